@@ -1,0 +1,74 @@
+//! What a format is: a passive description, a nose, and a reader.
+
+use crate::sink::Sink;
+
+/// How records lie in a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Framing {
+    /// One record per line.
+    Lines,
+    /// The whole stream is one record.
+    Whole,
+}
+
+/// What a format is, as data.
+#[derive(Debug)]
+pub struct Descriptor {
+    /// Stable id, used in exports (`claude-code-transcript`).
+    pub id: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// Where the knowledge about the format comes from and when it was checked.
+    pub evidence: &'static str,
+}
+
+/// A format's claim to a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sniff {
+    /// 0 = not mine, 100 = certain.
+    pub score: u8,
+    /// How it would cut the stream.
+    pub framing: Framing,
+}
+
+impl Sniff {
+    /// Not this format.
+    pub const NO: Sniff = Sniff { score: 0, framing: Framing::Lines };
+}
+
+/// What a stream's name says before any byte is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Streams of one conversation share it.
+    pub container: String,
+    /// The session the name speaks of.
+    pub session: String,
+    /// The agent the name speaks of.
+    pub agent: String,
+    /// The workflow run the name speaks of.
+    pub workflow: String,
+}
+
+/// Why a record could not be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rejected {
+    /// The issue that names the reason.
+    pub code: unspool_model::Code,
+}
+
+/// One format. Adding one is a file with this trait, a fixture folder and a line in the registry.
+pub trait Format: Sync {
+    /// The passive description.
+    fn descriptor(&self) -> &'static Descriptor;
+
+    /// How sure the format is that a stream is its own, from its name and first bytes (which may be cut anywhere).
+    fn sniff(&self, name: &str, head: &[u8]) -> Sniff;
+
+    /// What the stream's name says.
+    fn scope(&self, _name: &str) -> Scope {
+        Scope::default()
+    }
+
+    /// Reads one record. Must not panic on any bytes; what is odd goes to the sink as issues.
+    fn read(&self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected>;
+}

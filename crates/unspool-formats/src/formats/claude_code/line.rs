@@ -1,0 +1,181 @@
+//! One transcript line: the fields that mean something, borrowed from the line.
+
+use super::message::Message;
+use super::rejection;
+use super::tool::ToolOutcome;
+use crate::fields::Oddities;
+use crate::json::{Json, Kind, Malformed, RawStr};
+use unspool_model::Code;
+
+/// The fields of a line. Everything is optional.
+#[derive(Default)]
+pub(super) struct Line<'a> {
+    pub kind: Option<RawStr<'a>>,
+    pub subtype: Option<RawStr<'a>>,
+    pub uuid: Option<RawStr<'a>>,
+    pub parent: Option<RawStr<'a>>,
+    pub logical_parent: Option<RawStr<'a>>,
+    pub session: Option<RawStr<'a>>,
+    pub timestamp: Option<RawStr<'a>>,
+    pub agent: Option<RawStr<'a>>,
+    pub version: Option<RawStr<'a>>,
+    pub cwd: Option<RawStr<'a>>,
+    pub request: Option<RawStr<'a>>,
+    pub team: Option<RawStr<'a>>,
+    pub agent_name: Option<RawStr<'a>>,
+    pub prompt_id: Option<RawStr<'a>>,
+    pub leaf: Option<RawStr<'a>>,
+    pub parent_tool_use: Option<RawStr<'a>>,
+    pub attribution_agent: Option<RawStr<'a>>,
+    pub denial: Option<RawStr<'a>>,
+    /// Text of `summary`, `aiTitle`, `customTitle`, whichever the type has.
+    pub title: Option<RawStr<'a>>,
+    /// `content` at the top level, as system and queue entries have it.
+    pub content: Option<&'a [u8]>,
+    pub error: Option<&'a [u8]>,
+    pub is_sidechain: Option<bool>,
+    pub is_meta: Option<bool>,
+    pub is_compact_summary: Option<bool>,
+    pub is_api_error: Option<bool>,
+    pub is_copied_prompt: Option<bool>,
+    pub duration_ms: Option<i64>,
+    pub origin: Option<RawStr<'a>>,
+    pub forked_from: Option<RawStr<'a>>,
+    pub message: Message<'a>,
+    pub outcome: ToolOutcome<'a>,
+    pub data: Data<'a>,
+    pub attachment: Attachment<'a>,
+    pub compact: Compact,
+    pub ledger: Option<&'a [u8]>,
+    pub oddities: Oddities<'a>,
+}
+
+/// `data` of progress entries.
+#[derive(Default)]
+pub(super) struct Data<'a> {
+    pub kind: Option<RawStr<'a>>,
+    pub agent: Option<RawStr<'a>>,
+}
+
+/// `attachment` entries.
+#[derive(Default)]
+pub(super) struct Attachment<'a> {
+    pub kind: Option<RawStr<'a>>,
+    pub prompt: Option<&'a [u8]>,
+    pub hook_name: Option<RawStr<'a>>,
+}
+
+/// `compactMetadata`.
+#[derive(Default)]
+pub(super) struct Compact {
+    pub tokens_before: Option<i64>,
+    pub tokens_after: Option<i64>,
+    pub duration_ms: Option<i64>,
+}
+
+/// Whether this version knows the entry type.
+pub(super) fn known_type(kind: &[u8]) -> bool {
+    matches!(
+        kind,
+        b"user"
+            | b"assistant"
+            | b"system"
+            | b"progress"
+            | b"attachment"
+            | b"summary"
+            | b"file-history-snapshot"
+            | b"file-history-delta"
+            | b"queue-operation"
+            | b"last-prompt"
+            | b"ai-title"
+            | b"custom-title"
+            | b"agent-name"
+            | b"permission-mode"
+            | b"mode"
+            | b"pr-link"
+            | b"frame-link"
+            | b"worktree-state"
+            | b"cost-state"
+            | b"atis-latch"
+            | b"relocated"
+            | b"bridge-session"
+    )
+}
+
+impl<'a> Line<'a> {
+    /// Reads a record, or says why it is none.
+    pub(super) fn read(record: &'a [u8]) -> Result<Line<'a>, Code> {
+        let mut line = Line::default();
+        let mut json = Json::new(record);
+        line.fields(&mut json).and_then(|()| json.end()).map_err(|error| rejection(error, record))?;
+        Ok(line)
+    }
+
+    fn fields(&mut self, json: &mut Json<'a>) -> Result<(), Malformed> {
+        json.object(|json, key| {
+            let odd = &mut self.oddities;
+            match key {
+                b"type" => odd.text(json, key, &mut self.kind),
+                b"subtype" => odd.text(json, key, &mut self.subtype),
+                b"uuid" => odd.text(json, key, &mut self.uuid),
+                b"parentUuid" => odd.text(json, key, &mut self.parent),
+                b"logicalParentUuid" => odd.text(json, key, &mut self.logical_parent),
+                b"sessionId" => odd.text(json, key, &mut self.session),
+                b"timestamp" => odd.text(json, key, &mut self.timestamp),
+                b"agentId" => odd.text(json, key, &mut self.agent),
+                b"version" => odd.text(json, key, &mut self.version),
+                b"cwd" => odd.text(json, key, &mut self.cwd),
+                b"requestId" => odd.text(json, key, &mut self.request),
+                b"teamName" => odd.text(json, key, &mut self.team),
+                b"agentName" => odd.text(json, key, &mut self.agent_name),
+                b"promptId" => odd.text(json, key, &mut self.prompt_id),
+                b"leafUuid" => odd.text(json, key, &mut self.leaf),
+                b"parentToolUseID" => odd.text(json, key, &mut self.parent_tool_use),
+                b"attributionAgent" => odd.text(json, key, &mut self.attribution_agent),
+                b"toolDenialKind" => odd.text(json, key, &mut self.denial),
+                b"summary" | b"aiTitle" | b"customTitle" => odd.text(json, key, &mut self.title),
+                b"content" => odd.raw(json, key, &mut self.content),
+                b"error" => odd.raw(json, key, &mut self.error),
+                b"isSidechain" => odd.boolean(json, key, &mut self.is_sidechain),
+                b"isMeta" => odd.boolean(json, key, &mut self.is_meta),
+                b"isCompactSummary" => odd.boolean(json, key, &mut self.is_compact_summary),
+                b"isApiErrorMessage" => odd.boolean(json, key, &mut self.is_api_error),
+                b"durationMs" => odd.integer(json, key, &mut self.duration_ms),
+                b"modelUsage" => odd.raw(json, key, &mut self.ledger),
+                b"message" => self.message.read(json, key, odd),
+                b"toolUseResult" => self.outcome.read(json),
+                b"data" if json.kind()? == Kind::Object => json.object(|json, key| match key {
+                    b"type" => odd.text(json, key, &mut self.data.kind),
+                    b"agentId" => odd.text(json, key, &mut self.data.agent),
+                    _ => json.skip(),
+                }),
+                b"attachment" if json.kind()? == Kind::Object => json.object(|json, key| match key {
+                    b"type" => odd.text(json, key, &mut self.attachment.kind),
+                    b"prompt" => odd.raw(json, key, &mut self.attachment.prompt),
+                    b"hookName" => odd.text(json, key, &mut self.attachment.hook_name),
+                    _ => json.skip(),
+                }),
+                b"compactMetadata" if json.kind()? == Kind::Object => json.object(|json, key| match key {
+                    b"preTokens" => odd.integer(json, key, &mut self.compact.tokens_before),
+                    b"postTokens" => odd.integer(json, key, &mut self.compact.tokens_after),
+                    b"durationMs" => odd.integer(json, key, &mut self.compact.duration_ms),
+                    _ => json.skip(),
+                }),
+                b"origin" if json.kind()? == Kind::Object => json.object(|json, key| match key {
+                    b"kind" => odd.text(json, key, &mut self.origin),
+                    _ => json.skip(),
+                }),
+                b"forkedFrom" if json.kind()? == Kind::Object => json.object(|json, key| match key {
+                    b"sessionId" => odd.text(json, key, &mut self.forked_from),
+                    _ => json.skip(),
+                }),
+                _ => json.skip(),
+            }
+        })
+    }
+
+    /// The session's id without the suffix some tools add for an agent.
+    pub(super) fn session_id(&self) -> Option<RawStr<'a>> {
+        self.session
+    }
+}

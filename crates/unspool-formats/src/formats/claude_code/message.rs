@@ -1,0 +1,183 @@
+//! `message` of user and assistant lines: an API message, whole or one block of it.
+
+use crate::fields::Oddities;
+use crate::json::{Json, Kind, Malformed, RawStr};
+use unspool_model::Usage;
+
+/// An API message as far as it matters.
+#[derive(Default)]
+pub(super) struct Message<'a> {
+    pub present: bool,
+    pub id: Option<RawStr<'a>>,
+    pub model: Option<RawStr<'a>>,
+    pub stop_reason: Option<RawStr<'a>>,
+    pub blocks: Vec<Block<'a>>,
+    pub usage: Option<Usage>,
+}
+
+/// One content block. A string content is one text block.
+#[derive(Default)]
+pub(super) struct Block<'a> {
+    pub kind: BlockKind,
+    pub text: Option<RawStr<'a>>,
+    pub id: Option<RawStr<'a>>,
+    pub name: Option<RawStr<'a>>,
+    pub input: Option<&'a [u8]>,
+    pub tool_use: Option<RawStr<'a>>,
+    pub content: Option<&'a [u8]>,
+    pub is_error: Option<bool>,
+}
+
+/// The kinds of blocks that mean something different here.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum BlockKind {
+    Text,
+    ToolUse,
+    ToolResult,
+    /// Thinking, images, documents, and what comes next.
+    #[default]
+    Other,
+}
+
+impl<'a> Message<'a> {
+    pub(super) fn read(
+        &mut self,
+        json: &mut Json<'a>,
+        key: &'a [u8],
+        odd: &mut Oddities<'a>,
+    ) -> Result<(), Malformed> {
+        match json.kind()? {
+            Kind::Object => {}
+            Kind::Null => return json.skip(),
+            _ => {
+                odd.wrong_type(key);
+                return json.skip();
+            }
+        }
+        self.present = true;
+        json.object(|json, key| match key {
+            b"id" => odd.text(json, key, &mut self.id),
+            b"model" => odd.text(json, key, &mut self.model),
+            b"stop_reason" => odd.text(json, key, &mut self.stop_reason),
+            b"usage" => self.read_usage(json, key, odd),
+            b"content" => self.read_content(json, key, odd),
+            _ => json.skip(),
+        })
+    }
+
+    fn read_content(
+        &mut self,
+        json: &mut Json<'a>,
+        key: &'a [u8],
+        odd: &mut Oddities<'a>,
+    ) -> Result<(), Malformed> {
+        match json.kind()? {
+            Kind::String => {
+                let text = json.string()?;
+                self.blocks.push(Block { kind: BlockKind::Text, text, ..Block::default() });
+                Ok(())
+            }
+            Kind::Array => json.array(|json| match json.kind()? {
+                Kind::Object => {
+                    self.blocks.push(Block::read(json, odd)?);
+                    Ok(())
+                }
+                Kind::String => {
+                    let text = json.string()?;
+                    self.blocks.push(Block { kind: BlockKind::Text, text, ..Block::default() });
+                    Ok(())
+                }
+                _ => {
+                    odd.wrong_type(key);
+                    json.skip()
+                }
+            }),
+            Kind::Null => json.skip(),
+            _ => {
+                odd.wrong_type(key);
+                json.skip()
+            }
+        }
+    }
+
+    fn read_usage(
+        &mut self,
+        json: &mut Json<'a>,
+        key: &'a [u8],
+        odd: &mut Oddities<'a>,
+    ) -> Result<(), Malformed> {
+        match json.kind()? {
+            Kind::Object => {
+                self.usage = Some(read_usage(json)?);
+                Ok(())
+            }
+            Kind::Null => json.skip(),
+            _ => {
+                odd.wrong_type(key);
+                json.skip()
+            }
+        }
+    }
+}
+
+/// Reads Anthropic usage into disjoint buckets. `output_tokens` includes thinking; nested cache figures are a
+/// breakdown that some versions report while the total is 0.
+pub(super) fn read_usage(json: &mut Json<'_>) -> Result<Usage, Malformed> {
+    let mut usage = Usage::default();
+    let (mut short, mut output) = (0, 0);
+    let count = |json: &mut Json<'_>| json.integer().map(|n| n.and_then(|n| u64::try_from(n).ok()).unwrap_or(0));
+    json.object(|json, key| {
+        match key {
+            b"input_tokens" => usage.input = count(json)?,
+            b"output_tokens" => output = count(json)?,
+            b"cache_read_input_tokens" => usage.cache_read = count(json)?,
+            b"cache_creation_input_tokens" => usage.cache_write = count(json)?,
+            b"cache_creation" if json.kind()? == Kind::Object => json.object(|json, key| {
+                match key {
+                    b"ephemeral_1h_input_tokens" => usage.cache_write_long = count(json)?,
+                    b"ephemeral_5m_input_tokens" => short = count(json)?,
+                    _ => json.skip()?,
+                }
+                Ok(())
+            })?,
+            b"output_tokens_details" if json.kind()? == Kind::Object => json.object(|json, key| {
+                match key {
+                    b"thinking_tokens" => usage.reasoning = count(json)?,
+                    _ => json.skip()?,
+                }
+                Ok(())
+            })?,
+            _ => json.skip()?,
+        }
+        Ok(())
+    })?;
+    usage.cache_write = usage.cache_write.max(short + usage.cache_write_long);
+    usage.reasoning = usage.reasoning.min(output);
+    usage.output = output - usage.reasoning;
+    Ok(usage)
+}
+
+impl<'a> Block<'a> {
+    fn read(json: &mut Json<'a>, odd: &mut Oddities<'a>) -> Result<Block<'a>, Malformed> {
+        let mut block = Block::default();
+        let mut kind = None;
+        json.object(|json, key| match key {
+            b"type" => odd.text(json, key, &mut kind),
+            b"text" => odd.text(json, key, &mut block.text),
+            b"id" => odd.text(json, key, &mut block.id),
+            b"name" => odd.text(json, key, &mut block.name),
+            b"input" => odd.raw(json, key, &mut block.input),
+            b"tool_use_id" => odd.text(json, key, &mut block.tool_use),
+            b"content" => odd.raw(json, key, &mut block.content),
+            b"is_error" => odd.boolean(json, key, &mut block.is_error),
+            _ => json.skip(),
+        })?;
+        block.kind = match kind.map(|kind| kind.raw) {
+            Some(b"text") => BlockKind::Text,
+            Some(b"tool_use" | b"server_tool_use" | b"mcp_tool_use") => BlockKind::ToolUse,
+            Some(b"tool_result" | b"web_search_tool_result" | b"mcp_tool_result") => BlockKind::ToolResult,
+            _ => BlockKind::Other,
+        };
+        Ok(block)
+    }
+}

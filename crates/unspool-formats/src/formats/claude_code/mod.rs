@@ -1,0 +1,146 @@
+//! Claude Code transcripts: main files, agent files of every layout, in-file side chains.
+//!
+//! The vendor calls the format internal and changes it weekly, so every field is optional, unknown types are
+//! kept and counted, and nothing relies on field order. `line` reads, `emit` says what it means.
+
+mod emit;
+mod line;
+pub(crate) mod markup;
+mod message;
+pub(crate) mod tool;
+
+use crate::format::{Descriptor, Format, Framing, Rejected, Scope, Sniff};
+use crate::json::{Json, RawStr};
+use crate::sink::Sink;
+use unspool_model::Code;
+
+/// Transcript files under `projects/`.
+pub(crate) struct Transcript;
+
+static DESCRIPTOR: Descriptor = Descriptor {
+    id: "claude-code-transcript",
+    title: "Claude Code transcript",
+    evidence: "Public session files of Claude Code 1.0.24 to 2.1.284, checked November 2026",
+};
+
+/// How many lines of the head vote on the format.
+const SNIFF_LINES: usize = 32;
+
+impl Format for Transcript {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn sniff(&self, name: &str, head: &[u8]) -> Sniff {
+        let (mut lines, mut mine) = (0_usize, 0_usize);
+        for line in head.split(|byte| *byte == b'\n').take(SNIFF_LINES) {
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            lines += 1;
+            mine += usize::from(looks_like_entry(line));
+        }
+        let score = if mine > 0 {
+            50 + u8::try_from(45 * mine / lines.max(1)).unwrap_or(45)
+        } else if lines > 0 && stem(name).starts_with("agent-") && name.ends_with(".jsonl") {
+            // Nothing readable up front, but the name is one only agent files bear.
+            5
+        } else {
+            0
+        };
+        Sniff { score, framing: Framing::Lines }
+    }
+
+    fn scope(&self, name: &str) -> Scope {
+        scope_of_path(name)
+    }
+
+    fn read(&self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
+        let line = line::Line::read(record).map_err(|code| Rejected { code })?;
+        emit::emit(&line, out);
+        Ok(())
+    }
+}
+
+/// Whether the top-level keys are those of an entry. The line may be cut at its end.
+fn looks_like_entry(line: &[u8]) -> bool {
+    let mut kind: Option<RawStr<'_>> = None;
+    let (mut ids, mut foreign) = (0, false);
+    let _ = Json::new(line).object(|json, key| {
+        match key {
+            b"type" => {
+                kind = json.string()?;
+                return Ok(());
+            }
+            b"uuid" | b"parentUuid" | b"sessionId" | b"leafUuid" | b"isSidechain" | b"messageId" | b"message" => {
+                ids += 1;
+            }
+            b"hook_event_name" | b"stdin" => foreign = true,
+            _ => {}
+        }
+        json.skip()
+    });
+    let Some(kind) = kind else { return false };
+    !foreign && ids > 0 && (line::known_type(kind.raw) || ids > 1)
+}
+
+/// What a path of the projects folder says, in every layout.
+pub(crate) fn scope_of_path(name: &str) -> Scope {
+    let parts: Vec<&str> = name.split(['/', '\\']).collect();
+    let stem = stem(name);
+    let agent = stem.strip_prefix("agent-").unwrap_or_default();
+    let mut scope = Scope { agent: agent.to_string(), ..Scope::default() };
+    let folders = &parts[..parts.len() - 1];
+    if let Some(at) = folders.iter().rposition(|part| *part == "subagents").filter(|at| *at > 0) {
+        scope.container = parts[..at].join("/");
+        scope.session = parts[at - 1].to_string();
+        if folders.get(at + 1) == Some(&"workflows") {
+            scope.workflow = folders.get(at + 2).copied().unwrap_or_default().to_string();
+        }
+    } else if agent.is_empty() && name != "-" {
+        scope.container = name.strip_suffix(".jsonl").unwrap_or(name).to_string();
+        scope.session = stem.to_string();
+    }
+    scope
+}
+
+/// The file name without folder and extension.
+pub(crate) fn stem(name: &str) -> &str {
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    file.strip_suffix(".jsonl").or_else(|| file.strip_suffix(".meta.json")).unwrap_or(file)
+}
+
+/// A record that is no JSON object is rejected with this code.
+pub(crate) fn rejection(error: crate::json::Malformed, record: &[u8]) -> Code {
+    let first = record.iter().find(|byte| !byte.is_ascii_whitespace());
+    let mut whole = Json::new(record);
+    if first != Some(&b'{') && whole.skip().and_then(|()| whole.end()).is_ok() {
+        return Code::NotAnObject;
+    }
+    let _ = error;
+    Code::NotJson
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Scope, scope_of_path};
+
+    #[test]
+    fn every_layout_names_its_session_and_agent() {
+        let scope = |container: &str, session: &str, agent: &str, workflow: &str| Scope {
+            container: container.into(),
+            session: session.into(),
+            agent: agent.into(),
+            workflow: workflow.into(),
+        };
+        assert_eq!(scope_of_path("p/x/s1.jsonl"), scope("p/x/s1", "s1", "", ""));
+        assert_eq!(scope_of_path("p/x/agent-1f.jsonl"), scope("", "", "1f", ""));
+        assert_eq!(scope_of_path("p/x/s1/subagents/agent-a1.jsonl"), scope("p/x/s1", "s1", "a1", ""));
+        assert_eq!(scope_of_path("p/x/s1/subagents/agent-a1.meta.json"), scope("p/x/s1", "s1", "a1", ""));
+        assert_eq!(
+            scope_of_path("p/x/s1/subagents/workflows/wf_1/agent-a1.jsonl"),
+            scope("p/x/s1", "s1", "a1", "wf_1")
+        );
+        assert_eq!(scope_of_path("-"), scope("", "", "", ""));
+    }
+}

@@ -1,0 +1,290 @@
+//! Tool calls and their outcomes, as transcripts and hooks both write them.
+
+use crate::json::{Json, Kind, Malformed, RawStr};
+use crate::prose::{preview, text_hash};
+use crate::sink::Sink;
+use memchr::memmem;
+use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Timestamp};
+
+/// The input of a tool call as far as it says what the call is for.
+#[derive(Default)]
+pub(crate) struct ToolInput<'a> {
+    description: Option<RawStr<'a>>,
+    prompt: Option<RawStr<'a>>,
+    agent_type: Option<RawStr<'a>>,
+    name: Option<RawStr<'a>>,
+    team: Option<RawStr<'a>>,
+    resume: Option<RawStr<'a>>,
+    /// The field that shows best what the call does.
+    subject: Option<RawStr<'a>>,
+    background: bool,
+}
+
+impl<'a> ToolInput<'a> {
+    /// Reads an input of any shape; what is not an object says nothing.
+    pub(crate) fn read(raw: &'a [u8]) -> ToolInput<'a> {
+        let mut input = ToolInput::default();
+        let mut json = Json::new(raw);
+        if json.kind() != Ok(Kind::Object) {
+            return input;
+        }
+        let _ = json.object(|json, key| {
+            match key {
+                b"description" => input.description = json.string()?,
+                b"prompt" => input.prompt = json.string()?,
+                b"subagent_type" => input.agent_type = json.string()?,
+                b"name" => input.name = json.string()?,
+                b"team_name" => input.team = json.string()?,
+                b"resume" | b"to" | b"recipient" => input.resume = json.string()?,
+                b"run_in_background" => input.background = json.boolean()?.unwrap_or(false),
+                b"command" | b"file_path" | b"path" | b"notebook_path" | b"pattern" | b"query" | b"url" | b"skill"
+                | b"subject" | b"task_id" | b"taskId" | b"plan" => {
+                    let value = json.string()?;
+                    // `pattern` says more than the `path` it is looked for in.
+                    if input.subject.is_none() || matches!(key, b"pattern" | b"command" | b"query") {
+                        input.subject = value.or(input.subject);
+                    }
+                }
+                _ => json.skip()?,
+            }
+            Ok(())
+        });
+        input
+    }
+
+    /// Emits the call with its keys and attributes.
+    pub(crate) fn emit(&self, id: &str, name: &str, at: Timestamp, out: &mut Sink<'_>) {
+        out.begin(EventKind::ToolCall, at).name(name).key(KeyKind::ToolUse, Role::Provides, id);
+        self.facts(out);
+    }
+
+    /// Adds the facts to the open event.
+    pub(crate) fn facts(&self, out: &mut Sink<'_>) {
+        if self.background {
+            out.flag(EventFlags::ASYNC);
+        }
+        if let Some(prompt) = self.prompt
+            && let Some(hash) = text_hash(&prompt.decode())
+        {
+            out.key(KeyKind::PromptHash, Role::Provides, &hash);
+        }
+        let text = |value: Option<RawStr<'_>>| value.map(|v| preview(&v.decode_start(512))).unwrap_or_default();
+        if let (Some(name), Some(team)) = (self.name, self.team) {
+            let teammate = format!("{}@{}", name.decode(), team.decode());
+            out.key(KeyKind::Teammate, Role::Refers, &teammate);
+        }
+        if let Some(resume) = self.resume {
+            out.text(AttrName::Resume, &resume.decode_start(128));
+        }
+        out.text(AttrName::AgentType, &text(self.agent_type));
+        if self.prompt.is_some() || out.wants_text() {
+            out.text(AttrName::Description, &text(self.description));
+        }
+        if self.agent_type.is_some() || self.prompt.is_some() {
+            out.text(AttrName::AgentName, &text(self.name));
+        }
+        if out.wants_text() {
+            out.text(AttrName::Summary, &text(self.subject.or(self.prompt)));
+        }
+    }
+}
+
+/// `toolUseResult` and `tool_response`: what the harness noted about a result.
+#[derive(Default)]
+pub(crate) struct ToolOutcome<'a> {
+    pub(crate) agent: Option<RawStr<'a>>,
+    pub(crate) teammate: Option<RawStr<'a>>,
+    pub(crate) status: Option<RawStr<'a>>,
+    pub(crate) workflow_run: Option<RawStr<'a>>,
+    pub(crate) agent_type: Option<RawStr<'a>>,
+    pub(crate) model: Option<RawStr<'a>>,
+    pub(crate) duration_ms: Option<i64>,
+    pub(crate) tool_use_count: Option<i64>,
+    pub(crate) content: Option<&'a [u8]>,
+    pub(crate) is_async: bool,
+    pub(crate) interrupted: bool,
+    /// The outcome is a plain string, which only errors are.
+    pub(crate) error: Option<RawStr<'a>>,
+}
+
+impl<'a> ToolOutcome<'a> {
+    /// Reads an outcome of any shape.
+    pub(crate) fn read(&mut self, json: &mut Json<'a>) -> Result<(), Malformed> {
+        match json.kind()? {
+            Kind::Object => json.object(|json, key| {
+                match key {
+                    b"agentId" => self.agent = json.string()?,
+                    b"agent_id" => self.teammate = json.string()?,
+                    b"status" => self.status = json.string()?,
+                    b"runId" => self.workflow_run = json.string()?,
+                    b"agentType" => self.agent_type = json.string()?,
+                    b"resolvedModel" => self.model = json.string()?,
+                    b"totalDurationMs" | b"durationMs" => self.duration_ms = json.integer()?,
+                    b"totalToolUseCount" => self.tool_use_count = json.integer()?,
+                    b"isAsync" => self.is_async = json.boolean()?.unwrap_or(false),
+                    b"interrupted" => self.interrupted = json.boolean()?.unwrap_or(false),
+                    b"content" => self.content = Some(json.raw()?),
+                    _ => json.skip()?,
+                }
+                Ok(())
+            }),
+            Kind::String => {
+                self.error = json.string()?;
+                Ok(())
+            }
+            _ => json.skip(),
+        }
+    }
+
+    /// Whether only agents have outcomes like this.
+    fn is_of_agent(&self) -> bool {
+        self.agent.is_some() || self.tool_use_count.is_some() || self.teammate.is_some()
+    }
+
+    /// Emits the result of call `id`; `content` is what the model was given.
+    pub(crate) fn emit_result(
+        &self,
+        id: &str,
+        content: Option<&'a [u8]>,
+        is_error: bool,
+        at: Timestamp,
+        out: &mut Sink<'_>,
+    ) {
+        out.begin(EventKind::ToolResult, at);
+        self.result_facts(id, content, is_error, out);
+    }
+
+    /// Adds the facts of a result to the open event.
+    pub(crate) fn result_facts(&self, id: &str, content: Option<&'a [u8]>, is_error: bool, out: &mut Sink<'_>) {
+        out.key(KeyKind::ToolUse, Role::Refers, id);
+        let failed = is_error || self.error.is_some_and(|text| text.raw.starts_with(b"Error"));
+        if failed {
+            out.flag(EventFlags::ERROR);
+            if out.wants_text() {
+                let why = content.and_then(first_text).or(self.error);
+                out.text(AttrName::ErrorText, &why.map(|t| preview(&t.decode_start(512))).unwrap_or_default());
+            }
+        }
+        if self.is_async || self.status.is_some_and(|status| matches!(status.raw, b"async_launched" | b"teammate_spawned")) {
+            out.flag(EventFlags::ASYNC);
+        }
+        if self.interrupted {
+            out.flag(EventFlags::INTERRUPTED);
+        }
+        if let Some(ms) = self.duration_ms {
+            out.int(AttrName::DurationMs, ms);
+        }
+        if let Some(count) = self.tool_use_count {
+            out.int(AttrName::ToolUseCount, count);
+        }
+        if let Some(status) = self.status {
+            out.text(AttrName::Status, &status.decode_start(64));
+        }
+        // Answers of agents come as text blocks, or with an outcome only agents have. Other results are not hashed:
+        // they are most of the bytes and nobody joins them.
+        let answer = match content {
+            Some(raw) if raw.first() == Some(&b'[') || self.is_of_agent() => first_text(raw),
+            _ => None,
+        };
+        let answer = answer.or_else(|| self.content.filter(|_| self.is_of_agent()).and_then(first_text));
+        if let Some(hash) = answer.and_then(|text| text_hash(&text.decode())) {
+            out.key(KeyKind::AnswerHash, Role::Provides, &hash);
+        }
+    }
+
+    /// Emits every explicit link from call `id` to an agent; `source` names this kind of record.
+    pub(crate) fn emit_links(
+        &self,
+        id: &str,
+        content: Option<&'a [u8]>,
+        source: &str,
+        at: Timestamp,
+        out: &mut Sink<'_>,
+    ) {
+        let link = |out: &mut Sink<'_>, source: &str, kind: KeyKind, value: &str| {
+            out.begin(EventKind::SpawnLink, at).name(source).key(KeyKind::ToolUse, Role::Refers, id);
+            out.key(kind, Role::Provides, value);
+        };
+        if let Some(agent) = self.agent {
+            link(out, source, KeyKind::Agent, &agent.decode());
+            if let Some(kind) = self.agent_type {
+                out.text(AttrName::AgentType, &kind.decode_start(128));
+            }
+            if let Some(model) = self.model {
+                out.text(AttrName::Model, &model.decode_start(128));
+            }
+        }
+        if let Some(teammate) = self.teammate {
+            link(out, "teammate", KeyKind::Teammate, &teammate.decode());
+        }
+        if let Some(run) = self.workflow_run {
+            link(out, "workflow", KeyKind::WorkflowRun, &run.decode());
+        }
+        if let Some(agent) = content.and_then(agent_id_in_text) {
+            link(out, "text", KeyKind::Agent, &agent);
+        }
+    }
+}
+
+/// The first text of a result: a string, or the first text block.
+fn first_text(raw: &[u8]) -> Option<RawStr<'_>> {
+    let mut json = Json::new(raw);
+    match json.kind().ok()? {
+        Kind::String => json.string().ok()?,
+        Kind::Array => {
+            let mut first = None;
+            let _ = json.array(|json| {
+                if first.is_some() || json.kind()? != Kind::Object {
+                    return json.skip();
+                }
+                json.object(|json, key| {
+                    match key {
+                        b"text" => first = json.string()?,
+                        _ => json.skip()?,
+                    }
+                    Ok(())
+                })
+            });
+            first
+        }
+        _ => None,
+    }
+}
+
+/// The agent id a spawn's result text names: `agentId: X`, or the hint how to write to it. Whether the call
+/// was a spawn at all is for the linker to know.
+fn agent_id_in_text(raw: &[u8]) -> Option<String> {
+    for needle in ["agentId:", "SendMessage with to: '"] {
+        let Some(found) = memmem::find(raw, needle.as_bytes()) else { continue };
+        let rest = &raw[found + needle.len()..];
+        let rest = rest.trim_ascii_start();
+        let len = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'@')).count();
+        if len > 0 {
+            return Some(String::from_utf8_lossy(&rest[..len]).into_owned());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{agent_id_in_text, first_text};
+
+    #[test]
+    fn agent_ids_in_result_text() {
+        let find = |text: &str| agent_id_in_text(text.as_bytes());
+        assert_eq!(find(r#""ok\nagentId: a1b2 (use it)""#).as_deref(), Some("a1b2"));
+        assert_eq!(find(r#""(use SendMessage with to: 'a9f' to continue)""#).as_deref(), Some("a9f"));
+        assert_eq!(find(r#""agentId: ""#), None);
+        assert_eq!(find(r#""nothing""#), None);
+    }
+
+    #[test]
+    fn first_text_of_each_shape() {
+        let text = |raw: &str| first_text(raw.as_bytes()).map(|t| t.decode().into_owned());
+        assert_eq!(text(r#""a""#).as_deref(), Some("a"));
+        assert_eq!(text(r#"[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#).as_deref(), Some("a"));
+        assert_eq!(text("[1]"), None);
+        assert_eq!(text("{}"), None);
+    }
+}

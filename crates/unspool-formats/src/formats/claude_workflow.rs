@@ -1,0 +1,121 @@
+//! `workflows/<runId>.json`: the snapshot Claude Code writes when a workflow ends, with names for its agents.
+
+use super::claude_code::rejection;
+use crate::format::{Descriptor, Format, Framing, Rejected, Scope, Sniff};
+use crate::json::{Json, Kind, Malformed, RawStr};
+use crate::sink::Sink;
+use unspool_model::{AttrName, EventKind, KeyKind, Role, Timestamp};
+
+pub(crate) struct Workflow;
+
+static DESCRIPTOR: Descriptor = Descriptor {
+    id: "claude-code-workflow",
+    title: "Claude Code workflow snapshot",
+    evidence: "Workflow folders as public test data shows them (2.1.165 and later), checked November 2026",
+};
+
+#[derive(Default)]
+struct AgentEntry<'a> {
+    kind: Option<RawStr<'a>>,
+    agent: Option<RawStr<'a>>,
+    label: Option<RawStr<'a>>,
+    phase: Option<RawStr<'a>>,
+    model: Option<RawStr<'a>>,
+    state: Option<RawStr<'a>>,
+}
+
+impl Format for Workflow {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn sniff(&self, _name: &str, head: &[u8]) -> Sniff {
+        let mut known = 0_u8;
+        let _ = Json::new(head).object(|json, key| {
+            let mine = matches!(key, b"runId" | b"taskId" | b"workflowName" | b"workflowProgress" | b"phases");
+            known += u8::from(mine);
+            json.skip()
+        });
+        let score = if known >= 2 { 70 + 5 * known } else { 0 };
+        Sniff { score, framing: Framing::Whole }
+    }
+
+    fn scope(&self, name: &str) -> Scope {
+        let parts: Vec<&str> = name.split(['/', '\\']).collect();
+        let Some(at) = parts.iter().rposition(|part| *part == "workflows").filter(|at| *at > 0) else {
+            return Scope::default();
+        };
+        let run = parts.last().map(|file| file.strip_suffix(".json").unwrap_or(file)).unwrap_or_default();
+        Scope {
+            container: parts[..at].join("/"),
+            session: parts[at - 1].to_string(),
+            agent: String::new(),
+            workflow: run.to_string(),
+        }
+    }
+
+    fn read(&self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
+        let mut json = Json::new(record);
+        let (mut agents, mut at) = (Vec::new(), Timestamp::NONE);
+        json.object(|json, key| {
+            match key {
+                b"timestamp" => {
+                    let text = json.string()?;
+                    at = text.and_then(|text| Timestamp::parse(&text.decode())).unwrap_or_default();
+                }
+                b"workflowProgress" if json.kind()? == Kind::Array => json.array(|json| {
+                    if json.kind()? == Kind::Object {
+                        agents.push(agent_entry(json)?);
+                        return Ok(());
+                    }
+                    json.skip()
+                })?,
+                _ => json.skip()?,
+            }
+            Ok(())
+        })
+        .and_then(|()| json.end())
+        .map_err(|error| Rejected { code: rejection(error, record) })?;
+        out.identity_needs_name();
+        for entry in agents.iter().filter(|entry| entry.kind.map(|k| k.raw) == Some(b"workflow_agent")) {
+            emit(entry, at, out);
+        }
+        Ok(())
+    }
+}
+
+fn agent_entry<'a>(json: &mut Json<'a>) -> Result<AgentEntry<'a>, Malformed> {
+    let mut entry = AgentEntry::default();
+    json.object(|json, key| {
+        match key {
+            b"type" => entry.kind = json.string()?,
+            b"agentId" => entry.agent = json.string()?,
+            b"label" => entry.label = json.string()?,
+            b"phaseTitle" => entry.phase = json.string()?,
+            b"model" => entry.model = json.string()?,
+            b"state" => entry.state = json.string()?,
+            _ => json.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(entry)
+}
+
+fn emit(entry: &AgentEntry<'_>, at: Timestamp, out: &mut Sink<'_>) {
+    let Some(agent) = entry.agent else { return };
+    let stream = out.stream();
+    out.begin(EventKind::AgentInfo, at);
+    out.key_sym(KeyKind::Session, Role::Refers, stream.session);
+    out.key_sym(KeyKind::WorkflowRun, Role::Refers, stream.workflow);
+    out.key(KeyKind::Agent, Role::Provides, &agent.decode());
+    for (name, value) in [
+        (AttrName::AgentName, entry.label),
+        (AttrName::Description, entry.phase),
+        (AttrName::Model, entry.model),
+        (AttrName::Status, entry.state),
+    ] {
+        if let Some(value) = value {
+            out.text(name, &value.decode_start(256));
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Bytes to records and events, one file per format.
+//!
+//! In: the name and bytes of a stream, in chunks cut anywhere. Out: a batch of records, events and issues.
+//! Never here: files, clocks, threads, links between events. Decoding never fails and never panics: an
+//! unreadable line is a record with an outcome and an issue.
+
+mod decoder;
+mod fields;
+mod format;
+mod formats;
+mod json;
+mod lines;
+mod prose;
+mod registry;
+mod sink;
+
+pub use decoder::{Decoder, note_not_data, note_unknown, note_unreadable};
+pub use format::{Descriptor, Format, Framing, Rejected, Scope, Sniff};
+pub use json::{Json, Kind, Malformed, RawStr};
+pub use lines::{Line, LineSplitter, MAX_RECORD_BYTES};
+pub use prose::text_hash;
+pub use registry::{FORMATS, SNIFF_BYTES, best, scores};
+pub use sink::{Detail, Sink};

@@ -1,0 +1,28 @@
+//! The list of formats, and who gets a stream.
+
+use crate::format::{Format, Sniff};
+use crate::formats;
+
+/// Every format. Order matters only between equal scores: the first wins.
+pub static FORMATS: &[&dyn Format] = &[
+    &formats::claude_code::Transcript,
+    &formats::claude_meta::Meta,
+    &formats::claude_journal::Journal,
+    &formats::claude_workflow::Workflow,
+    &formats::claude_hooks::Hooks,
+];
+
+/// How much of a stream formats may look at to decide.
+pub const SNIFF_BYTES: usize = 64 << 10;
+
+/// Every format's claim, best first.
+pub fn scores(name: &str, head: &[u8]) -> Vec<(&'static dyn Format, Sniff)> {
+    let mut claims: Vec<_> = FORMATS.iter().map(|format| (*format, format.sniff(name, head))).collect();
+    claims.sort_by_key(|(_, sniff)| std::cmp::Reverse(sniff.score));
+    claims
+}
+
+/// The format with the best claim, if any has one.
+pub fn best(name: &str, head: &[u8]) -> Option<(&'static dyn Format, Sniff)> {
+    scores(name, head).into_iter().next().filter(|(_, sniff)| sniff.score > 0)
+}

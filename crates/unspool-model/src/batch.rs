@@ -1,0 +1,161 @@
+//! What decoding yields: records and events in columns, with the text they share.
+
+use crate::event::{Attr, AttrName, Event, Key, KeyKind, Role};
+use crate::{Id, Interner, Issues, Sym, Timestamp, Usage};
+
+/// A format as records name it: the registry's id text.
+pub type Format = Sym;
+
+/// One native item exactly as received, by where it lies. Its bytes stay in the source.
+#[derive(Clone, Copy, Debug)]
+pub struct Record {
+    /// Hash of what it is (scope and bytes), so that a copy has the same id.
+    pub id: Id,
+    /// Offset of its first byte in the stream.
+    pub offset: u64,
+    /// Length in bytes, without the line end.
+    pub len: u32,
+    /// Which stream of the batch.
+    pub stream: u32,
+    /// Position among the records of the stream.
+    pub ordinal: u32,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// Index of a record in its batch.
+pub type RecordIx = u32;
+
+/// What became of a record. Every record has exactly one outcome.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Read and kept.
+    Stored,
+    /// The same record was there before.
+    Duplicate,
+    /// Could not be read as its format; kept as bytes, and an issue says why.
+    Rejected,
+}
+
+/// One file, upload or connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stream {
+    /// Name shown to people and used for order, usually a path.
+    pub name: Sym,
+    /// The format that read it.
+    pub format: Format,
+    /// Streams that one conversation spreads over share a container (a session's file and its folder).
+    pub container: Sym,
+    /// The session the name speaks of.
+    pub session: Sym,
+    /// The agent the name speaks of.
+    pub agent: Sym,
+    /// The workflow run the name speaks of.
+    pub workflow: Sym,
+}
+
+/// Records and events of some streams.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// The text all columns refer to.
+    pub text: Interner,
+    /// Where records came from.
+    pub streams: Vec<Stream>,
+    /// All records, in order of reading; those of one stream are contiguous and in order.
+    pub records: Vec<Record>,
+    /// All events, in the order of their records.
+    pub events: Vec<Event>,
+    /// Keys, as ranges of events.
+    pub keys: Vec<Key>,
+    /// Attributes, as ranges of events.
+    pub attrs: Vec<Attr>,
+    /// Usage of model calls.
+    pub usages: Vec<Usage>,
+    /// What was odd.
+    pub issues: Issues,
+}
+
+impl Batch {
+    /// The keys of an event.
+    pub fn keys_of(&self, event: &Event) -> &[Key] {
+        let start = event.first_key as usize;
+        self.keys.get(start..start + event.key_count as usize).unwrap_or(&[])
+    }
+
+    /// The value of an event's first key of that kind and role.
+    pub fn key(&self, event: &Event, kind: KeyKind, role: Role) -> Option<Sym> {
+        self.keys_of(event).iter().find(|key| key.kind == kind && key.role == role).map(|key| key.value)
+    }
+
+    /// The attributes of an event.
+    pub fn attrs_of(&self, event: &Event) -> &[Attr] {
+        let start = event.first_attr as usize;
+        self.attrs.get(start..start + event.attr_count as usize).unwrap_or(&[])
+    }
+
+    /// An attribute's text.
+    pub fn attr_text(&self, event: &Event, name: AttrName) -> Option<Sym> {
+        self.attrs_of(event).iter().find(|attr| attr.name == name).and_then(|attr| attr.sym().some())
+    }
+
+    /// An attribute's number.
+    pub fn attr_int(&self, event: &Event, name: AttrName) -> Option<i64> {
+        self.attrs_of(event).iter().find(|attr| attr.name == name).map(|attr| attr.number())
+    }
+
+    /// The usage an event carries.
+    pub fn usage(&self, event: &Event) -> Option<&Usage> {
+        self.usages.get(event.usage as usize)
+    }
+
+    /// The stream a record came from.
+    pub fn stream_of(&self, record: RecordIx) -> Stream {
+        self.records
+            .get(record as usize)
+            .and_then(|record| self.streams.get(record.stream as usize))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// The latest instant any event names.
+    pub fn latest(&self) -> Timestamp {
+        self.events.iter().map(|event| event.at).max().unwrap_or_default()
+    }
+
+    /// Appends another batch, renumbering its text and rows.
+    pub fn append(&mut self, other: Batch) {
+        let Batch { text, streams, records, events, keys, attrs, usages, issues } = other;
+        let map: Vec<Sym> = text.iter().map(|string| self.text.intern(string)).collect();
+        drop(text);
+        let sym = |old: Sym| map.get(old.index()).copied().unwrap_or_default();
+        let base = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
+        let (stream_base, record_base) = (base(self.streams.len()), base(self.records.len()));
+        let (key_base, attr_base) = (base(self.keys.len()), base(self.attrs.len()));
+        let usage_base = base(self.usages.len());
+        self.streams.extend(streams.into_iter().map(|stream| Stream {
+            name: sym(stream.name),
+            format: sym(stream.format),
+            container: sym(stream.container),
+            session: sym(stream.session),
+            agent: sym(stream.agent),
+            workflow: sym(stream.workflow),
+        }));
+        self.records
+            .extend(records.into_iter().map(|record| Record { stream: record.stream + stream_base, ..record }));
+        self.events.extend(events.into_iter().map(|event| Event {
+            record: event.record + record_base,
+            first_key: event.first_key + key_base,
+            first_attr: event.first_attr + attr_base,
+            usage: if event.usage == u32::MAX { u32::MAX } else { event.usage + usage_base },
+            name: sym(event.name),
+            ..event
+        }));
+        self.keys.extend(keys.into_iter().map(|key| Key { value: sym(key.value), ..key }));
+        self.attrs.extend(attrs.into_iter().map(|mut attr| {
+            attr.remap(sym);
+            attr
+        }));
+        self.usages.extend(usages);
+        self.issues.append(issues, sym, record_base, stream_base);
+    }
+}

@@ -1,0 +1,295 @@
+//! A format's reading of a record: what was witnessed, when, and the join keys by which it meets other events.
+//!
+//! Join keys are data. A transcript line, a hook event and a span that speak of the same `toolu_01X` meet in one
+//! step because they carry the same key, not because the linker knows their formats.
+
+use crate::{Sym, Timestamp};
+
+/// One thing a record says happened. Rows are small and flat; keys and attributes live in the batch's columns.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// The record that says so.
+    pub record: u32,
+    /// First key in the batch's key column.
+    pub first_key: u32,
+    /// First attribute in the batch's attribute column.
+    pub first_attr: u32,
+    /// Index into the batch's usage column, or `u32::MAX`.
+    pub usage: u32,
+    /// Tool name, model, agent type, subtype or hook name, as the kind has it.
+    pub name: Sym,
+    /// When, as the source says.
+    pub at: Timestamp,
+    /// Marks.
+    pub flags: EventFlags,
+    /// How many keys.
+    pub key_count: u8,
+    /// How many attributes.
+    pub attr_count: u8,
+    /// What was witnessed.
+    pub kind: EventKind,
+}
+
+/// What an event witnesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EventKind {
+    /// Somebody or something addressed the agent.
+    UserMessage,
+    /// One block or the whole of a model's answer; usage belongs to the call.
+    ModelCall,
+    /// The model asked for a tool, or a tool is about to run.
+    ToolCall,
+    /// A tool answered.
+    ToolResult,
+    /// An agent began.
+    AgentStart,
+    /// An agent ended a round.
+    AgentStop,
+    /// Facts about an agent that are not a moment of its life.
+    AgentInfo,
+    /// A tool call started an agent, by explicit ids; the name says where that is written.
+    SpawnLink,
+    /// An agent's answer reached its parent outside the tool result.
+    AgentReturn,
+    /// The context was compacted.
+    Compaction,
+    /// The harness said something.
+    System,
+    /// A hook ran or reported.
+    Hook,
+    /// Facts about a session that are not a moment of it (title, ledger).
+    SessionInfo,
+    /// Carries keys that chain other events, and nothing a person would call a step.
+    Context,
+}
+
+/// A set of marks on an event.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct EventFlags(u32);
+
+impl EventFlags {
+    /// The line belongs to an in-file side chain or an agent file.
+    pub const SIDECHAIN: EventFlags = EventFlags(1);
+    /// Injected by the harness, not typed by a person.
+    pub const META: EventFlags = EventFlags(1 << 1);
+    /// The summary that opens a compacted context.
+    pub const COMPACT_SUMMARY: EventFlags = EventFlags(1 << 2);
+    /// A tool failed.
+    pub const ERROR: EventFlags = EventFlags(1 << 3);
+    /// The API failed.
+    pub const API_ERROR: EventFlags = EventFlags(1 << 4);
+    /// Written by the harness in a model's place; no API call happened.
+    pub const SYNTHETIC: EventFlags = EventFlags(1 << 5);
+    /// The tool call returned before its work was done.
+    pub const ASYNC: EventFlags = EventFlags(1 << 6);
+    /// A person interrupted.
+    pub const INTERRUPTED: EventFlags = EventFlags(1 << 7);
+    /// The message reports the end of background work.
+    pub const NOTIFICATION: EventFlags = EventFlags(1 << 8);
+    /// The message came from another agent of a team.
+    pub const TEAMMATE: EventFlags = EventFlags(1 << 9);
+    /// The answer has visible text.
+    pub const HAS_TEXT: EventFlags = EventFlags(1 << 10);
+    /// The answer asks for a tool.
+    pub const HAS_TOOL_USE: EventFlags = EventFlags(1 << 11);
+    /// A local command of the client or its output, not a prompt.
+    pub const COMMAND: EventFlags = EventFlags(1 << 12);
+    /// The source's clock counts whole seconds.
+    pub const COARSE_CLOCK: EventFlags = EventFlags(1 << 13);
+    /// The agent was given its parent's whole conversation.
+    pub const FORK: EventFlags = EventFlags(1 << 14);
+    /// The event is a copy that another source holds first-hand; it must never be counted.
+    pub const COPY: EventFlags = EventFlags(1 << 15);
+    /// The tool was refused by a person or a rule.
+    pub const DENIED: EventFlags = EventFlags(1 << 16);
+    /// The source marks the text as the start of another round of an agent that had stopped.
+    pub const RESUMED: EventFlags = EventFlags(1 << 17);
+
+    /// No marks.
+    pub const fn none() -> EventFlags {
+        EventFlags(0)
+    }
+
+    /// Whether every mark of `other` is set.
+    pub const fn has(self, other: EventFlags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Adds marks.
+    pub const fn set(&mut self, other: EventFlags) {
+        self.0 |= other.0;
+    }
+
+    /// Adds marks when `yes`.
+    pub const fn set_if(&mut self, yes: bool, other: EventFlags) {
+        if yes {
+            self.0 |= other.0;
+        }
+    }
+
+    /// Both sets of marks.
+    #[must_use]
+    pub const fn with(self, other: EventFlags) -> EventFlags {
+        EventFlags(self.0 | other.0)
+    }
+}
+
+/// One join key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Key {
+    /// The key's value.
+    pub value: Sym,
+    /// What kind of id it is.
+    pub kind: KeyKind,
+    /// Whether the event is the thing, or speaks of it.
+    pub role: Role,
+}
+
+/// The kinds of ids by which events meet.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum KeyKind {
+    /// A session as its source names it.
+    Session,
+    /// A record of a chain. Referred to by the next one.
+    Uuid,
+    /// A record across a cut in the chain (compaction, resume).
+    LogicalParent,
+    /// An API message.
+    Message,
+    /// An API request.
+    Request,
+    /// A tool call.
+    ToolUse,
+    /// An agent. `Refers`: the event happened inside it. `Provides`: the event is about it.
+    Agent,
+    /// An agent by its name in a team, `name@team`.
+    Teammate,
+    /// One user input.
+    Prompt,
+    /// The normalised text of a prompt.
+    PromptHash,
+    /// The normalised text of an answer.
+    AnswerHash,
+    /// One run of a scripted workflow.
+    WorkflowRun,
+    /// A background task.
+    Task,
+    /// The session a branch was cut from.
+    ForkedFrom,
+}
+
+/// Whether an event is the thing a key names, or only speaks of it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Role {
+    /// The event is (a witness of) the thing.
+    Provides,
+    /// The event speaks of the thing.
+    Refers,
+}
+
+/// One further fact of an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Attr {
+    raw: i64,
+    /// Which fact.
+    pub name: AttrName,
+}
+
+impl Attr {
+    /// A fact whose value is text.
+    pub fn text(name: AttrName, value: Sym) -> Attr {
+        Attr { raw: value.to_raw(), name }
+    }
+
+    /// A fact whose value is a number.
+    pub fn int(name: AttrName, value: i64) -> Attr {
+        Attr { raw: value, name }
+    }
+
+    /// The value as text.
+    pub fn sym(self) -> Sym {
+        Sym::from_raw(self.raw)
+    }
+
+    /// The value as a number.
+    pub fn number(self) -> i64 {
+        self.raw
+    }
+
+    /// Renumbers a text value when batches are joined.
+    pub(crate) fn remap(&mut self, map: impl Fn(Sym) -> Sym) {
+        if self.name.is_text() {
+            self.raw = map(self.sym()).to_raw();
+        }
+    }
+}
+
+/// The facts an event may carry besides its keys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AttrName {
+    /// Text: the kind of agent that was asked for or that this is.
+    AgentType,
+    /// Text: the agent's own name.
+    AgentName,
+    /// Text: what a tool call or agent is for, in the source's words.
+    Description,
+    /// Text: what a tool call does, made from its input by rule.
+    Summary,
+    /// Text: the first words of a message.
+    Preview,
+    /// Text: a session's title. Titles given later and by people win; see `TitleRank`.
+    Title,
+    /// Number: how much a title counts against others.
+    TitleRank,
+    /// Text: working directory.
+    Cwd,
+    /// Text: version of the agent software.
+    Version,
+    /// Text: why the model stopped.
+    StopReason,
+    /// Text: a status in the source's words.
+    Status,
+    /// Number: milliseconds the source itself measured.
+    DurationMs,
+    /// Number: depth of an agent below the main one, as the source says.
+    SpawnDepth,
+    /// Number: how many tools an agent used, as its parent was told.
+    ToolUseCount,
+    /// Text: the model an agent was told to use.
+    Model,
+    /// Text: id of the agent a call continues.
+    Resume,
+    /// Number: context size before compaction.
+    TokensBefore,
+    /// Number: context size after compaction.
+    TokensAfter,
+    /// Number: a bucket of the source's own ledger, in the order of `Usage`'s fields.
+    LedgerInput,
+    /// Number: see `LedgerInput`.
+    LedgerCacheRead,
+    /// Number: see `LedgerInput`.
+    LedgerCacheWrite,
+    /// Number: see `LedgerInput`; visible output and thinking together.
+    LedgerOutput,
+    /// Text: a short error message.
+    ErrorText,
+}
+
+impl AttrName {
+    /// Whether values are text.
+    pub fn is_text(self) -> bool {
+        !matches!(
+            self,
+            AttrName::TitleRank
+                | AttrName::DurationMs
+                | AttrName::SpawnDepth
+                | AttrName::ToolUseCount
+                | AttrName::TokensBefore
+                | AttrName::TokensAfter
+                | AttrName::LedgerInput
+                | AttrName::LedgerCacheRead
+                | AttrName::LedgerCacheWrite
+                | AttrName::LedgerOutput
+        )
+    }
+}

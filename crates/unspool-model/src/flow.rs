@@ -1,0 +1,448 @@
+//! A session's whole answer: agents, runs, steps, edges, issues. Rows refer to each other by index.
+
+use crate::{Id, Issue, RecordIx, Sym, Timestamp, Usage};
+
+/// Marks "none" in index fields.
+pub const NONE: u32 = u32::MAX;
+
+/// The flow of one session.
+#[derive(Debug, Default)]
+pub struct Flow {
+    /// The session itself.
+    pub session: Session,
+    /// Agents; the main one first, then in order of appearance.
+    pub agents: Vec<Agent>,
+    /// Runs in order of start.
+    pub runs: Vec<Run>,
+    /// Steps in order of `seq`.
+    pub steps: Vec<Step>,
+    /// Edges ordered by target, source and kind.
+    pub edges: Vec<Edge>,
+    /// Witness records of steps, as ranges.
+    pub witnesses: Vec<RecordIx>,
+    /// Evidence records of edges, as ranges.
+    pub evidence: Vec<RecordIx>,
+    /// Usage of steps that have one.
+    pub usages: Vec<Usage>,
+    /// What was odd.
+    pub issues: Vec<Issue>,
+    /// How many records are in the session and not in any step.
+    pub context_records: u32,
+}
+
+/// The container of runs: one conversation or job.
+#[derive(Debug, Default)]
+pub struct Session {
+    /// Deterministic id.
+    pub id: Id,
+    /// The ids its sources gave it, sorted by text.
+    pub native_ids: Vec<Sym>,
+    /// Best known title.
+    pub title: Sym,
+    /// Whether the title is the first prompt rather than a given title.
+    pub title_inferred: bool,
+    /// Working directory.
+    pub cwd: Sym,
+    /// Versions of the agent software, sorted by text.
+    pub versions: Vec<Sym>,
+    /// Formats that witnessed it, sorted by text.
+    pub formats: Vec<Sym>,
+    /// First moment.
+    pub started: Timestamp,
+    /// Last moment.
+    pub ended: Timestamp,
+}
+
+/// How a thing ended, as far as the records say.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Status {
+    /// Unfinished, and active a short while ago.
+    Running,
+    /// Ended with its answer.
+    Completed,
+    /// Ended with an error or an interruption.
+    Failed,
+    /// Unfinished, and nothing says what became of it.
+    #[default]
+    Unknown,
+}
+
+impl Status {
+    /// The word used in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Running => "running",
+            Status::Completed => "completed",
+            Status::Failed => "failed",
+            Status::Unknown => "unknown",
+        }
+    }
+}
+
+/// One agent instance.
+#[derive(Clone, Debug, Default)]
+pub struct Agent {
+    /// Deterministic id.
+    pub id: Id,
+    /// The id its source gave it; the session's id for the main agent.
+    pub native_id: Sym,
+    /// Kind of agent (`Explore`, …); empty when unknown.
+    pub kind: Sym,
+    /// Its own name or description.
+    pub name: Sym,
+    /// The model it was told to use, when its source says.
+    pub model: Sym,
+    /// Index of the agent that started it, or `NONE`.
+    pub parent: u32,
+    /// Distance from the root of its tree.
+    pub depth: u32,
+    /// How it ended.
+    pub status: Status,
+    /// Run by the client for itself; never has a parent.
+    pub internal: bool,
+    /// The main agent of a session.
+    pub main: bool,
+    /// Its position among the sub-tasks of the session, from 1; 0 for main and internal agents.
+    pub task_number: u32,
+    /// How it was started, if known.
+    pub spawn: Option<Spawn>,
+    /// Spawns that were considered and not believed.
+    pub rivals: Vec<Rival>,
+    /// First moment.
+    pub started: Timestamp,
+    /// Last moment.
+    pub ended: Timestamp,
+    /// First step in order, or `NONE`.
+    pub first_step: u32,
+    /// Last step in order, or `NONE`.
+    pub last_step: u32,
+    /// Messages it exchanged: user messages and model calls.
+    pub message_count: u32,
+}
+
+/// How an agent was started.
+#[derive(Clone, Copy, Debug)]
+pub struct Spawn {
+    /// The tool call that started it.
+    pub step: u32,
+    /// Its native id.
+    pub tool_use_id: Sym,
+    /// Why this is believed.
+    pub rule: Rule,
+    /// How much.
+    pub confidence: Confidence,
+}
+
+/// A spawn that was considered for an agent and not chosen.
+#[derive(Clone, Copy, Debug)]
+pub struct Rival {
+    /// Native id of the tool call.
+    pub tool_use_id: Sym,
+    /// Why not.
+    pub reason: RivalReason,
+}
+
+/// Why a candidate spawn was not chosen.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum RivalReason {
+    /// It fits another agent better, or fits this one less well, in the best assignment of the whole group.
+    Outweighed,
+    /// It fits just as well; the order of start decided.
+    Tied,
+    /// It came after the agent had started.
+    InTheFuture,
+    /// It came too long before the agent.
+    OutOfWindow,
+    /// Its prompt is known and another one.
+    OtherPrompt,
+    /// It asked for another type of agent.
+    OtherType,
+    /// Explicit ids give it to another agent.
+    TakenById,
+}
+
+impl RivalReason {
+    /// A phrase for people.
+    pub fn phrase(self) -> &'static str {
+        match self {
+            RivalReason::Outweighed => "fits less well than the one chosen, over the whole group",
+            RivalReason::Tied => "fits equally well; the order of start decided",
+            RivalReason::InTheFuture => "was called after the agent had started",
+            RivalReason::OutOfWindow => "was called too long before the agent started",
+            RivalReason::OtherPrompt => "gave a different prompt",
+            RivalReason::OtherType => "asked for another type of agent",
+            RivalReason::TakenById => "belongs to another agent by explicit id",
+        }
+    }
+}
+
+/// One task: from a user input to the last thing it caused.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// Deterministic id.
+    pub id: Id,
+    /// The step that started it.
+    pub trigger: u32,
+    /// How it ended.
+    pub status: Status,
+    /// First moment.
+    pub started: Timestamp,
+    /// Last moment of anything it caused.
+    pub ended: Timestamp,
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Deterministic id.
+    pub id: Id,
+    /// When it began.
+    pub started: Timestamp,
+    /// When it ended.
+    pub ended: Timestamp,
+    /// Milliseconds it took, when known.
+    pub duration_ms: Option<i64>,
+    /// Whose step it is.
+    pub agent: u32,
+    /// The run it belongs to, or `NONE`.
+    pub run: u32,
+    /// Parent in the timeline tree, or `NONE`.
+    pub parent: u32,
+    /// Depth by agent scope.
+    pub depth: u32,
+    /// First witness in the flow's witness column.
+    pub first_witness: u32,
+    /// How many records witness it.
+    pub witness_count: u32,
+    /// Index into the flow's usages, or `NONE`.
+    pub usage: u32,
+    /// Tool name, model, subtype or hook name.
+    pub name: Sym,
+    /// Native id of the tool call.
+    pub tool_use_id: Sym,
+    /// Native id of the API message.
+    pub message_id: Sym,
+    /// Native uuid of its first witness that has one.
+    pub uuid: Sym,
+    /// Model that answered.
+    pub model: Sym,
+    /// First words of the message.
+    pub preview: Sym,
+    /// What it was for.
+    pub intent: Sym,
+    /// Where the intent comes from.
+    pub intent_source: IntentSource,
+    /// What it was.
+    pub kind: StepKind,
+    /// It failed.
+    pub is_error: bool,
+    /// `started` is not written anywhere: it is the moment its input was complete.
+    pub start_estimated: bool,
+    /// It has begun and nothing says that it ended.
+    pub pending: bool,
+    /// Injected by the harness rather than said by a person or model.
+    pub meta: bool,
+    /// The call returned before its work was done.
+    pub is_async: bool,
+}
+
+/// What a step was.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum StepKind {
+    /// Somebody or something addressed an agent.
+    UserMessage,
+    /// A call of a model.
+    ModelCall,
+    /// A tool call and its result.
+    ToolCall,
+    /// An agent began.
+    AgentStart,
+    /// An agent ended.
+    AgentStop,
+    /// The context was compacted.
+    Compaction,
+    /// The harness said something.
+    System,
+    /// A hook ran or reported.
+    Hook,
+}
+
+impl StepKind {
+    /// The word used in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            StepKind::UserMessage => "user_message",
+            StepKind::ModelCall => "model_call",
+            StepKind::ToolCall => "tool_call",
+            StepKind::AgentStart => "agent_start",
+            StepKind::AgentStop => "agent_stop",
+            StepKind::Compaction => "compaction",
+            StepKind::System => "system",
+            StepKind::Hook => "hook",
+        }
+    }
+}
+
+/// Where a step's intent comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum IntentSource {
+    /// None is known.
+    #[default]
+    None,
+    /// The source states it.
+    Data,
+    /// Made from the tool and its input by rule: inferred.
+    Rule,
+}
+
+/// A directed causal relation between steps.
+#[derive(Clone, Copy, Debug)]
+pub struct Edge {
+    /// Cause.
+    pub from: u32,
+    /// Effect.
+    pub to: u32,
+    /// First evidence record in the flow's evidence column.
+    pub first_evidence: u32,
+    /// How many.
+    pub evidence_count: u32,
+    /// Native id of the tool call it runs over, if any.
+    pub tool_use_id: Sym,
+    /// How much it is believed.
+    pub confidence: Confidence,
+    /// What relation.
+    pub kind: EdgeKind,
+    /// Why it is believed.
+    pub rule: Rule,
+    /// It carries an error.
+    pub is_error: bool,
+}
+
+/// The kinds of edges.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum EdgeKind {
+    /// A model call asked for a tool call.
+    Calls,
+    /// A tool call's result was first received by a model call.
+    ToolResult,
+    /// A tool call started an agent.
+    SubagentSpawn,
+    /// An agent's answer was received by a model call.
+    SubagentReturn,
+    /// One step of an agent came before the next.
+    Sequence,
+    /// A conversation went on after a cut: compaction, resume, fork.
+    Continuation,
+}
+
+impl EdgeKind {
+    /// The word used in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            EdgeKind::Calls => "calls",
+            EdgeKind::ToolResult => "tool_result",
+            EdgeKind::SubagentSpawn => "subagent_spawn",
+            EdgeKind::SubagentReturn => "subagent_return",
+            EdgeKind::Sequence => "sequence",
+            EdgeKind::Continuation => "continuation",
+        }
+    }
+}
+
+macro_rules! rules {
+    ($($variant:ident $name:literal $sentence:literal;)*) => {
+        /// Why an edge is believed. Each rule has a file in the linker and a specification.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Rule { $(#[doc = $sentence] $variant,)* }
+
+        impl Rule {
+            /// All rules.
+            pub const ALL: &'static [Rule] = &[$(Rule::$variant,)*];
+
+            /// The stable name used in exports and documents.
+            pub fn name(self) -> &'static str {
+                match self { $(Rule::$variant => $name,)* }
+            }
+
+            /// One sentence for people.
+            pub fn sentence(self) -> &'static str {
+                match self { $(Rule::$variant => $sentence,)* }
+            }
+        }
+    };
+}
+
+rules! {
+    ToolCallId "tool-call-id" "The tool call stands in the answer of this model call.";
+    ToolResultId "tool-result-id" "The result names the call by id, and this is the first model call of the agent after it.";
+    SpawnResultId "spawn-result-id" "The result of the spawn call names the agent's id.";
+    SpawnMetaId "spawn-meta-id" "The agent's meta file names the spawn call's id.";
+    SpawnHookId "spawn-hook-id" "A hook event names both the spawn call and the agent.";
+    SpawnNotificationId "spawn-notification-id" "The notification of the agent's end names both the spawn call and the agent.";
+    SpawnTextId "spawn-text-id" "The text of the spawn call's result names the agent's id.";
+    SpawnProgressId "spawn-progress-id" "A progress record of the spawn call names the agent's id.";
+    SpawnTeammateId "spawn-teammate-id" "The spawn call's result names the teammate, and the agent bears that name in that team.";
+    SpawnWorkflowId "spawn-workflow-id" "The workflow call's result names the run whose folder holds the agent.";
+    SpawnPrompt "spawn-prompt" "The agent's first message is exactly the prompt of this spawn call.";
+    SpawnAnswer "spawn-answer" "The agent's last answer is exactly the result of this spawn call.";
+    SpawnSummary "spawn-summary" "The message that opened the teammate carries this spawn call's description.";
+    SpawnTypeTime "spawn-type-time" "The spawn call asked for this type of agent at the right time.";
+    ReturnResultId "return-result-id" "The spawn call's result carried the agent's answer to this model call.";
+    ReturnNotificationId "return-notification-id" "A notification carried the agent's answer to this model call.";
+    ReturnTeammateId "return-teammate-id" "A message of the teammate reached this model call.";
+    AgentSequence "agent-sequence" "The steps follow each other in one agent.";
+    ContinuationCompaction "continuation-compaction" "The context was compacted here and the conversation went on.";
+    ContinuationResume "continuation-resume" "A later session file goes on from this record.";
+    ContinuationFork "continuation-fork" "Another conversation branches off from this record.";
+    ContinuationMessage "continuation-message" "A message sent by this tool call set a stopped agent to work again.";
+}
+
+impl Rule {
+    /// Whether the rule guesses, however well. Every other rule joins explicit ids or reads order.
+    pub fn inferred(self) -> bool {
+        matches!(self, Rule::SpawnPrompt | Rule::SpawnAnswer | Rule::SpawnSummary | Rule::SpawnTypeTime)
+    }
+}
+
+/// How much an edge is believed, in ten-thousandths; exact ids are 1.0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Confidence(u16);
+
+impl Confidence {
+    /// Certain.
+    pub const EXACT: Confidence = Confidence(10_000);
+
+    /// From ten-thousandths; more than 1.0 is 1.0.
+    pub fn from_ten_thousandths(value: u16) -> Confidence {
+        Confidence(value.min(10_000))
+    }
+
+    /// Ten-thousandths.
+    pub fn ten_thousandths(self) -> u16 {
+        self.0
+    }
+
+    /// As a fraction of one.
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.0) / 10_000.0
+    }
+}
+
+impl Flow {
+    /// The records that witness a step.
+    pub fn witnesses_of(&self, step: &Step) -> &[RecordIx] {
+        let start = step.first_witness as usize;
+        self.witnesses.get(start..start + step.witness_count as usize).unwrap_or(&[])
+    }
+
+    /// The records that are an edge's evidence.
+    pub fn evidence_of(&self, edge: &Edge) -> &[RecordIx] {
+        let start = edge.first_evidence as usize;
+        self.evidence.get(start..start + edge.evidence_count as usize).unwrap_or(&[])
+    }
+
+    /// A step's usage.
+    pub fn usage_of(&self, step: &Step) -> Option<&Usage> {
+        self.usages.get(step.usage as usize)
+    }
+}

@@ -1,0 +1,184 @@
+//! Named anomalies. Each code has a severity and a sentence here, in one catalogue, and nowhere else.
+
+use crate::{RecordIx, Sym};
+
+/// How much an issue matters to the reader of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Severity {
+    /// Something was or may have been lost or misread.
+    Error,
+    /// Something is missing or odd; the rest stands.
+    Warning,
+    /// Worth knowing, changes nothing.
+    Info,
+}
+
+impl Severity {
+    /// The word used in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Info => "info",
+        }
+    }
+}
+
+macro_rules! codes {
+    ($($variant:ident $name:literal $severity:ident $sentence:literal;)*) => {
+        /// Every anomaly Unspool can name.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Code { $(#[doc = $sentence] $variant,)* }
+
+        impl Code {
+            /// The whole catalogue.
+            pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
+
+            /// The stable name used in exports and documents.
+            pub fn name(self) -> &'static str {
+                match self { $(Code::$variant => $name,)* }
+            }
+
+            /// How much it matters.
+            pub fn severity(self) -> Severity {
+                match self { $(Code::$variant => Severity::$severity,)* }
+            }
+
+            /// One sentence for people.
+            pub fn sentence(self) -> &'static str {
+                match self { $(Code::$variant => $sentence,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    NotJson "not_json" Error "A line is not JSON. It is kept as bytes and was not read.";
+    NotAnObject "not_an_object" Error "A line is JSON but not an object. It is kept as bytes and was not read.";
+    TornLine "torn_line" Warning "The last line ends in the middle of a value, as when a writer is still busy or was killed.";
+    NulBytes "nul_bytes" Warning "A line holds NUL bytes, as after a crash of the machine that wrote it.";
+    InvalidUtf8 "invalid_utf8" Warning "A line is not valid UTF-8; unreadable characters are shown as replacements.";
+    LineTooLong "line_too_long" Error "A line is longer than the limit `max_record_bytes`. It is kept as bytes and was not read.";
+    DuplicateKey "duplicate_key" Warning "An object names the same field twice; the last value counts.";
+    WrongType "wrong_type" Warning "A field has a type that its format does not know; the field was left out.";
+    BadTimestamp "bad_timestamp" Warning "A timestamp cannot be read; the moment counts as unknown.";
+    UnknownType "unknown_type" Info "A record type this version does not know. It is kept and linked by its keys, without meaning.";
+    UnknownFormat "unknown_format" Warning "No format recognised a file, so it was not read.";
+    UnreadableFile "unreadable_file" Error "A file could not be opened or read to its end.";
+    EmptyFile "empty_file" Info "A file holds no records.";
+    FileNotData "file_not_data" Info "Files in the folder whose names do not end in .json or .jsonl were not looked into.";
+    DuplicateUuid "duplicate_uuid" Warning "Two different records claim the same uuid; both are kept.";
+    ParentCycle "parent_cycle" Warning "Records name each other as parents in a circle; the circle was cut at its first record.";
+    ParentMissing "parent_missing" Info "A record names a parent that is not among the records read.";
+    ResultWithoutCall "result_without_call" Warning "A tool result whose call is not among the records read.";
+    CallWithoutResult "call_without_result" Info "A tool call that never got a result.";
+    AgentUnlinked "agent_unlinked" Warning "A sub-agent whose spawn could not be found; it stands at the root.";
+    AgentInternal "agent_internal" Info "An agent the client runs for itself (warm-up, compaction, suggestions); it has no parent by design.";
+    AgentTranscriptMissing "agent_transcript_missing" Warning "A sub-agent is named by its spawn, but none of its own records were read.";
+    MainTranscriptMissing "main_transcript_missing" Warning "Sub-agents of a session were read, but not the session's own records.";
+    SpawnUnlinked "spawn_unlinked" Warning "A call of a spawn tool for which no sub-agent was found.";
+    SpawnConflict "spawn_conflict" Error "Explicit ids name different parents for one agent; the stronger source was believed.";
+    SpawnAmbiguous "spawn_ambiguous" Info "Several spawns fit several agents equally well; order of start decided.";
+    SpawnGroupTooLarge "spawn_group_too_large" Warning "More spawns compete than `max_joint_assignment`; they were matched in order of time instead.";
+    SpawnToolUnknown "spawn_tool_unknown" Warning "A tool that looks like it spawns agents is not in the table of spawn tools.";
+    UnknownModel "unknown_model" Info "A model without a price; its tokens are counted and its cost is left open.";
+    ClockSkew "clock_skew" Warning "A later event carries an earlier time than what caused it.";
+    UsageConflict "usage_conflict" Info "Lines of one API message report different final usage; the larger value of each field was counted.";
+    LedgerMismatch "ledger_mismatch" Warning "The client's own ledger and the tokens counted here differ.";
+}
+
+/// One anomaly, counted.
+#[derive(Clone, Debug)]
+pub struct Issue {
+    /// What it is.
+    pub code: Code,
+    /// What it is about (a type name, a tool, a file), if anything.
+    pub detail: Sym,
+    /// The stream it was seen in, or `u32::MAX` for none.
+    pub stream: u32,
+    /// How often.
+    pub count: u64,
+    /// The first records it was seen in, at most `ISSUE_SAMPLES`.
+    pub records: Vec<RecordIx>,
+}
+
+/// How many records an issue names; its count says how many there were.
+pub const ISSUE_SAMPLES: usize = 8;
+
+/// Issues, added up as they come.
+#[derive(Clone, Debug, Default)]
+pub struct Issues {
+    list: Vec<Issue>,
+}
+
+/// How far back an equal issue is looked for while adding; older equals are joined by `compact`.
+const RECENT: usize = 16;
+
+impl Issues {
+    /// Counts one occurrence.
+    pub fn add(&mut self, code: Code, detail: Sym, stream: u32, record: Option<RecordIx>) {
+        let same = |issue: &&mut Issue| issue.code == code && issue.detail == detail && issue.stream == stream;
+        if let Some(issue) = self.list.iter_mut().rev().take(RECENT).find(same) {
+            issue.count += 1;
+            if issue.records.len() < ISSUE_SAMPLES {
+                issue.records.extend(record);
+            }
+            return;
+        }
+        self.list.push(Issue { code, detail, stream, count: 1, records: record.into_iter().collect() });
+    }
+
+    /// All issues, in the order they were first seen.
+    pub fn iter(&self) -> impl Iterator<Item = &Issue> {
+        self.list.iter()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    pub(crate) fn append(
+        &mut self,
+        other: Issues,
+        sym: impl Fn(Sym) -> Sym,
+        record_base: u32,
+        stream_base: u32,
+    ) {
+        self.list.extend(other.list.into_iter().map(|mut issue| {
+            issue.detail = sym(issue.detail);
+            if issue.stream != u32::MAX {
+                issue.stream += stream_base;
+            }
+            for record in &mut issue.records {
+                *record += record_base;
+            }
+            issue
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Code, ISSUE_SAMPLES, Issues};
+    use crate::Sym;
+
+    #[test]
+    fn names_are_unique_and_snake_case() {
+        let mut names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
+        assert!(names.iter().all(|name| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_' || b == b'8')));
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), Code::ALL.len());
+    }
+
+    #[test]
+    fn counts_are_full_and_samples_are_bounded() {
+        let mut issues = Issues::default();
+        for record in 0..100 {
+            issues.add(Code::NotJson, Sym::EMPTY, 0, Some(record));
+        }
+        let issue = issues.iter().next().unwrap();
+        assert_eq!((issue.count, issue.records.len()), (100, ISSUE_SAMPLES));
+    }
+}

@@ -1,0 +1,24 @@
+//! The words of Unspool.
+//!
+//! In: nothing. Out: the types every other crate speaks in. Never here: a format, a store, a wire or
+//! disk representation, the clock, the file system.
+
+pub mod batch;
+pub mod event;
+pub mod flow;
+pub mod ids;
+pub mod issue;
+pub mod text;
+pub mod time;
+pub mod usage;
+
+pub use batch::{Batch, Format, Outcome, Record, RecordIx, Stream};
+pub use event::{Attr, AttrName, Event, EventFlags, EventKind, Key, KeyKind, Role};
+pub use flow::{
+    Agent, Confidence, Edge, EdgeKind, Flow, IntentSource, Rule, Run, Session, Spawn, Status, Step, StepKind,
+};
+pub use ids::Id;
+pub use issue::{Code, Issue, Issues, Severity};
+pub use text::{Interner, Sym};
+pub use time::Timestamp;
+pub use usage::Usage;
