@@ -18,6 +18,5 @@ pub use decoder::{Decoder, note_not_data, note_unknown, note_unreadable};
 pub use format::{Descriptor, Format, Framing, Rejected, Scope, Sniff};
 pub use json::{Json, Kind, Malformed, RawStr};
 pub use lines::{Line, LineSplitter, MAX_RECORD_BYTES};
-pub use prose::text_hash;
 pub use registry::{FORMATS, SNIFF_BYTES, best, scores};
 pub use sink::{Detail, Sink};

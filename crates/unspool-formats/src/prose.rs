@@ -1,42 +1,12 @@
-//! Text of messages: what counts as the same prompt, and what a person sees first of it.
+//! Text of messages: what a person sees first of it, and the tags in it.
 
-use std::borrow::Cow;
-use xxhash_rust::xxh3::xxh3_128;
+use unspool_model::prompt::without_reminders;
 
 /// The longest preview, in characters.
 pub const PREVIEW_CHARS: usize = 160;
 
 /// Bytes to decode for a preview, so that reminders at the front can be cut off first.
 pub const PREVIEW_SOURCE_BYTES: usize = 2048;
-
-/// A hash of the text that survives what clients add and remove around it: reminders and outer white space.
-pub fn text_hash(text: &str) -> Option<String> {
-    let kept = without_reminders(text);
-    let kept = kept.trim();
-    (!kept.is_empty()).then(|| format!("{:032x}", xxh3_128(kept.as_bytes())))
-}
-
-/// The text without `<system-reminder>` blocks.
-pub fn without_reminders(text: &str) -> Cow<'_, str> {
-    without_blocks(text, "<system-reminder>", "</system-reminder>")
-}
-
-fn without_blocks<'a>(text: &'a str, open: &str, close: &str) -> Cow<'a, str> {
-    if !text.contains(open) {
-        return Cow::Borrowed(text);
-    }
-    let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find(open) {
-        kept.push_str(&rest[..start]);
-        match rest[start..].find(close) {
-            Some(end) => rest = &rest[start + end + close.len()..],
-            None => return Cow::Owned(kept),
-        }
-    }
-    kept.push_str(rest);
-    Cow::Owned(kept)
-}
 
 /// The first words on one line.
 pub fn preview(text: &str) -> String {
@@ -78,17 +48,7 @@ pub fn attribute<'a>(opening_tag: &'a str, name: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PREVIEW_CHARS, attribute, preview, tag, text_hash};
-
-    #[test]
-    fn reminders_and_outer_space_do_not_make_another_prompt() {
-        let plain = text_hash("Find the bug.");
-        assert_eq!(text_hash("  Find the bug.\n"), plain);
-        assert_eq!(text_hash("<system-reminder>be kind</system-reminder>\nFind the bug."), plain);
-        assert_eq!(text_hash("Find the bug.<system-reminder>torn"), plain);
-        assert_ne!(text_hash("Find the  bug."), plain, "inner white space is content");
-        assert_eq!(text_hash("<system-reminder>x</system-reminder>"), None);
-    }
+    use super::{PREVIEW_CHARS, attribute, preview, tag};
 
     #[test]
     fn previews_are_one_bounded_line() {

@@ -1,1 +1,22 @@
-//! .
+//! Events to facts: who started whom, which result fed which decision, and why that is believed.
+//!
+//! In: a batch of records and events, a table of names and windows, and the moment to judge "running" by.
+//! Out: one flow per session. Never here: a format, a file, a clock. Linking is a pure function of the set of
+//! records: order of reading, chunking and copies of records do not change it.
+
+mod agents;
+mod corpus;
+mod draft;
+mod facts;
+mod finish;
+mod grouping;
+mod order;
+mod rules;
+mod steps;
+mod structure;
+mod table;
+mod union;
+
+pub use corpus::{Corpus, Counts};
+pub use rules::assignment::{Cost, assign};
+pub use table::{Table, TableError};

@@ -8,6 +8,7 @@ pub mod event;
 pub mod flow;
 pub mod ids;
 pub mod issue;
+pub mod prompt;
 pub mod text;
 pub mod time;
 pub mod usage;

@@ -1,1 +1,16 @@
-//! .
+//! Flow to answers: sums, statistics, trees, explanations and exports.
+//!
+//! In: a flow, the batch it was linked from, and a question. Out: plain values and text. Never here: a store, a
+//! terminal, HTTP, a decision about causality.
+
+pub mod explain;
+pub mod flow_json;
+pub mod list;
+pub mod prices;
+pub mod rows;
+pub mod stats;
+pub mod totals;
+pub mod tree_json;
+
+pub use prices::{Money, Prices};
+pub use totals::{FlowTotals, Totals, totals};

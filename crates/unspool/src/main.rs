@@ -1,1 +1,19 @@
-fn main() {}
+//! The `unspool` binary: the rim between people and the library. One file per command.
+
+mod args;
+mod commands;
+mod error;
+mod load;
+mod progress;
+mod term;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    match commands::run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.report(),
+    }
+}

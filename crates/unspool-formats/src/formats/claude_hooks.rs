@@ -7,9 +7,10 @@ use super::claude_code::{rejection, stem};
 use crate::fields::Oddities;
 use crate::format::{Descriptor, Format, Framing, Rejected, Sniff};
 use crate::json::{Json, Kind, Malformed, RawStr};
-use crate::prose::{PREVIEW_SOURCE_BYTES, preview, text_hash};
+use crate::prose::{PREVIEW_SOURCE_BYTES, preview};
 use crate::sink::Sink;
 use std::borrow::Cow;
+use unspool_model::prompt::text_hash;
 use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp};
 
 pub(crate) struct Hooks;

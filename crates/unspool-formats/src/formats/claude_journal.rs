@@ -4,8 +4,8 @@ use super::claude_code::{rejection, scope_of_path};
 use crate::fields::Oddities;
 use crate::format::{Descriptor, Format, Framing, Rejected, Scope, Sniff};
 use crate::json::{Json, RawStr};
-use crate::prose::text_hash;
 use crate::sink::Sink;
+use unspool_model::prompt::text_hash;
 use unspool_model::{AttrName, Code, EventKind, KeyKind, Role, Timestamp};
 
 pub(crate) struct Journal;

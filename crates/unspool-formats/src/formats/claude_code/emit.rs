@@ -5,9 +5,10 @@ use super::markup::{emit_returns, message_flags, unwrap_teammate};
 use super::message::{Block, BlockKind};
 use super::tool::ToolInput;
 use crate::json::{Json, Kind, RawStr};
-use crate::prose::{PREVIEW_SOURCE_BYTES, preview, tag, text_hash};
+use crate::prose::{PREVIEW_SOURCE_BYTES, preview, tag};
 use crate::sink::Sink;
 use std::borrow::Cow;
+use unspool_model::prompt::text_hash;
 use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp};
 
 /// How much a title counts: one a person gave wins over one a model made.

@@ -1,7 +1,8 @@
 //! The tags Claude Code writes into message text: notifications of background work and messages of teammates.
 
-use crate::prose::{attribute, tag, text_hash};
+use crate::prose::{attribute, tag};
 use crate::sink::Sink;
+use unspool_model::prompt::text_hash;
 use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Timestamp};
 
 const NOTIFICATION: &str = "<task-notification>";

@@ -1,9 +1,10 @@
 //! Tool calls and their outcomes, as transcripts and hooks both write them.
 
 use crate::json::{Json, Kind, Malformed, RawStr};
-use crate::prose::{preview, text_hash};
+use crate::prose::{preview};
 use crate::sink::Sink;
 use memchr::memmem;
+use unspool_model::prompt::text_hash;
 use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Timestamp};
 
 /// The input of a tool call as far as it says what the call is for.

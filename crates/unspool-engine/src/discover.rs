@@ -1,0 +1,106 @@
+//! Finding the files to read.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
+
+/// One thing to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// What people see and what gives streams their order.
+    pub name: String,
+    /// Where it lies; `None` = standard input.
+    pub path: Option<PathBuf>,
+    /// Size when it was found.
+    pub bytes: u64,
+}
+
+/// What was found under some paths.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Files to read, in order of name.
+    pub sources: Vec<Source>,
+    /// Files in folders whose names do not look like data.
+    pub not_data: u64,
+    /// Paths that could not be opened, with the reason.
+    pub unreadable: Vec<(String, String)>,
+}
+
+/// Looks for data under the paths: files as given, folders with all below them, `-` for standard input.
+pub fn discover(paths: &[PathBuf]) -> Found {
+    let mut found = Found::default();
+    // One file reached by two paths is read once, under the first name in order.
+    let mut by_real_path: BTreeMap<PathBuf, Source> = BTreeMap::new();
+    let mut stdin = None;
+    for path in paths {
+        if path.as_os_str() == "-" {
+            stdin = Some(Source { name: "-".into(), path: None, bytes: 0 });
+            continue;
+        }
+        match std::fs::metadata(path) {
+            Err(error) => found.unreadable.push((show(path), error.to_string())),
+            Ok(meta) if meta.is_dir() => walk(path, &mut found, &mut by_real_path),
+            Ok(meta) => add(path, meta.len(), &mut by_real_path),
+        }
+    }
+    found.sources = by_real_path.into_values().chain(stdin).collect();
+    found.sources.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
+fn walk(root: &Path, found: &mut Found, by_real_path: &mut BTreeMap<PathBuf, Source>) {
+    for entry in WalkDir::new(root).follow_links(true) {
+        match entry {
+            Err(error) => {
+                let path = error.path().unwrap_or(root);
+                let why = error.io_error().map_or_else(|| "a loop of links".into(), ToString::to_string);
+                found.unreadable.push((show(path), why));
+            }
+            Ok(entry) if entry.file_type().is_file() => {
+                if looks_like_data(entry.path()) {
+                    add(entry.path(), entry.metadata().map_or(0, |meta| meta.len()), by_real_path);
+                } else {
+                    found.not_data += 1;
+                }
+            }
+            Ok(_) => {}
+        }
+    }
+}
+
+fn add(path: &Path, bytes: u64, by_real_path: &mut BTreeMap<PathBuf, Source>) {
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let source = Source { name: show(path), path: Some(path.to_path_buf()), bytes };
+    let slot = by_real_path.entry(real).or_insert_with(|| source.clone());
+    if source.name < slot.name {
+        *slot = source;
+    }
+}
+
+fn looks_like_data(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    matches!(extension, Some("jsonl" | "json" | "ndjson"))
+}
+
+/// A path as a stream's name: forward slashes, no leading `./`.
+fn show(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    text.strip_prefix("./").unwrap_or(&text).to_string()
+}
+
+/// The folders in which agents usually leave their sessions, as far as they exist.
+#[expect(clippy::disallowed_methods, reason = "the engine may look at the environment")]
+pub fn usual_places() -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    if let Some(list) = std::env::var_os("CLAUDE_CONFIG_DIR") {
+        // The variable may hold several folders, separated by commas.
+        places.extend(list.to_string_lossy().split(',').map(|dir| Path::new(dir.trim()).join("projects")));
+    }
+    if let Some(home) = std::env::home_dir() {
+        places.push(home.join(".claude/projects"));
+        places.push(home.join(".config/claude/projects"));
+    }
+    places.retain(|place| place.is_dir());
+    places.dedup();
+    places
+}

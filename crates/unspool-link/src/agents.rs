@@ -1,0 +1,241 @@
+//! Which agent each record belongs to.
+//!
+//! In order of strength: the agent id the record names, the agent the stream's name speaks of, the root of an
+//! in-file side chain, else the main agent of the record's native session.
+
+use crate::draft::Draft;
+use rustc_hash::{FxHashMap, FxHashSet};
+use unspool_model::flow::{NONE, Rival};
+use unspool_model::{
+    AttrName, Code, EventFlags, EventKind, KeyKind, RecordIx, Role, Spawn, Status, Sym, Timestamp,
+};
+
+/// An agent in the making.
+#[derive(Default)]
+pub(crate) struct AgentDraft {
+    pub(crate) origin: Origin,
+    pub(crate) native_id: Sym,
+    /// The native session it was first seen in.
+    pub(crate) session: Sym,
+    pub(crate) kind: Sym,
+    pub(crate) name: Sym,
+    pub(crate) description: Sym,
+    pub(crate) model: Sym,
+    pub(crate) teammate: Sym,
+    pub(crate) workflow: Sym,
+    pub(crate) stated_depth: Option<i64>,
+    pub(crate) fork: bool,
+    pub(crate) internal: bool,
+    /// Whether any record of its own was read.
+    pub(crate) witnessed: bool,
+    pub(crate) stated_status: Option<Status>,
+    pub(crate) spawn: Option<Spawn>,
+    /// Records that show the spawn.
+    pub(crate) spawn_evidence: Vec<RecordIx>,
+    pub(crate) rivals: Vec<Rival>,
+    pub(crate) parent: u32,
+    pub(crate) depth: u32,
+    pub(crate) status: Status,
+    pub(crate) started: Timestamp,
+    pub(crate) ended: Timestamp,
+}
+
+/// What tells an agent apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub(crate) enum Origin {
+    /// The main agent of a native session.
+    Main(Sym),
+    /// An agent with an id.
+    Native(Sym),
+    /// An in-file side chain, by the uuid of its root.
+    Chain(Sym),
+    #[default]
+    Unknown,
+}
+
+pub(crate) fn assign(draft: &mut Draft<'_>) {
+    let roots = chain_roots(draft);
+    let mut index: FxHashMap<Origin, u32> = FxHashMap::default();
+    let mut record = u32::MAX;
+    let mut current = NONE;
+    for at in 0..draft.group.events.len() {
+        let event = *draft.event(at);
+        if event.record != record {
+            record = event.record;
+            let origin = origin_of(draft, at, &roots);
+            current = find_or_add(draft, &mut index, origin, draft.group.event_native[at]);
+            if is_own_record(event.kind) {
+                draft.agents[current as usize].witnessed = true;
+            }
+        }
+        draft.event_agent.push(current);
+        learn(draft, &mut index, at, current);
+    }
+    mark_internal(draft);
+}
+
+fn find_or_add(draft: &mut Draft<'_>, index: &mut FxHashMap<Origin, u32>, origin: Origin, session: Sym) -> u32 {
+    *index.entry(origin).or_insert_with(|| {
+        let native_id = match origin {
+            Origin::Main(sym) | Origin::Native(sym) | Origin::Chain(sym) => sym,
+            Origin::Unknown => Sym::EMPTY,
+        };
+        draft.agents.push(AgentDraft { origin, native_id, session, parent: NONE, ..AgentDraft::default() });
+        u32::try_from(draft.agents.len() - 1).unwrap_or(NONE)
+    })
+}
+
+/// Whether such an event is a moment of the agent's own life, not somebody's note about it.
+fn is_own_record(kind: EventKind) -> bool {
+    !matches!(kind, EventKind::AgentInfo | EventKind::SessionInfo | EventKind::SpawnLink | EventKind::Context)
+}
+
+fn origin_of(draft: &Draft<'_>, at: usize, roots: &FxHashMap<Sym, Sym>) -> Origin {
+    let event = draft.event(at);
+    let native = draft.group.event_native[at];
+    let stream = draft.corpus.batch.stream_of(event.record);
+    let about = matches!(event.kind, EventKind::AgentStart | EventKind::AgentStop | EventKind::AgentInfo);
+    let role = if about { Role::Provides } else { Role::Refers };
+    if let Some(agent) = draft.key(at, KeyKind::Agent, role) {
+        return Origin::Native(agent);
+    }
+    if let Some(agent) = stream.agent.some() {
+        return Origin::Native(agent);
+    }
+    if event.flags.has(EventFlags::SIDECHAIN) {
+        let uuid = draft.key(at, KeyKind::Uuid, Role::Provides).unwrap_or_default();
+        return Origin::Chain(roots.get(&uuid).copied().unwrap_or(uuid));
+    }
+    Origin::Main(native)
+}
+
+/// The root of every in-file side chain, by the uuid of each of its records.
+fn chain_roots(draft: &mut Draft<'_>) -> FxHashMap<Sym, Sym> {
+    let mut parent: FxHashMap<Sym, Sym> = FxHashMap::default();
+    let mut in_order = Vec::new();
+    for at in 0..draft.group.events.len() {
+        let event = draft.event(at);
+        let agent_known = draft.key(at, KeyKind::Agent, Role::Refers).is_some()
+            || !draft.corpus.batch.stream_of(event.record).agent.is_empty();
+        if !event.flags.has(EventFlags::SIDECHAIN) || agent_known {
+            continue;
+        }
+        if let Some(uuid) = draft.key(at, KeyKind::Uuid, Role::Provides)
+            && !parent.contains_key(&uuid)
+        {
+            parent.insert(uuid, draft.key(at, KeyKind::Uuid, Role::Refers).unwrap_or_default());
+            in_order.push((uuid, event.record));
+        }
+    }
+    let mut roots: FxHashMap<Sym, Sym> = FxHashMap::default();
+    let mut cycles = Vec::new();
+    for (start, record) in &in_order {
+        let mut path = Vec::new();
+        let mut on_path = FxHashSet::default();
+        let mut at = *start;
+        let root = loop {
+            if let Some(known) = roots.get(&at) {
+                break *known;
+            }
+            if !on_path.insert(at) {
+                cycles.push(*record);
+                // The circle is cut at its first record in text order, wherever it was entered.
+                let from = path.iter().position(|uuid| *uuid == at).unwrap_or(0);
+                let circle = path[from..].iter().copied();
+                break circle.min_by_key(|uuid: &Sym| draft.text(*uuid)).unwrap_or(at);
+            }
+            path.push(at);
+            match parent.get(&at) {
+                Some(above) if parent.contains_key(above) => at = *above,
+                _ => break at,
+            }
+        };
+        for uuid in path {
+            roots.insert(uuid, root);
+        }
+    }
+    for record in cycles {
+        draft.issue(Code::ParentCycle, Sym::EMPTY, Some(record));
+    }
+    roots
+}
+
+/// Takes what an event says about an agent: the one it belongs to, or one it speaks of.
+fn learn(draft: &mut Draft<'_>, index: &mut FxHashMap<Origin, u32>, at: usize, current: u32) {
+    let event = *draft.event(at);
+    let target = match event.kind {
+        EventKind::AgentInfo | EventKind::AgentStart | EventKind::AgentStop | EventKind::ModelCall => current,
+        EventKind::UserMessage | EventKind::ToolResult | EventKind::ToolCall => {
+            if let Some(teammate) = draft.key(at, KeyKind::Teammate, Role::Provides) {
+                draft.agents[current as usize].teammate = teammate;
+            }
+            return;
+        }
+        EventKind::SpawnLink => {
+            let Some(agent) = draft.key(at, KeyKind::Agent, Role::Provides) else { return };
+            let Some(known) = index.get(&Origin::Native(agent)).copied() else { return };
+            known
+        }
+        _ => return,
+    };
+    let kind = draft.attr_text(at, AttrName::AgentType);
+    let name = draft.attr_text(at, AttrName::AgentName);
+    let description = draft.attr_text(at, AttrName::Description);
+    let model = draft.attr_text(at, AttrName::Model);
+    let depth = draft.attr_int(at, AttrName::SpawnDepth);
+    let status = draft.attr_text(at, AttrName::Status).and_then(|status| stated(draft.text(status)));
+    let teammate = draft.key(at, KeyKind::Teammate, Role::Provides);
+    let stream_workflow = draft.corpus.batch.stream_of(event.record).workflow;
+    let agent = &mut draft.agents[target as usize];
+    let is_main = matches!(agent.origin, Origin::Main(_));
+    let mut set = |slot: fn(&mut AgentDraft) -> &mut Sym, value: Option<Sym>| {
+        if let Some(value) = value
+            && slot(agent).is_empty()
+        {
+            *slot(agent) = value;
+        }
+    };
+    // The attribution on a main agent's model call names what it acts for, not what it is.
+    set(|a| &mut a.kind, kind.filter(|_| event.kind != EventKind::ModelCall || !is_main));
+    set(|a| &mut a.name, name);
+    set(|a| &mut a.description, description);
+    set(|a| &mut a.model, model);
+    set(|a| &mut a.teammate, teammate);
+    if event.kind != EventKind::SpawnLink {
+        set(|a| &mut a.workflow, stream_workflow.some());
+        agent.stated_status = status.or(agent.stated_status);
+    }
+    agent.stated_depth = agent.stated_depth.or(depth);
+    agent.fork |= event.flags.has(EventFlags::FORK);
+}
+
+/// A status in a source's words.
+pub(crate) fn stated(word: &str) -> Option<Status> {
+    match word {
+        "completed" | "done" | "success" => Some(Status::Completed),
+        "failed" | "error" | "killed" | "stopped" | "cancelled" | "canceled" => Some(Status::Failed),
+        _ => None,
+    }
+}
+
+/// Agents a client runs for itself, by id or by their whole first message.
+fn mark_internal(draft: &mut Draft<'_>) {
+    let (table, prompts) = (&draft.corpus.table, &draft.corpus.internal_prompts);
+    let mut first_seen = vec![false; draft.agents.len()];
+    let mut internal = vec![false; draft.agents.len()];
+    for at in 0..draft.group.events.len() {
+        let event = draft.event(at);
+        let agent = draft.event_agent[at] as usize;
+        if event.kind != EventKind::UserMessage || event.flags.has(EventFlags::META) || first_seen[agent] {
+            continue;
+        }
+        first_seen[agent] = true;
+        internal[agent] = draft.key(at, KeyKind::PromptHash, Role::Provides).is_some_and(|hash| prompts.contains(&hash));
+    }
+    for (n, by_prompt) in internal.into_iter().enumerate() {
+        let by_id = table.is_internal_id(draft.corpus.batch.text.get(draft.agents[n].native_id));
+        let agent = &mut draft.agents[n];
+        let is_sub = matches!(agent.origin, Origin::Native(_) | Origin::Chain(_));
+        agent.internal = is_sub && (by_id || by_prompt);
+    }
+}

@@ -1,0 +1,153 @@
+//! All records at hand: copies recognised, streams in order, sessions told apart.
+
+use crate::grouping::{Group, group};
+use crate::{Table, draft};
+use rustc_hash::FxHashMap;
+use unspool_model::prompt::text_hash;
+use unspool_model::{Batch, Flow, Id, Issue, Outcome, RecordIx, Sym, Timestamp};
+
+/// A batch ready for questions.
+pub struct Corpus {
+    /// The records and events.
+    pub batch: Batch,
+    /// Names and windows.
+    pub table: Table,
+    /// The moment "running" is judged by; `NONE` = nothing runs.
+    pub as_of: Timestamp,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) stream_rank: Vec<u32>,
+    /// For each record, the first of its events.
+    pub(crate) first_event: Vec<u32>,
+    /// Hashes of the first messages of internal agents, as far as any record holds them.
+    pub(crate) internal_prompts: Vec<Sym>,
+    counts: Counts,
+}
+
+/// What became of the records. `records` is the sum of the others.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counts {
+    /// All records read.
+    pub records: u64,
+    /// Read and kept.
+    pub stored: u64,
+    /// Seen before.
+    pub duplicate: u64,
+    /// Not readable; kept as bytes.
+    pub rejected: u64,
+}
+
+impl Corpus {
+    /// Recognises copies and sessions.
+    pub fn new(mut batch: Batch, table: Table, as_of: Timestamp) -> Corpus {
+        let stream_rank = rank_streams(&batch);
+        mark_duplicates(&mut batch, &stream_rank);
+        let first_event = first_events(&batch);
+        let groups = group(&batch, &table, &stream_rank, &first_event);
+        let counts = count(&batch);
+        let hashes = table.internal_first_prompts.iter().filter_map(|prompt| text_hash(prompt));
+        let internal_prompts = hashes.filter_map(|hash| batch.text.find(&hash)).collect();
+        batch.text.forget_lookup();
+        Corpus { batch, table, as_of, groups, stream_rank, first_event, internal_prompts, counts }
+    }
+
+    /// How many sessions there are.
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Whether there are no sessions.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// What became of the records.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The flow of one session, computed anew.
+    pub fn flow(&self, session: usize) -> Flow {
+        self.groups.get(session).map(|group| draft::flow(self, group)).unwrap_or_default()
+    }
+
+    /// All flows, oldest first.
+    pub fn flows(&self) -> impl Iterator<Item = Flow> {
+        (0..self.len()).map(|session| self.flow(session))
+    }
+
+    /// When a session began and the ids its sources gave it, without linking it.
+    pub fn outline(&self, session: usize) -> (Timestamp, Vec<&str>) {
+        let Some(group) = self.groups.get(session) else { return (Timestamp::NONE, Vec::new()) };
+        (group.started, group.natives.iter().map(|native| self.batch.text.get(*native)).collect())
+    }
+
+    /// Issues that belong to no session.
+    pub fn loose_issues(&self) -> Vec<Issue> {
+        let placed: rustc_hash::FxHashSet<usize> =
+            self.groups.iter().flat_map(|group| group.issues.iter().copied()).collect();
+        let all = self.batch.issues.iter().enumerate();
+        all.filter(|(n, _)| !placed.contains(n)).map(|(_, issue)| issue.clone()).collect()
+    }
+
+    /// The record with this id.
+    pub fn find_record(&self, id: Id) -> Option<RecordIx> {
+        let found = self.batch.records.iter().position(|r| r.id == id && r.outcome != Outcome::Duplicate)?;
+        u32::try_from(found).ok()
+    }
+}
+
+/// The position of each stream in the order of names.
+fn rank_streams(batch: &Batch) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..batch.streams.len()).collect();
+    order.sort_by_key(|n| batch.text.get(batch.streams[*n].name));
+    let mut rank = vec![0; order.len()];
+    for (position, stream) in order.into_iter().enumerate() {
+        rank[stream] = u32::try_from(position).unwrap_or(u32::MAX);
+    }
+    rank
+}
+
+/// Of equal records, the first in the order of streams is the one that counts.
+fn mark_duplicates(batch: &mut Batch, stream_rank: &[u32]) {
+    let mut first: FxHashMap<Id, RecordIx> = FxHashMap::default();
+    first.reserve(batch.records.len());
+    let place = |batch: &Batch, n: RecordIx| {
+        let record = &batch.records[n as usize];
+        (stream_rank[record.stream as usize], record.ordinal)
+    };
+    for n in 0..batch.records.len() {
+        let record = batch.records[n];
+        if record.outcome == Outcome::Rejected {
+            continue;
+        }
+        let n = u32::try_from(n).unwrap_or(u32::MAX);
+        match first.get(&record.id) {
+            None => _ = first.insert(record.id, n),
+            Some(other) if place(batch, n) < place(batch, *other) => {
+                batch.records[*other as usize].outcome = Outcome::Duplicate;
+                first.insert(record.id, n);
+            }
+            Some(_) => batch.records[n as usize].outcome = Outcome::Duplicate,
+        }
+    }
+}
+
+fn first_events(batch: &Batch) -> Vec<u32> {
+    let mut first = vec![u32::MAX; batch.records.len()];
+    for (n, event) in batch.events.iter().enumerate().rev() {
+        first[event.record as usize] = u32::try_from(n).unwrap_or(u32::MAX);
+    }
+    first
+}
+
+fn count(batch: &Batch) -> Counts {
+    let mut counts = Counts { records: batch.records.len() as u64, ..Counts::default() };
+    for record in &batch.records {
+        match record.outcome {
+            Outcome::Stored => counts.stored += 1,
+            Outcome::Duplicate => counts.duplicate += 1,
+            Outcome::Rejected => counts.rejected += 1,
+        }
+    }
+    counts
+}

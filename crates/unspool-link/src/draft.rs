@@ -1,0 +1,128 @@
+//! A session's flow in the making. The walk: agents, steps, facts, links, structure, flow.
+
+use crate::agents::AgentDraft;
+use crate::corpus::Corpus;
+use crate::grouping::Group;
+use crate::order::{self, Place};
+use crate::steps::StepDraft;
+use crate::{agents, facts, finish, rules, steps, structure};
+use unspool_model::flow::NONE;
+use unspool_model::{
+    AttrName, Code, Confidence, EdgeKind, Event, Flow, KeyKind, RecordIx, Role, Rule, Run, Sym, Timestamp,
+};
+
+/// Everything known about a session while it is being linked.
+pub(crate) struct Draft<'c> {
+    pub(crate) corpus: &'c Corpus,
+    pub(crate) group: &'c Group,
+    /// For each event of the group, the latest time its stream had reached.
+    pub(crate) reached: Vec<Timestamp>,
+    pub(crate) agents: Vec<AgentDraft>,
+    /// For each event of the group, the agent its record belongs to.
+    pub(crate) event_agent: Vec<u32>,
+    pub(crate) steps: Vec<StepDraft>,
+    /// For each event of the group, the step it witnesses, or `NONE`.
+    pub(crate) event_step: Vec<u32>,
+    /// Each agent's steps in order.
+    pub(crate) timeline: Vec<Vec<u32>>,
+    pub(crate) edges: Vec<EdgeDraft>,
+    pub(crate) runs: Vec<Run>,
+    pub(crate) issues: Vec<IssueDraft>,
+}
+
+/// An edge before evidence is laid out in columns.
+pub(crate) struct EdgeDraft {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) kind: EdgeKind,
+    pub(crate) rule: Rule,
+    pub(crate) confidence: Confidence,
+    pub(crate) tool_use: Sym,
+    pub(crate) is_error: bool,
+    pub(crate) evidence: Evidence,
+}
+
+/// The records that show an edge. Most edges have two; few have more.
+pub(crate) enum Evidence {
+    Two(RecordIx, RecordIx),
+    Many(Vec<RecordIx>),
+}
+
+/// An issue found while linking.
+pub(crate) struct IssueDraft {
+    pub(crate) code: Code,
+    pub(crate) detail: Sym,
+    pub(crate) record: Option<RecordIx>,
+}
+
+pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
+    let mut draft = Draft {
+        corpus,
+        group,
+        reached: order::reached(corpus, group),
+        agents: Vec::new(),
+        event_agent: Vec::new(),
+        steps: Vec::new(),
+        event_step: Vec::new(),
+        timeline: Vec::new(),
+        edges: Vec::new(),
+        runs: Vec::new(),
+        issues: Vec::new(),
+    };
+    agents::assign(&mut draft);
+    steps::build(&mut draft);
+    facts::fill(&mut draft);
+    rules::tool_calls::link(&mut draft);
+    rules::spawn_ids::link(&mut draft);
+    rules::spawn_inference::link(&mut draft);
+    rules::returns::link(&mut draft);
+    rules::sequence::link(&mut draft);
+    rules::continuation::link(&mut draft);
+    structure::tree::depths(&mut draft);
+    structure::runs::build(&mut draft);
+    structure::status::judge(&mut draft);
+    structure::tree::arrange(&mut draft);
+    finish::finish(draft)
+}
+
+impl Draft<'_> {
+    /// The event at a place in the group.
+    pub(crate) fn event(&self, at: usize) -> &Event {
+        &self.corpus.batch.events[self.group.events[at] as usize]
+    }
+
+    pub(crate) fn text(&self, sym: Sym) -> &str {
+        self.corpus.batch.text.get(sym)
+    }
+
+    pub(crate) fn key(&self, at: usize, kind: KeyKind, role: Role) -> Option<Sym> {
+        self.corpus.batch.key(self.event(at), kind, role)
+    }
+
+    pub(crate) fn attr_text(&self, at: usize, name: AttrName) -> Option<Sym> {
+        self.corpus.batch.attr_text(self.event(at), name)
+    }
+
+    pub(crate) fn attr_int(&self, at: usize, name: AttrName) -> Option<i64> {
+        self.corpus.batch.attr_int(self.event(at), name)
+    }
+
+    pub(crate) fn place(&self, at: usize) -> Place {
+        (self.reached[at], u32::try_from(at).unwrap_or(u32::MAX))
+    }
+
+    /// The first witness record of a step.
+    pub(crate) fn first_record(&self, step: u32) -> RecordIx {
+        self.event(self.steps[step as usize].first_event as usize).record
+    }
+
+    pub(crate) fn issue(&mut self, code: Code, detail: Sym, record: Option<RecordIx>) {
+        self.issues.push(IssueDraft { code, detail, record });
+    }
+
+    pub(crate) fn add_edge(&mut self, edge: EdgeDraft) {
+        if edge.from != edge.to && edge.from != NONE && edge.to != NONE {
+            self.edges.push(edge);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What the witnesses say about each step, by a written precedence.
+//!
+//! Names and ids: the first witness in order that has one. Usage: the per-field maximum over all witnesses that
+//! are not copies. Start of a tool call: the call; end: its first result. A duration a source measured itself
+//! wins over a difference of times. Errors: any witness.
+
+use crate::draft::Draft;
+use unspool_model::flow::NONE;
+use unspool_model::{
+    AttrName, Code, EventFlags, EventKind, IntentSource, KeyKind, Role, StepKind, Sym, Timestamp,
+};
+
+pub(crate) fn fill(draft: &mut Draft<'_>) {
+    for at in 0..draft.event_step.len() {
+        let step = draft.event_step[at];
+        if step != NONE {
+            take(draft, at, step as usize);
+        }
+    }
+    estimate_model_starts(draft);
+    for n in 0..draft.steps.len() {
+        settle(draft, n);
+    }
+}
+
+fn take(draft: &mut Draft<'_>, at: usize, n: usize) {
+    let event = *draft.event(at);
+    let usage = draft.corpus.batch.usage(&event).copied().filter(|_| !event.flags.has(EventFlags::COPY));
+    let uuid = draft.key(at, KeyKind::Uuid, Role::Provides).unwrap_or_default();
+    let preview = draft.attr_text(at, AttrName::Preview).unwrap_or_default();
+    let error = draft.attr_text(at, AttrName::ErrorText).unwrap_or_default();
+    let description = draft.attr_text(at, AttrName::Description).unwrap_or_default();
+    let summary = draft.attr_text(at, AttrName::Summary).unwrap_or_default();
+    let duration = draft.attr_int(at, AttrName::DurationMs);
+    let step = &mut draft.steps[n];
+    let first = |slot: &mut Sym, value: Sym| {
+        if slot.is_empty() {
+            *slot = value;
+        }
+    };
+    first(&mut step.uuid, uuid);
+    step.flags.set(event.flags);
+    match event.kind {
+        EventKind::ToolCall => {
+            first(&mut step.name, event.name);
+            step.has_call = true;
+            step.started = step.started.earlier(event.at);
+            if step.intent_source != IntentSource::Data {
+                let (intent, source) = match (description.some(), summary.some()) {
+                    (Some(stated), _) => (stated, IntentSource::Data),
+                    (None, Some(made)) => (made, IntentSource::Rule),
+                    (None, None) => (step.intent, step.intent_source),
+                };
+                step.intent = intent;
+                step.intent_source = source;
+            }
+            first(&mut step.preview, summary);
+        }
+        EventKind::ToolResult => {
+            first(&mut step.name, event.name);
+            let earlier = step.result_event == NONE;
+            if earlier {
+                step.result_event = u32::try_from(at).unwrap_or(NONE);
+            }
+            step.ended = if earlier { event.at } else { step.ended.earlier(event.at) };
+            step.is_error |= event.flags.has(EventFlags::ERROR);
+            step.duration_ms = step.duration_ms.or(duration);
+        }
+        EventKind::ModelCall => {
+            first(&mut step.name, event.name);
+            first(&mut step.model, event.name);
+            first(&mut step.preview, preview);
+            step.started = step.started.earlier(event.at);
+            step.ended = step.ended.later(event.at);
+            step.is_error |= event.flags.has(EventFlags::API_ERROR);
+            if let Some(usage) = usage {
+                match &mut step.usage {
+                    Some(sum) => sum.merge_witness(&usage),
+                    None => step.usage = Some(usage),
+                }
+            }
+        }
+        _ => {
+            first(&mut step.name, event.name);
+            first(&mut step.preview, if preview.is_empty() { error } else { preview });
+            step.started = step.started.earlier(event.at);
+            step.ended = step.ended.later(event.at);
+            step.is_error |= event.flags.has(EventFlags::API_ERROR) || event.flags.has(EventFlags::ERROR);
+            step.duration_ms = step.duration_ms.or(duration);
+        }
+    }
+}
+
+/// A transcript notes when a model's answer arrived, not when it was asked for. The call began when its input
+/// was complete: at the last message or result before it in its agent. That is an estimate and marked so.
+fn estimate_model_starts(draft: &mut Draft<'_>) {
+    for agent in 0..draft.timeline.len() {
+        let mut inputs: Vec<(crate::order::Place, Timestamp)> = Vec::new();
+        for n in &draft.timeline[agent] {
+            let step = &draft.steps[*n as usize];
+            match step.kind {
+                StepKind::UserMessage | StepKind::Compaction => inputs.push((step.place, step.ended)),
+                StepKind::ToolCall if step.result_event != NONE => {
+                    inputs.push((draft.place(step.result_event as usize), step.ended));
+                }
+                _ => {}
+            }
+        }
+        inputs.sort_unstable();
+        let mut next = 0;
+        let mut last_input = Timestamp::NONE;
+        for n in draft.timeline[agent].clone() {
+            let step = &mut draft.steps[n as usize];
+            if step.kind != StepKind::ModelCall {
+                continue;
+            }
+            while let Some((place, at)) = inputs.get(next).filter(|(place, _)| *place < step.place) {
+                let _ = place;
+                last_input = last_input.later(*at);
+                next += 1;
+            }
+            if last_input.is_some() && last_input < step.started {
+                step.started = last_input;
+                step.start_estimated = true;
+            }
+            // An input feeds one call; the next call starts from its own.
+            last_input = Timestamp::NONE;
+        }
+    }
+}
+
+fn settle(draft: &mut Draft<'_>, n: usize) {
+    let step = &mut draft.steps[n];
+    if step.kind == StepKind::ToolCall {
+        if !step.has_call {
+            step.started = step.started.earlier(step.ended);
+        }
+        if step.result_event == NONE {
+            step.ended = Timestamp::NONE;
+        }
+    }
+    let between = step.ended.ms_since(step.started);
+    let skewed = between.is_some_and(|ms| ms < 0);
+    if step.duration_ms.is_none() {
+        step.duration_ms = between.filter(|ms| *ms >= 0);
+    }
+    let (kind, has_call, tool_use, has_result) = (step.kind, step.has_call, step.tool_use, step.result_event != NONE);
+    let record = draft.first_record(u32::try_from(n).unwrap_or(NONE));
+    if skewed {
+        draft.issue(Code::ClockSkew, tool_use, Some(record));
+    }
+    if kind == StepKind::ToolCall && !has_call {
+        draft.issue(Code::ResultWithoutCall, Sym::EMPTY, Some(record));
+    }
+    if kind == StepKind::ToolCall && !has_result {
+        draft.issue(Code::CallWithoutResult, Sym::EMPTY, Some(record));
+    }
+}

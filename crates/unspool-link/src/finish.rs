@@ -1,0 +1,411 @@
+//! From the draft to the flow: stable order, ids, columns.
+
+use crate::agents::Origin;
+use crate::draft::{Draft, Evidence, IssueDraft};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use unspool_model::flow::NONE;
+use unspool_model::issue::ISSUE_SAMPLES;
+use unspool_model::{
+    Agent, AttrName, Code, Edge, EventFlags, EventKind, Flow, Id, Issue, RecordIx, Session, Step, StepKind, Sym,
+    Timestamp, Usage,
+};
+
+pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
+    note_unlinked(&mut draft);
+    check_ledger(&mut draft);
+    let agent_order = order_agents(&draft);
+    let agent_index = inverse(&agent_order);
+    let mut step_order: Vec<u32> = (0..u32::try_from(draft.steps.len()).unwrap_or(NONE)).collect();
+    step_order.sort_by_key(|n| draft.steps[*n as usize].seq);
+    let step_index = inverse(&step_order);
+    let run_order = order_runs(&draft, &step_index);
+    let run_index = inverse(&run_order);
+    let map = |index: &[u32], n: u32| index.get(n as usize).copied().unwrap_or(NONE);
+
+    let mut flow = Flow { session: session(&draft), ..Flow::default() };
+    flow.agents = agents(&draft, &agent_order, &agent_index, &step_index);
+    steps(&draft, &step_order, &mut flow);
+    for step in &mut flow.steps {
+        step.agent = map(&agent_index, step.agent);
+        step.run = map(&run_index, step.run);
+        step.parent = map(&step_index, step.parent);
+        step.depth = flow.agents.get(step.agent as usize).map_or(0, |agent| agent.depth);
+    }
+    for n in &run_order {
+        let mut run = draft.runs[*n as usize].clone();
+        run.trigger = map(&step_index, run.trigger);
+        run.id = Id::of(&[b"run", &flow.steps[run.trigger as usize].id.to_bytes()]);
+        flow.runs.push(run);
+    }
+    edges(&draft, &step_index, &mut flow);
+    flow.issues = issues(&draft);
+    flow.context_records = context_records(&draft, &flow);
+    flow
+}
+
+fn inverse(order: &[u32]) -> Vec<u32> {
+    let mut index = vec![NONE; order.len()];
+    for (position, n) in order.iter().enumerate() {
+        index[*n as usize] = u32::try_from(position).unwrap_or(NONE);
+    }
+    index
+}
+
+/// Spawns and agents nobody could link, agents that are internal, sessions without a main transcript.
+fn note_unlinked(draft: &mut Draft<'_>) {
+    let mut found = Vec::new();
+    let mut claimed: FxHashMap<u32, ()> = FxHashMap::default();
+    for (n, agent) in draft.agents.iter().enumerate() {
+        if let Some(spawn) = agent.spawn {
+            claimed.insert(spawn.step, ());
+        }
+        let record = draft.timeline[n].first().map(|step| draft.first_record(*step));
+        let is_sub = !matches!(agent.origin, Origin::Main(_));
+        if agent.internal {
+            found.push((Code::AgentInternal, Sym::EMPTY, record));
+        } else if is_sub && agent.spawn.is_none() && agent.witnessed {
+            found.push((Code::AgentUnlinked, agent.native_id, record));
+        }
+    }
+    for (n, step) in draft.steps.iter().enumerate() {
+        let n = u32::try_from(n).unwrap_or(NONE);
+        let table = &draft.corpus.table;
+        if step.kind == StepKind::ToolCall
+            && step.has_call
+            && table.is_spawn_tool(draft.text(step.name))
+            && !claimed.contains_key(&n)
+            && draft.attr_text(step.first_event as usize, AttrName::Resume).is_none()
+        {
+            found.push((Code::SpawnUnlinked, step.tool_use, Some(draft.first_record(n))));
+        }
+        // A tool that was given a prompt and an agent type is a spawn tool by another name.
+        if step.kind == StepKind::ToolCall
+            && step.has_call
+            && !table.is_spawn_tool(draft.text(step.name))
+            && draft.attr_text(step.first_event as usize, AttrName::AgentType).is_some()
+        {
+            found.push((Code::SpawnToolUnknown, step.name, Some(draft.first_record(n))));
+        }
+    }
+    let has_main = draft.agents.iter().enumerate().any(|(n, agent)| {
+        matches!(agent.origin, Origin::Main(_)) && !draft.timeline[n].is_empty()
+    });
+    let first_sub = draft.agents.iter().position(|agent| !matches!(agent.origin, Origin::Main(_)));
+    if let (false, Some(sub)) = (has_main, first_sub) {
+        let record = draft.timeline[sub].first().map(|step| draft.first_record(*step));
+        found.push((Code::MainTranscriptMissing, Sym::EMPTY, record));
+    }
+    for (code, detail, record) in found {
+        draft.issue(code, detail, record);
+    }
+}
+
+/// The client's own sums against ours, when the session wrote them.
+fn check_ledger(draft: &mut Draft<'_>) {
+    let mut ledger = None;
+    for at in 0..draft.group.events.len() {
+        let event = draft.event(at);
+        if event.kind == EventKind::SessionInfo && draft.attr_int(at, AttrName::LedgerInput).is_some() {
+            let sums = [AttrName::LedgerInput, AttrName::LedgerCacheRead, AttrName::LedgerCacheWrite, AttrName::LedgerOutput]
+                .map(|name| draft.attr_int(at, name).and_then(|n| u64::try_from(n).ok()).unwrap_or(0));
+            ledger = Some((event.record, sums));
+        }
+    }
+    let Some((record, expected)) = ledger else { return };
+    let mut sum = Usage::default();
+    for usage in draft.steps.iter().filter_map(|step| step.usage.as_ref()) {
+        sum.add(usage);
+    }
+    if [sum.input, sum.cache_read, sum.cache_write, sum.output + sum.reasoning] != expected {
+        draft.issue(Code::LedgerMismatch, Sym::EMPTY, Some(record));
+    }
+}
+
+/// Main agents first, then by start, then by native id.
+fn order_agents(draft: &Draft<'_>) -> Vec<u32> {
+    let used = |n: &u32| {
+        let agent = &draft.agents[*n as usize];
+        !draft.timeline[*n as usize].is_empty() || agent.spawn.is_some()
+    };
+    let mut order: Vec<u32> = (0..u32::try_from(draft.agents.len()).unwrap_or(NONE)).filter(used).collect();
+    order.sort_by_key(|n| {
+        let agent = &draft.agents[*n as usize];
+        let sub = !matches!(agent.origin, Origin::Main(_)) || agent.spawn.is_some();
+        (sub, agent.started, draft.text(agent.native_id))
+    });
+    // Unused agents keep no place, but the inverse needs every index.
+    let unused = (0..u32::try_from(draft.agents.len()).unwrap_or(NONE)).filter(|n| !used(n));
+    order.extend(unused.collect::<Vec<_>>());
+    order
+}
+
+fn order_runs(draft: &Draft<'_>, step_index: &[u32]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..u32::try_from(draft.runs.len()).unwrap_or(NONE)).collect();
+    order.sort_by_key(|n| {
+        let run = &draft.runs[*n as usize];
+        (run.started, step_index[run.trigger as usize])
+    });
+    order
+}
+
+fn agents(draft: &Draft<'_>, order: &[u32], index: &[u32], step_index: &[u32]) -> Vec<Agent> {
+    let mut agents = Vec::new();
+    let mut task_number = 0;
+    for n in order {
+        let agent = &draft.agents[*n as usize];
+        let timeline = &draft.timeline[*n as usize];
+        if timeline.is_empty() && agent.spawn.is_none() {
+            continue;
+        }
+        let main = matches!(agent.origin, Origin::Main(_)) && agent.spawn.is_none();
+        let counts = !main && !agent.internal;
+        task_number += u32::from(counts);
+        let call = agent.spawn.map(|spawn| &draft.steps[spawn.step as usize]);
+        let asked = |name| {
+            call.and_then(|call| draft.attr_text(call.first_event as usize, name)).unwrap_or_default()
+        };
+        let or = |first: Sym, second: Sym| if first.is_empty() { second } else { first };
+        let step = |n: Option<&u32>| n.map_or(NONE, |n| step_index[*n as usize]);
+        let messages = timeline.iter().filter(|n| {
+            matches!(draft.steps[**n as usize].kind, StepKind::UserMessage | StepKind::ModelCall)
+        });
+        agents.push(Agent {
+            id: agent_id(draft, *n),
+            native_id: agent.native_id,
+            kind: or(agent.kind, asked(AttrName::AgentType)),
+            name: or(agent.name, or(agent.description, or(asked(AttrName::AgentName), asked(AttrName::Description)))),
+            model: agent.model,
+            parent: index.get(agent.parent as usize).copied().unwrap_or(NONE),
+            depth: agent.depth,
+            status: agent.status,
+            internal: agent.internal,
+            main,
+            task_number: if counts { task_number } else { 0 },
+            spawn: agent.spawn.map(|mut spawn| {
+                spawn.step = step_index[spawn.step as usize];
+                spawn
+            }),
+            rivals: agent.rivals.clone(),
+            started: agent.started,
+            ended: agent.ended,
+            first_step: step(timeline.first()),
+            last_step: step(timeline.last()),
+            message_count: u32::try_from(messages.count()).unwrap_or(u32::MAX),
+        });
+    }
+    agents
+}
+
+fn agent_id(draft: &Draft<'_>, n: u32) -> Id {
+    let agent = &draft.agents[n as usize];
+    let kind: &[u8] = match agent.origin {
+        Origin::Main(_) => b"main",
+        Origin::Native(_) => b"native",
+        Origin::Chain(_) => b"chain",
+        Origin::Unknown => b"unknown",
+    };
+    Id::of(&[b"agent", kind, draft.text(agent.session).as_bytes(), draft.text(agent.native_id).as_bytes()])
+}
+
+fn steps(draft: &Draft<'_>, order: &[u32], flow: &mut Flow) {
+    let mut witnesses = witness_lists(draft);
+    for n in order {
+        let step = &draft.steps[*n as usize];
+        let records = std::mem::take(&mut witnesses[*n as usize]);
+        let first_witness = u32::try_from(flow.witnesses.len()).unwrap_or(NONE);
+        flow.witnesses.extend(&records);
+        let usage = step.usage.map_or(NONE, |usage| {
+            flow.usages.push(usage);
+            u32::try_from(flow.usages.len() - 1).unwrap_or(NONE)
+        });
+        flow.steps.push(Step {
+            id: step_id(draft, *n, records.first().copied()),
+            started: step.started,
+            ended: step.ended,
+            duration_ms: step.duration_ms,
+            agent: step.agent,
+            run: step.run,
+            parent: step.parent,
+            depth: 0,
+            first_witness,
+            witness_count: u32::try_from(records.len()).unwrap_or(0),
+            usage,
+            name: step.name,
+            tool_use_id: step.tool_use,
+            message_id: step.message,
+            uuid: step.uuid,
+            model: step.model,
+            preview: step.preview,
+            intent: step.intent,
+            intent_source: step.intent_source,
+            kind: step.kind,
+            is_error: step.is_error,
+            start_estimated: step.start_estimated,
+            pending: step.kind == StepKind::ToolCall && step.result_event == NONE,
+            meta: step.flags.has(EventFlags::META) || step.flags.has(EventFlags::COMMAND),
+            is_async: step.flags.has(EventFlags::ASYNC),
+        });
+    }
+}
+
+/// The records that witness each step, once each, in order.
+fn witness_lists(draft: &Draft<'_>) -> Vec<Vec<RecordIx>> {
+    let mut lists: Vec<Vec<RecordIx>> = vec![Vec::new(); draft.steps.len()];
+    for at in 0..draft.event_step.len() {
+        let step = draft.event_step[at];
+        if step != NONE {
+            let list = &mut lists[step as usize];
+            let record = draft.event(at).record;
+            if list.last() != Some(&record) {
+                list.push(record);
+            }
+        }
+    }
+    for agent in &draft.agents {
+        let Some(spawn) = agent.spawn else { continue };
+        // A step made for an agent without records is witnessed by what names the agent.
+        for (n, step) in draft.steps.iter().enumerate().skip(draft_made_from(draft)) {
+            if lists[n].is_empty() && step.agent != NONE && draft.agents[step.agent as usize].native_id == agent.native_id {
+                let _ = spawn;
+                lists[n].clone_from(&agent.spawn_evidence);
+            }
+        }
+    }
+    lists
+}
+
+/// Steps made without events stand after all others.
+fn draft_made_from(draft: &Draft<'_>) -> usize {
+    draft.event_step.iter().filter(|step| **step != NONE).map(|step| *step as usize + 1).max().unwrap_or(0)
+}
+
+fn step_id(draft: &Draft<'_>, n: u32, first_record: Option<RecordIx>) -> Id {
+    let step = &draft.steps[n as usize];
+    let agent = &draft.agents[step.agent as usize];
+    let session = draft.text(agent.session).as_bytes();
+    let kind = step.kind.name().as_bytes();
+    if step.key.is_empty() {
+        let record = first_record.map(|record| draft.corpus.batch.records[record as usize].id).unwrap_or_default();
+        let agent = draft.text(agent.native_id).as_bytes();
+        return Id::of(&[b"step", kind, session, agent, &record.to_bytes()]);
+    }
+    Id::of(&[b"step", kind, session, &[step.key_kind], draft.text(step.key).as_bytes()])
+}
+
+fn edges(draft: &Draft<'_>, step_index: &[u32], flow: &mut Flow) {
+    let mut order: Vec<usize> = (0..draft.edges.len()).collect();
+    order.sort_by_key(|n| {
+        let edge = &draft.edges[*n];
+        (step_index[edge.to as usize], step_index[edge.from as usize], edge.kind, edge.rule)
+    });
+    flow.edges.reserve_exact(order.len());
+    flow.evidence.reserve_exact(order.len() * 2);
+    for n in order {
+        let edge = &draft.edges[n];
+        let first_evidence = u32::try_from(flow.evidence.len()).unwrap_or(NONE);
+        match &edge.evidence {
+            Evidence::Two(a, b) => {
+                flow.evidence.push(*a);
+                if a != b {
+                    flow.evidence.push(*b);
+                }
+            }
+            Evidence::Many(records) => flow.evidence.extend(records),
+        }
+        flow.edges.push(Edge {
+            from: step_index[edge.from as usize],
+            to: step_index[edge.to as usize],
+            first_evidence,
+            evidence_count: u32::try_from(flow.evidence.len()).unwrap_or(NONE) - first_evidence,
+            tool_use_id: edge.tool_use,
+            confidence: edge.confidence,
+            kind: edge.kind,
+            rule: edge.rule,
+            is_error: edge.is_error,
+        });
+    }
+}
+
+fn session(draft: &Draft<'_>) -> Session {
+    let batch = &draft.corpus.batch;
+    let mut session = Session { native_ids: draft.group.natives.clone(), ..Session::default() };
+    let (mut versions, mut formats) = (BTreeMap::new(), BTreeMap::new());
+    let mut title = (i64::MIN, Timestamp::NONE, Sym::EMPTY);
+    for at in 0..draft.group.events.len() {
+        let event = draft.event(at);
+        let stream = batch.stream_of(event.record);
+        formats.insert(draft.text(stream.format), stream.format);
+        if let Some(version) = draft.attr_text(at, AttrName::Version) {
+            versions.insert(draft.text(version), version);
+        }
+        if session.cwd.is_empty() {
+            session.cwd = draft.attr_text(at, AttrName::Cwd).unwrap_or_default();
+        }
+        if let Some(text) = draft.attr_text(at, AttrName::Title) {
+            let rank = draft.attr_int(at, AttrName::TitleRank).unwrap_or(0);
+            if (rank, event.at) >= (title.0, title.1) {
+                title = (rank, event.at, text);
+            }
+        }
+    }
+    session.versions = versions.into_values().collect();
+    session.formats = formats.into_values().collect();
+    session.title = title.2;
+    for step in &draft.steps {
+        session.started = session.started.earlier(step.started);
+        session.ended = session.ended.later(step.ended.later(step.started));
+    }
+    if session.title.is_empty() {
+        let first_run = draft.runs.iter().min_by_key(|run| draft.steps[run.trigger as usize].place);
+        let prompt = first_run.map(|run| draft.steps[run.trigger as usize].preview);
+        session.title = prompt.unwrap_or_default();
+        session.title_inferred = !session.title.is_empty();
+    }
+    let name = draft.group.natives.first().copied().unwrap_or_default();
+    session.id = Id::of(&[b"session", draft.text(name).as_bytes()]);
+    session
+}
+
+/// Issues of reading and linking, equal ones added up, in the order of the catalogue.
+fn issues(draft: &Draft<'_>) -> Vec<Issue> {
+    let batch = &draft.corpus.batch;
+    let mut merged: BTreeMap<(Code, &str), Issue> = BTreeMap::new();
+    let mut add = |issue: Issue| {
+        let entry = merged.entry((issue.code, draft.text(issue.detail)));
+        let slot = entry.or_insert_with(|| Issue { count: 0, records: Vec::new(), stream: u32::MAX, ..issue.clone() });
+        slot.count += issue.count;
+        slot.records.extend(issue.records);
+    };
+    for n in &draft.group.issues {
+        if let Some(issue) = batch.issues.iter().nth(*n) {
+            add(issue.clone());
+        }
+    }
+    for IssueDraft { code, detail, record } in &draft.issues {
+        let records = record.iter().copied().collect();
+        add(Issue { code: *code, detail: *detail, stream: u32::MAX, count: 1, records });
+    }
+    let place = |record: &RecordIx| {
+        let record = &batch.records[*record as usize];
+        (draft.corpus.stream_rank[record.stream as usize], record.ordinal)
+    };
+    merged
+        .into_values()
+        .map(|mut issue| {
+            issue.records.sort_by_key(place);
+            issue.records.dedup();
+            issue.records.truncate(ISSUE_SAMPLES);
+            issue
+        })
+        .collect()
+}
+
+fn context_records(draft: &Draft<'_>, flow: &Flow) -> u32 {
+    let mut records: Vec<RecordIx> = flow.witnesses.clone();
+    records.sort_unstable();
+    records.dedup();
+    let mut all: Vec<RecordIx> = (0..draft.group.events.len()).map(|at| draft.event(at).record).collect();
+    all.dedup();
+    u32::try_from(all.len().saturating_sub(records.len())).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,187 @@
+//! Conversations that go on after a cut: compaction, resume, fork, and messages to an agent that had stopped.
+
+use crate::agents::Origin;
+use crate::draft::{Draft, EdgeDraft, Evidence};
+use rustc_hash::FxHashMap;
+use unspool_model::flow::NONE;
+use unspool_model::{AttrName, Confidence, EdgeKind, EventFlags, EventKind, KeyKind, Role, Rule, StepKind, Sym};
+
+pub(crate) fn link(draft: &mut Draft<'_>) {
+    let step_of = steps_by_uuid(draft);
+    compactions(draft, &step_of);
+    resumes_and_forks(draft, &step_of);
+    messages(draft);
+}
+
+/// The step a uuid leads to: its own, or that of the nearest record above it that has one.
+fn steps_by_uuid(draft: &Draft<'_>) -> FxHashMap<Sym, u32> {
+    let mut own: FxHashMap<Sym, u32> = FxHashMap::default();
+    let mut above: FxHashMap<Sym, Sym> = FxHashMap::default();
+    let mut order = Vec::new();
+    for at in 0..draft.group.events.len() {
+        let Some(uuid) = draft.key(at, KeyKind::Uuid, Role::Provides) else { continue };
+        order.push(uuid);
+        if draft.event_step[at] != NONE {
+            own.entry(uuid).or_insert(draft.event_step[at]);
+        }
+        if let Some(parent) = draft.key(at, KeyKind::Uuid, Role::Refers) {
+            above.entry(uuid).or_insert(parent);
+        }
+    }
+    let mut resolved = own.clone();
+    for start in order {
+        let mut path = Vec::new();
+        let mut at = start;
+        let mut found = None;
+        // A chain is at most as long as there are records; a circle ends there.
+        while path.len() <= above.len() {
+            if let Some(step) = resolved.get(&at) {
+                found = Some(*step);
+                break;
+            }
+            path.push(at);
+            match above.get(&at) {
+                Some(parent) => at = *parent,
+                None => break,
+            }
+        }
+        if let Some(step) = found {
+            for uuid in path {
+                resolved.insert(uuid, step);
+            }
+        } else {
+            for uuid in path {
+                above.remove(&uuid);
+            }
+        }
+    }
+    resolved
+}
+
+fn edge(draft: &mut Draft<'_>, from: u32, to: u32, rule: Rule, tool_use: Sym) {
+    let evidence = Evidence::Two(draft.first_record(from), draft.first_record(to));
+    draft.add_edge(EdgeDraft {
+        from,
+        to,
+        kind: EdgeKind::Continuation,
+        rule,
+        confidence: Confidence::EXACT,
+        tool_use,
+        is_error: false,
+        evidence,
+    });
+}
+
+fn compactions(draft: &mut Draft<'_>, step_of: &FxHashMap<Sym, u32>) {
+    for agent in 0..draft.timeline.len() {
+        for position in 0..draft.timeline[agent].len() {
+            let n = draft.timeline[agent][position];
+            let step = &draft.steps[n as usize];
+            let before = position.checked_sub(1).map(|p| draft.timeline[agent][p]);
+            match step.kind {
+                StepKind::Compaction => {
+                    let event = step.first_event as usize;
+                    let named = draft.key(event, KeyKind::LogicalParent, Role::Refers);
+                    let from = named.and_then(|uuid| step_of.get(&uuid).copied()).or(before);
+                    if let Some(from) = from {
+                        edge(draft, from, n, Rule::ContinuationCompaction, Sym::EMPTY);
+                    }
+                }
+                // A summary without a boundary before it is the only trace of the cut.
+                StepKind::UserMessage if step.flags.has(EventFlags::COMPACT_SUMMARY) => {
+                    let after_boundary =
+                        before.is_some_and(|b| draft.steps[b as usize].kind == StepKind::Compaction);
+                    if let Some(from) = before.filter(|_| !after_boundary) {
+                        edge(draft, from, n, Rule::ContinuationCompaction, Sym::EMPTY);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A main agent whose first own record names a parent in another conversation goes on from there; a prompt
+/// that names a record before the last prompt rewinds to it.
+fn resumes_and_forks(draft: &mut Draft<'_>, step_of: &FxHashMap<Sym, u32>) {
+    let parent_of = |draft: &Draft<'_>, step: u32| {
+        let event = draft.steps[step as usize].first_event as usize;
+        let parent = draft.key(event, KeyKind::Uuid, Role::Refers)?;
+        step_of.get(&parent).copied()
+    };
+    for agent in 0..draft.timeline.len() {
+        if !matches!(draft.agents[agent].origin, Origin::Main(_)) {
+            continue;
+        }
+        let mut last_prompt = None;
+        for position in 0..draft.timeline[agent].len() {
+            let n = draft.timeline[agent][position];
+            let Some(parent) = parent_of(draft, n) else {
+                remember_prompt(draft, n, &mut last_prompt);
+                continue;
+            };
+            let other = draft.steps[parent as usize].agent;
+            if other as usize != agent && position == 0 {
+                let last = draft.timeline[other as usize].last().copied();
+                let goes_on = last == Some(parent)
+                    || last.is_some_and(|last| draft.steps[last as usize].started <= draft.steps[n as usize].started);
+                let rule = if goes_on { Rule::ContinuationResume } else { Rule::ContinuationFork };
+                edge(draft, parent, n, rule, Sym::EMPTY);
+            } else if other as usize == agent
+                && is_prompt(draft, n)
+                && last_prompt.is_some_and(|last: u32| draft.steps[parent as usize].place < draft.steps[last as usize].place)
+            {
+                edge(draft, parent, n, Rule::ContinuationFork, Sym::EMPTY);
+            }
+            remember_prompt(draft, n, &mut last_prompt);
+        }
+    }
+}
+
+fn is_prompt(draft: &Draft<'_>, step: u32) -> bool {
+    let step = &draft.steps[step as usize];
+    step.kind == StepKind::UserMessage && !step.flags.has(EventFlags::META)
+}
+
+fn remember_prompt(draft: &Draft<'_>, step: u32, last: &mut Option<u32>) {
+    if is_prompt(draft, step) {
+        *last = Some(step);
+    }
+}
+
+/// A call that writes to an agent, and the message that agent then received.
+fn messages(draft: &mut Draft<'_>) {
+    let mut by_name: FxHashMap<String, usize> = FxHashMap::default();
+    for (n, agent) in draft.agents.iter().enumerate() {
+        let short = draft.text(agent.teammate).split('@').next().unwrap_or_default();
+        for name in [draft.text(agent.native_id), draft.text(agent.name), draft.text(agent.teammate), short] {
+            if !name.is_empty() {
+                by_name.entry(name.to_string()).or_insert(n);
+            }
+        }
+    }
+    for n in 0..draft.steps.len() {
+        let step = &draft.steps[n];
+        if step.kind != StepKind::ToolCall {
+            continue;
+        }
+        let event = step.first_event as usize;
+        if draft.event(event).kind != EventKind::ToolCall {
+            continue;
+        }
+        let Some(target) = draft.attr_text(event, AttrName::Resume) else { continue };
+        let Some(agent) = by_name.get(draft.text(target)).copied() else { continue };
+        let spawned_by_it = draft.agents[agent].spawn.is_some_and(|spawn| spawn.step as usize == n);
+        if agent as u32 == step.agent || spawned_by_it {
+            continue;
+        }
+        let (sent, tool_use) = (step.started, step.tool_use);
+        let received = draft.timeline[agent].iter().skip(1).copied().find(|other| {
+            let other = &draft.steps[*other as usize];
+            other.kind == StepKind::UserMessage && sent.is_some() && other.started >= sent
+        });
+        if let Some(received) = received {
+            edge(draft, u32::try_from(n).unwrap_or(NONE), received, Rule::ContinuationMessage, tool_use);
+        }
+    }
+}

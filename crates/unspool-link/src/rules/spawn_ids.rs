@@ -1,0 +1,225 @@
+//! Spawns by explicit ids: the result, the meta file, a hook, a notification, progress, a teammate's name, a
+//! workflow's run, or an id in the result's text. Worth 1.0.
+
+use crate::agents::{AgentDraft, Origin};
+use crate::draft::Draft;
+use crate::steps::build_timeline;
+use rustc_hash::FxHashMap;
+use unspool_model::flow::NONE;
+use unspool_model::{
+    AttrName, Code, Confidence, EventKind, KeyKind, RecordIx, Role, Rule, Spawn, StepKind, Sym, Timestamp,
+};
+
+/// One explicit statement that a call started an agent.
+struct Claim {
+    step: u32,
+    agent: u32,
+    rule: Rule,
+    /// The record that states it.
+    record: RecordIx,
+    event: usize,
+    /// The call continues an agent rather than starting one.
+    continues: bool,
+}
+
+pub(crate) fn link(draft: &mut Draft<'_>) {
+    let calls = calls_by_id(draft);
+    let mut claims = collect(draft, &calls);
+    // Of several claims, one that does not continue the agent wins, then the stronger source, then the earlier call.
+    claims.sort_by_key(|claim| {
+        let step = &draft.steps[claim.step as usize];
+        (claim.agent, claim.continues, strength(claim.rule), step.started, step.place, claim.event)
+    });
+    let mut at = 0;
+    while at < claims.len() {
+        let agent = claims[at].agent;
+        let end = at + claims[at..].iter().take_while(|claim| claim.agent == agent).count();
+        believe(draft, &claims[at..end]);
+        at = end;
+    }
+    witness_missing(draft);
+}
+
+fn calls_by_id(draft: &Draft<'_>) -> FxHashMap<Sym, u32> {
+    let steps = draft.steps.iter().enumerate();
+    steps
+        .filter(|(_, step)| step.kind == StepKind::ToolCall && !step.tool_use.is_empty())
+        .map(|(n, step)| (step.tool_use, u32::try_from(n).unwrap_or(NONE)))
+        .collect()
+}
+
+fn strength(rule: Rule) -> u8 {
+    match rule {
+        Rule::SpawnMetaId => 0,
+        Rule::SpawnResultId => 1,
+        Rule::SpawnHookId => 2,
+        Rule::SpawnNotificationId => 3,
+        Rule::SpawnProgressId => 4,
+        Rule::SpawnTeammateId => 5,
+        Rule::SpawnWorkflowId => 6,
+        _ => 7,
+    }
+}
+
+fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
+    let mut agents: FxHashMap<Sym, u32> = FxHashMap::default();
+    let mut teammates: FxHashMap<Sym, u32> = FxHashMap::default();
+    for (n, agent) in draft.agents.iter().enumerate() {
+        let n = u32::try_from(n).unwrap_or(NONE);
+        if let Origin::Native(id) = agent.origin {
+            agents.insert(id, n);
+        }
+        if let Some(teammate) = agent.teammate.some() {
+            teammates.entry(teammate).or_insert(n);
+        }
+    }
+    let mut claims = Vec::new();
+    for at in 0..draft.group.events.len() {
+        let event = *draft.event(at);
+        if event.kind != EventKind::SpawnLink {
+            continue;
+        }
+        let source = draft.text(event.name).to_string();
+        let Some(call) = draft.key(at, KeyKind::ToolUse, Role::Refers) else { continue };
+        let Some(step) = calls.get(&call).copied() else { continue };
+        let tool = draft.text(draft.steps[step as usize].name).to_string();
+        let table = &draft.corpus.table;
+        if table.is_message_tool(&tool) {
+            continue;
+        }
+        let is_spawn_tool = table.is_spawn_tool(&tool);
+        let continues = continues_agent(draft, step);
+        let mut claim = |agent: u32, rule: Rule| {
+            claims.push(Claim { step, agent, rule, record: event.record, event: at, continues });
+        };
+        if let Some(run) = draft.key(at, KeyKind::WorkflowRun, Role::Provides) {
+            for (n, agent) in draft.agents.iter().enumerate() {
+                if agent.workflow == run && !agent.internal {
+                    claim(u32::try_from(n).unwrap_or(NONE), Rule::SpawnWorkflowId);
+                }
+            }
+            continue;
+        }
+        if let Some(teammate) = draft.key(at, KeyKind::Teammate, Role::Provides) {
+            if let Some(agent) = teammates.get(&teammate) {
+                claim(*agent, Rule::SpawnTeammateId);
+            } else if is_spawn_tool {
+                let agent = add_unwitnessed(draft, teammate, at);
+                draft.agents[agent as usize].teammate = teammate;
+                teammates.insert(teammate, agent);
+                claims.push(Claim { step, agent, rule: Rule::SpawnTeammateId, record: event.record, event: at, continues });
+            }
+            continue;
+        }
+        let Some(id) = draft.key(at, KeyKind::Agent, Role::Provides) else { continue };
+        let rule = match source.as_str() {
+            "meta" => Rule::SpawnMetaId,
+            "result" => Rule::SpawnResultId,
+            "hook" => Rule::SpawnHookId,
+            "notification" => Rule::SpawnNotificationId,
+            "progress" => Rule::SpawnProgressId,
+            _ => Rule::SpawnTextId,
+        };
+        // Structured fields speak for themselves; text and notifications also name things that are no agents.
+        let structured = matches!(rule, Rule::SpawnMetaId | Rule::SpawnResultId | Rule::SpawnHookId);
+        if !is_spawn_tool && !structured {
+            continue;
+        }
+        let agent = match agents.get(&id) {
+            Some(agent) => *agent,
+            None if is_spawn_tool || structured => {
+                let agent = add_unwitnessed(draft, id, at);
+                agents.insert(id, agent);
+                agent
+            }
+            None => continue,
+        };
+        if draft.corpus.table.is_internal_id(draft.text(id)) {
+            continue;
+        }
+        if !is_spawn_tool && !table_knows(draft, &tool) {
+            let name = draft.steps[step as usize].name;
+            draft.issue(Code::SpawnToolUnknown, name, Some(event.record));
+        }
+        claims.push(Claim { step, agent, rule, record: event.record, event: at, continues });
+    }
+    claims
+}
+
+fn table_knows(draft: &Draft<'_>, tool: &str) -> bool {
+    draft.corpus.table.is_spawn_tool(tool) || draft.corpus.table.is_workflow_tool(tool)
+}
+
+fn continues_agent(draft: &Draft<'_>, step: u32) -> bool {
+    let event = draft.steps[step as usize].first_event as usize;
+    draft.attr_text(event, AttrName::Resume).is_some()
+}
+
+/// An agent that is named and whose records were not read.
+fn add_unwitnessed(draft: &mut Draft<'_>, id: Sym, at: usize) -> u32 {
+    draft.agents.push(AgentDraft {
+        origin: Origin::Native(id),
+        native_id: id,
+        session: draft.group.event_native[at],
+        kind: draft.attr_text(at, AttrName::AgentType).unwrap_or_default(),
+        model: draft.attr_text(at, AttrName::Model).unwrap_or_default(),
+        parent: NONE,
+        ..AgentDraft::default()
+    });
+    draft.timeline.push(Vec::new());
+    u32::try_from(draft.agents.len() - 1).unwrap_or(NONE)
+}
+
+fn believe(draft: &mut Draft<'_>, claims: &[Claim]) {
+    let Some(best) = claims.first() else { return };
+    let own_step = draft.steps[best.step as usize].agent == best.agent;
+    if own_step {
+        return;
+    }
+    let rival = claims.iter().find(|claim| {
+        claim.step != best.step && !claim.continues && !best.continues && strength(claim.rule) <= strength(Rule::SpawnHookId)
+    });
+    if let Some(rival) = rival
+        && rival.rule != best.rule
+    {
+        let id = draft.agents[best.agent as usize].native_id;
+        draft.issue(Code::SpawnConflict, id, Some(rival.record));
+    }
+    let tool_use_id = draft.steps[best.step as usize].tool_use;
+    let agent = &mut draft.agents[best.agent as usize];
+    agent.internal = false;
+    agent.spawn = Some(Spawn { step: best.step, tool_use_id, rule: best.rule, confidence: Confidence::EXACT });
+    let mut evidence: Vec<RecordIx> =
+        claims.iter().filter(|claim| claim.step == best.step).map(|claim| claim.record).collect();
+    evidence.dedup();
+    evidence.truncate(unspool_model::issue::ISSUE_SAMPLES);
+    agent.spawn_evidence = evidence;
+}
+
+/// A named agent without records gets one step, witnessed by what names it, so that it can be seen.
+fn witness_missing(draft: &mut Draft<'_>) {
+    let mut added = false;
+    for n in 0..draft.agents.len() {
+        let agent = &draft.agents[n];
+        if !draft.timeline[n].is_empty() {
+            continue;
+        }
+        let Some(spawn) = agent.spawn else { continue };
+        let call = &draft.steps[spawn.step as usize];
+        let (started, place, session_event) = (call.started, call.place, call.first_event);
+        let mut step = crate::steps::unwitnessed_start(u32::try_from(n).unwrap_or(NONE));
+        step.started = started;
+        step.ended = Timestamp::NONE;
+        step.place = place;
+        step.first_event = session_event;
+        step.name = agent.kind;
+        draft.steps.push(step);
+        let record = agent.spawn_evidence.first().copied();
+        let id = agent.native_id;
+        draft.issue(Code::AgentTranscriptMissing, id, record);
+        added = true;
+    }
+    if added {
+        build_timeline(draft);
+    }
+}

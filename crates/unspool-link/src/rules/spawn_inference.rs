@@ -1,0 +1,396 @@
+//! Spawns by inference, for agents that no id links: exact prompt, equal answer, the summary on a teammate's
+//! first message, or type and time. All candidates of the session are weighed together.
+//!
+//! Never: a spawn later than the agent's start, a spawn whose prompt is known and another one, an internal
+//! agent. What is chosen is marked as inferred and carries a measured confidence.
+
+use super::assignment::{Cost, assign};
+use crate::agents::Origin;
+use crate::draft::Draft;
+use crate::union::Union;
+use rustc_hash::FxHashMap;
+use unspool_model::flow::{NONE, Rival, RivalReason};
+use unspool_model::{
+    AttrName, Code, Confidence, EventFlags, EventKind, KeyKind, Role, Rule, Spawn, StepKind, Sym, Timestamp,
+};
+
+/// Weights of evidence. Only their order and rough distance matter: a prompt outweighs everything else, what an
+/// agent answered outweighs how it looked, and time decides only between equals.
+mod weight {
+    pub(super) const PROMPT: i64 = 1000;
+    pub(super) const SUMMARY: i64 = 800;
+    pub(super) const ANSWER: i64 = 600;
+    pub(super) const OTHER_ANSWER: i64 = -300;
+    pub(super) const TOOL_COUNT: i64 = 60;
+    pub(super) const TYPE: i64 = 30;
+    pub(super) const INSIDE_CALL: i64 = 20;
+    pub(super) const AFTER_RESULT: i64 = -200;
+}
+
+/// Rivals kept per agent; the full count is kept beside them.
+const MAX_RIVALS: usize = 16;
+
+#[derive(Default)]
+struct Child {
+    agent: u32,
+    prompts: Vec<Sym>,
+    summary: Sym,
+    kind: Sym,
+    answers: Vec<Sym>,
+    tool_count: i64,
+    start: Timestamp,
+    end: Timestamp,
+}
+
+#[derive(Default)]
+struct Call {
+    step: u32,
+    agent: u32,
+    prompt: Sym,
+    description: Sym,
+    kind: Sym,
+    answers: Vec<Sym>,
+    tool_count: Option<i64>,
+    called: Timestamp,
+    answered: Timestamp,
+    is_async: bool,
+    taken: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Match {
+    evidence: i64,
+    time: i64,
+    rule: Rule,
+}
+
+pub(crate) fn link(draft: &mut Draft<'_>) {
+    let children = children(draft);
+    if children.is_empty() {
+        return;
+    }
+    let calls = calls(draft);
+    let (mut pairs, mut refused) = (Vec::new(), Vec::new());
+    for (c, child) in children.iter().enumerate() {
+        for (s, call) in calls.iter().enumerate() {
+            match weigh(draft, child, call) {
+                Ok(found) => pairs.push((c, s, found)),
+                Err(Some(reason)) => refused.push((c, s, reason)),
+                Err(None) => {}
+            }
+        }
+    }
+    for component in components(&pairs, children.len(), calls.len()) {
+        settle(draft, &children, &calls, &component);
+    }
+    for (c, s, reason) in refused {
+        let rivals = &mut draft.agents[children[c].agent as usize].rivals;
+        if rivals.len() < MAX_RIVALS {
+            rivals.push(Rival { tool_use_id: draft.steps[calls[s].step as usize].tool_use, reason });
+        }
+    }
+}
+
+fn children(draft: &Draft<'_>) -> Vec<Child> {
+    let mut children: Vec<Child> = Vec::new();
+    let mut index: FxHashMap<u32, usize> = FxHashMap::default();
+    for (n, agent) in draft.agents.iter().enumerate() {
+        let may_have_parent = match agent.origin {
+            Origin::Native(_) | Origin::Chain(_) => true,
+            Origin::Main(_) => !agent.teammate.is_empty(),
+            Origin::Unknown => false,
+        };
+        let own: Vec<u32> = draft.timeline[n].clone();
+        if !may_have_parent || agent.internal || agent.spawn.is_some() || own.is_empty() {
+            continue;
+        }
+        let n = u32::try_from(n).unwrap_or(NONE);
+        let times = own.iter().map(|step| &draft.steps[*step as usize]);
+        let child = Child {
+            agent: n,
+            kind: agent.kind,
+            start: times.clone().map(|step| step.started).find(|at| at.is_some()).unwrap_or_default(),
+            end: times.clone().map(|step| step.ended.later(step.started)).max().unwrap_or_default(),
+            tool_count: i64::try_from(times.filter(|step| step.kind == StepKind::ToolCall).count()).unwrap_or(0),
+            ..Child::default()
+        };
+        index.insert(n, children.len());
+        children.push(child);
+    }
+    if children.is_empty() {
+        return children;
+    }
+    let mut last_answer: FxHashMap<u32, u32> = FxHashMap::default();
+    for at in 0..draft.event_step.len() {
+        let step = draft.event_step[at];
+        let owner = if step == NONE { NONE } else { draft.steps[step as usize].agent };
+        let Some(child) = index.get(&owner).map(|n| &mut children[*n]) else { continue };
+        let event = draft.event(at);
+        let keys = draft.corpus.batch.keys_of(event).iter();
+        match event.kind {
+            EventKind::UserMessage if child.prompts.is_empty() && !event.flags.has(EventFlags::META) => {
+                child.prompts.extend(keys.filter(|key| key.kind == KeyKind::PromptHash).map(|key| key.value));
+                child.summary = draft.attr_text(at, AttrName::Description).unwrap_or_default();
+            }
+            EventKind::ModelCall | EventKind::AgentStop => {
+                let hashes: Vec<Sym> = keys.filter(|key| key.kind == KeyKind::AnswerHash).map(|key| key.value).collect();
+                if !hashes.is_empty() {
+                    // Only the last answer is what the parent gets.
+                    if last_answer.insert(owner, step) != Some(step) && event.kind == EventKind::ModelCall {
+                        child.answers.clear();
+                    }
+                    child.answers.extend(hashes);
+                }
+            }
+            _ => {}
+        }
+    }
+    children
+}
+
+fn calls(draft: &Draft<'_>) -> Vec<Call> {
+    let taken: FxHashMap<u32, ()> =
+        draft.agents.iter().filter_map(|agent| agent.spawn).map(|spawn| (spawn.step, ())).collect();
+    let mut calls: Vec<Call> = Vec::new();
+    let mut index: FxHashMap<u32, usize> = FxHashMap::default();
+    let mut by_id: FxHashMap<Sym, usize> = FxHashMap::default();
+    for (n, step) in draft.steps.iter().enumerate() {
+        let n = u32::try_from(n).unwrap_or(NONE);
+        if step.kind != StepKind::ToolCall || !draft.corpus.table.is_spawn_tool(draft.text(step.name)) {
+            continue;
+        }
+        index.insert(n, calls.len());
+        by_id.insert(step.tool_use, calls.len());
+        calls.push(Call {
+            step: n,
+            agent: step.agent,
+            called: step.started,
+            answered: step.ended,
+            is_async: step.flags.has(EventFlags::ASYNC),
+            taken: taken.contains_key(&n),
+            ..Call::default()
+        });
+    }
+    for at in 0..draft.event_step.len() {
+        let event = draft.event(at);
+        let call = match event.kind {
+            EventKind::AgentReturn => draft.key(at, KeyKind::ToolUse, Role::Refers).and_then(|id| by_id.get(&id)),
+            EventKind::ToolCall | EventKind::ToolResult => index.get(&draft.event_step[at]),
+            _ => None,
+        };
+        let Some(call) = call.map(|n| &mut calls[*n]) else { continue };
+        let keep = |slot: &mut Sym, value: Option<Sym>| {
+            if slot.is_empty() {
+                *slot = value.unwrap_or_default();
+            }
+        };
+        if event.kind == EventKind::ToolCall {
+            keep(&mut call.prompt, draft.key(at, KeyKind::PromptHash, Role::Provides));
+            keep(&mut call.kind, draft.attr_text(at, AttrName::AgentType));
+            keep(&mut call.description, draft.attr_text(at, AttrName::Description));
+            // A call that continues an agent starts none.
+            call.taken |= draft.attr_text(at, AttrName::Resume).is_some();
+        }
+        call.tool_count = call.tool_count.or(draft.attr_int(at, AttrName::ToolUseCount));
+        call.answers.extend(draft.key(at, KeyKind::AnswerHash, Role::Provides));
+    }
+    calls
+}
+
+/// What speaks for a pair, or why it is impossible. `Err(None)`: nothing speaks for it at all.
+fn weigh(draft: &Draft<'_>, child: &Child, call: &Call) -> Result<Match, Option<RivalReason>> {
+    if call.agent == child.agent {
+        return Err(None);
+    }
+    let table = &draft.corpus.table;
+    let same_prompt = !call.prompt.is_empty() && child.prompts.contains(&call.prompt);
+    let prompts_known = !call.prompt.is_empty() && !child.prompts.is_empty();
+    let same_summary = !child.summary.is_empty() && child.summary == call.description;
+    let same_answer = child.answers.iter().any(|answer| call.answers.contains(answer));
+    let types_known = !child.kind.is_empty() && !call.kind.is_empty();
+    let same_type = types_known && child.kind == call.kind;
+    if prompts_known && !same_prompt && !same_summary {
+        return Err(Some(RivalReason::OtherPrompt));
+    }
+    if !same_prompt && !same_summary && !same_answer {
+        if types_known && !same_type {
+            return Err(Some(RivalReason::OtherType));
+        }
+        if !same_type {
+            return Err(None);
+        }
+    }
+    let coarse = child.start.is_whole_second() || call.called.is_whole_second();
+    let tolerance = if coarse { table.coarse_clock_tolerance_ms } else { table.clock_tolerance_ms };
+    let waited = child.start.ms_since(call.called).unwrap_or(0);
+    if waited < -tolerance {
+        return Err(Some(RivalReason::InTheFuture));
+    }
+    let strong = same_prompt || same_summary || same_answer;
+    let window = if strong { table.prompt_window_ms } else { table.type_window_ms };
+    if waited > window {
+        return Err(Some(RivalReason::OutOfWindow));
+    }
+    if call.taken {
+        return Err(strong.then_some(RivalReason::TakenById));
+    }
+    let mut evidence = 0;
+    evidence += i64::from(same_prompt) * weight::PROMPT;
+    evidence += i64::from(same_summary) * weight::SUMMARY;
+    evidence += i64::from(same_type) * weight::TYPE;
+    if same_answer {
+        evidence += weight::ANSWER;
+    } else if !call.answers.is_empty() && !child.answers.is_empty() && !call.is_async {
+        evidence += weight::OTHER_ANSWER;
+    }
+    if let Some(count) = call.tool_count {
+        evidence += if count == child.tool_count { weight::TOOL_COUNT } else { -weight::TOOL_COUNT };
+    }
+    if !call.is_async
+        && let Some(left) = call.answered.ms_since(child.start)
+    {
+        let lived_on = child.end.ms_since(call.answered).unwrap_or(0) > tolerance;
+        evidence += if left >= -tolerance { weight::INSIDE_CALL } else { weight::AFTER_RESULT };
+        evidence -= i64::from(lived_on) * weight::INSIDE_CALL;
+    }
+    if evidence <= 0 {
+        return Err(Some(RivalReason::Outweighed));
+    }
+    let rule = match (same_prompt, same_summary, same_answer) {
+        (true, _, _) => Rule::SpawnPrompt,
+        (_, true, _) => Rule::SpawnSummary,
+        (_, _, true) => Rule::SpawnAnswer,
+        _ => Rule::SpawnTypeTime,
+    };
+    let distance = waited.abs().min(1_000_000);
+    Ok(Match { evidence, time: distance * distance, rule })
+}
+
+type Pair = (usize, usize, Match);
+
+/// Pairs that compete with each other, directly or through others.
+fn components(pairs: &[Pair], children: usize, calls: usize) -> Vec<Vec<Pair>> {
+    let mut union = Union::new(children + calls);
+    let index = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+    for (c, s, _) in pairs {
+        union.join(index(*c), index(children + s));
+    }
+    let mut of_root: FxHashMap<u32, usize> = FxHashMap::default();
+    let mut components: Vec<Vec<Pair>> = Vec::new();
+    for pair in pairs {
+        let root = union.find(index(pair.0));
+        let at = *of_root.entry(root).or_insert_with(|| {
+            components.push(Vec::new());
+            components.len() - 1
+        });
+        components[at].push(*pair);
+    }
+    components
+}
+
+fn settle(draft: &mut Draft<'_>, children: &[Child], calls: &[Call], pairs: &[Pair]) {
+    let mut rows: Vec<usize> = pairs.iter().map(|(c, _, _)| *c).collect();
+    let mut columns: Vec<usize> = pairs.iter().map(|(_, s, _)| *s).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    columns.sort_unstable();
+    columns.dedup();
+    // Nothing may hang on the order of reading: rows and columns go by time, then by native id.
+    rows.sort_by_key(|c| (children[*c].start, draft.text(draft.agents[children[*c].agent as usize].native_id)));
+    columns.sort_by_key(|s| {
+        let step = &draft.steps[calls[*s].step as usize];
+        (calls[*s].called, step.place, draft.text(step.tool_use))
+    });
+    let mut table: Vec<Vec<Option<Match>>> = vec![vec![None; columns.len()]; rows.len()];
+    let row_of: FxHashMap<usize, usize> = rows.iter().enumerate().map(|(n, c)| (*c, n)).collect();
+    let column_of: FxHashMap<usize, usize> = columns.iter().enumerate().map(|(n, s)| (*s, n)).collect();
+    for (c, s, found) in pairs {
+        table[row_of[c]][column_of[s]] = Some(*found);
+    }
+    let chosen = if rows.len().max(columns.len()) <= draft.corpus.table.max_joint_assignment {
+        let cost = |found: &Option<Match>| match found {
+            Some(found) => Cost { evidence: -found.evidence, time: found.time },
+            None => Cost::IMPOSSIBLE,
+        };
+        let costs: Vec<Vec<Cost>> = table.iter().map(|row| row.iter().map(cost).collect()).collect();
+        assign(&costs)
+    } else {
+        let record = draft.first_record(calls[columns[0]].step);
+        draft.issue(Code::SpawnGroupTooLarge, Sym::EMPTY, Some(record));
+        in_order_of_time(&table)
+    };
+    for (row, column) in chosen.iter().enumerate() {
+        let agent = children[rows[row]].agent;
+        let tied = column.is_some_and(|column| has_equal(&table, &chosen, row, column));
+        if let Some(column) = column
+            && let Some(found) = table[row][*column]
+        {
+            accept(draft, agent, &calls[columns[*column]], found, tied);
+        }
+        for (other, found) in table[row].iter().enumerate() {
+            if found.is_some() && Some(other) != *column && draft.agents[agent as usize].rivals.len() < MAX_RIVALS {
+                let equal = found.map(|f| f.evidence) == column.and_then(|c| table[row][c]).map(|f| f.evidence);
+                let reason = if tied && equal { RivalReason::Tied } else { RivalReason::Outweighed };
+                let tool_use_id = draft.steps[calls[columns[other]].step as usize].tool_use;
+                draft.agents[agent as usize].rivals.push(Rival { tool_use_id, reason });
+            }
+        }
+    }
+}
+
+/// Each row in order takes the free column with the most evidence, the closest among equals.
+fn in_order_of_time(table: &[Vec<Option<Match>>]) -> Vec<Option<usize>> {
+    let mut used = vec![false; table.first().map_or(0, Vec::len)];
+    table
+        .iter()
+        .map(|row| {
+            let free = row.iter().enumerate().filter(|(column, found)| found.is_some() && !used[*column]);
+            let best = free.max_by_key(|(column, found)| {
+                (found.map(|f| (f.evidence, -f.time)), std::cmp::Reverse(*column))
+            });
+            let best = best.map(|(column, _)| column);
+            if let Some(column) = best {
+                used[column] = true;
+            }
+            best
+        })
+        .collect()
+}
+
+/// Whether another choice for this row has just as much evidence in total.
+fn has_equal(table: &[Vec<Option<Match>>], chosen: &[Option<usize>], row: usize, column: usize) -> bool {
+    let evidence = |row: usize, column: usize| table[row][column].map(|found| found.evidence);
+    let Some(own) = evidence(row, column) else { return false };
+    (0..table[row].len()).filter(|other| *other != column).any(|other| {
+        let Some(instead) = evidence(row, other) else { return false };
+        match chosen.iter().position(|c| *c == Some(other)) {
+            None => instead >= own,
+            Some(holder) => match (evidence(holder, other), evidence(holder, column)) {
+                (Some(held), Some(swapped)) => instead + swapped >= own + held,
+                _ => false,
+            },
+        }
+    })
+}
+
+fn accept(draft: &mut Draft<'_>, agent: u32, call: &Call, found: Match, tied: bool) {
+    let table = &draft.corpus.table;
+    let confidence: Confidence = match (found.rule, tied) {
+        (Rule::SpawnPrompt, false) => table.prompt,
+        (Rule::SpawnPrompt, true) => table.prompt_tied,
+        (Rule::SpawnAnswer, _) => table.answer,
+        (Rule::SpawnSummary, _) => table.summary,
+        (_, false) => table.type_time,
+        (_, true) => table.type_time_tied,
+    };
+    let tool_use_id = draft.steps[call.step as usize].tool_use;
+    let first = draft.timeline[agent as usize].first().copied().unwrap_or(call.step);
+    let evidence = vec![draft.first_record(call.step), draft.first_record(first)];
+    if tied {
+        let id = draft.agents[agent as usize].native_id;
+        draft.issue(Code::SpawnAmbiguous, id, evidence.first().copied());
+    }
+    let agent = &mut draft.agents[agent as usize];
+    agent.spawn = Some(Spawn { step: call.step, tool_use_id, rule: found.rule, confidence });
+    agent.spawn_evidence = evidence;
+}

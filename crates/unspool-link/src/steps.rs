@@ -1,0 +1,283 @@
+//! Which events witness the same step.
+//!
+//! A step is found by its native key: the API message, the tool call, the record's uuid; else it is the record
+//! itself. So every copy and every other source of the same thing becomes one more witness.
+
+use crate::agents::Origin;
+use crate::draft::Draft;
+use crate::grouping::same_content;
+use crate::order::Place;
+use rustc_hash::FxHashMap;
+use unspool_model::flow::NONE;
+use unspool_model::{
+    Code, EventFlags, EventKind, IntentSource, KeyKind, Role, StepKind, Sym, Timestamp, Usage,
+};
+
+/// A step in the making.
+pub(crate) struct StepDraft {
+    pub(crate) kind: StepKind,
+    pub(crate) agent: u32,
+    /// Event that gives it its place in the agent.
+    pub(crate) first_event: u32,
+    pub(crate) place: Place,
+    pub(crate) started: Timestamp,
+    pub(crate) ended: Timestamp,
+    pub(crate) duration_ms: Option<i64>,
+    pub(crate) key: Sym,
+    pub(crate) key_kind: u8,
+    pub(crate) name: Sym,
+    pub(crate) tool_use: Sym,
+    pub(crate) message: Sym,
+    pub(crate) uuid: Sym,
+    pub(crate) model: Sym,
+    pub(crate) preview: Sym,
+    pub(crate) intent: Sym,
+    pub(crate) intent_source: IntentSource,
+    pub(crate) usage: Option<Usage>,
+    pub(crate) is_error: bool,
+    pub(crate) start_estimated: bool,
+    pub(crate) has_call: bool,
+    /// Event that carries its result, or `NONE`.
+    pub(crate) result_event: u32,
+    pub(crate) flags: EventFlags,
+    pub(crate) run: u32,
+    pub(crate) parent: u32,
+    /// For tool calls, the model call that asked for it.
+    pub(crate) caller: u32,
+    pub(crate) seq: u32,
+}
+
+/// What finds a step: a namespace and a value.
+type StepKey = (u8, Sym, u32);
+
+const BY_MESSAGE: u8 = 1;
+const BY_REQUEST: u8 = 2;
+const BY_TOOL_USE: u8 = 3;
+const BY_UUID: u8 = 4;
+const BY_RECORD: u8 = 5;
+const BY_AGENT_START: u8 = 6;
+
+pub(crate) fn build(draft: &mut Draft<'_>) {
+    let fused = fused_prompts(draft);
+    let mut index: FxHashMap<StepKey, u32> = FxHashMap::default();
+    let mut head_of_uuid: FxHashMap<Sym, usize> = FxHashMap::default();
+    draft.event_step.reserve(draft.group.events.len());
+    for at in 0..draft.group.events.len() {
+        let Some(kind) = step_kind(draft, at) else {
+            draft.event_step.push(NONE);
+            continue;
+        };
+        let mut key = key_of(draft, at, kind, &fused);
+        if key.0 == BY_UUID {
+            let first = *head_of_uuid.entry(key.1).or_insert(at);
+            if first != at && !same_content(&draft.corpus.batch, Some(draft.event(first)), Some(draft.event(at))) {
+                let record = draft.event(at).record;
+                draft.issue(Code::DuplicateUuid, key.1, Some(record));
+                key = (BY_RECORD, Sym::EMPTY, record);
+            }
+        }
+        let step = *index.entry(key).or_insert_with(|| {
+            draft.steps.push(new_step(kind, key));
+            u32::try_from(draft.steps.len() - 1).unwrap_or(NONE)
+        });
+        draft.event_step.push(step);
+    }
+    choose_agents(draft);
+    build_timeline(draft);
+}
+
+fn new_step(kind: StepKind, key: StepKey) -> StepDraft {
+    StepDraft {
+        kind,
+        agent: NONE,
+        first_event: NONE,
+        place: (Timestamp::NONE, u32::MAX),
+        started: Timestamp::NONE,
+        ended: Timestamp::NONE,
+        duration_ms: None,
+        key: key.1,
+        key_kind: key.0,
+        name: Sym::EMPTY,
+        tool_use: if key.0 == BY_TOOL_USE { key.1 } else { Sym::EMPTY },
+        message: if key.0 == BY_MESSAGE { key.1 } else { Sym::EMPTY },
+        uuid: Sym::EMPTY,
+        model: Sym::EMPTY,
+        preview: Sym::EMPTY,
+        intent: Sym::EMPTY,
+        intent_source: IntentSource::None,
+        usage: None,
+        is_error: false,
+        start_estimated: false,
+        has_call: false,
+        result_event: NONE,
+        flags: EventFlags::none(),
+        run: NONE,
+        parent: NONE,
+        caller: NONE,
+        seq: 0,
+    }
+}
+
+/// The start of an agent none of whose records were read.
+pub(crate) fn unwitnessed_start(agent: u32) -> StepDraft {
+    StepDraft { agent, ..new_step(StepKind::AgentStart, (BY_AGENT_START, Sym::EMPTY, agent)) }
+}
+
+fn step_kind(draft: &Draft<'_>, at: usize) -> Option<StepKind> {
+    let event = draft.event(at);
+    Some(match event.kind {
+        EventKind::UserMessage => StepKind::UserMessage,
+        // The harness writes such lines in the model's place; no call happened.
+        EventKind::ModelCall if event.flags.has(EventFlags::SYNTHETIC) => StepKind::System,
+        EventKind::ModelCall => StepKind::ModelCall,
+        EventKind::ToolCall | EventKind::ToolResult => StepKind::ToolCall,
+        EventKind::AgentStart => StepKind::AgentStart,
+        EventKind::AgentStop => StepKind::AgentStop,
+        EventKind::Compaction => StepKind::Compaction,
+        EventKind::System => StepKind::System,
+        EventKind::Hook => StepKind::Hook,
+        EventKind::AgentInfo
+        | EventKind::SpawnLink
+        | EventKind::AgentReturn
+        | EventKind::SessionInfo
+        | EventKind::Context => return None,
+    })
+}
+
+fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, fused: &FxHashMap<u32, Sym>) -> StepKey {
+    let event = draft.event(at);
+    let key = |kind, role| draft.key(at, kind, role);
+    let found = match kind {
+        StepKind::ModelCall => key(KeyKind::Message, Role::Provides)
+            .map(|id| (BY_MESSAGE, id, 0))
+            .or_else(|| key(KeyKind::Request, Role::Provides).map(|id| (BY_REQUEST, id, draft.event_agent[at]))),
+        StepKind::ToolCall => key(KeyKind::ToolUse, Role::Provides)
+            .or_else(|| key(KeyKind::ToolUse, Role::Refers))
+            .map(|id| (BY_TOOL_USE, id, 0)),
+        StepKind::AgentStart => Some((BY_AGENT_START, Sym::EMPTY, draft.event_agent[at])),
+        StepKind::AgentStop | StepKind::Hook => None,
+        StepKind::UserMessage => fused.get(&event.record).map(|uuid| (BY_UUID, *uuid, 0)),
+        StepKind::Compaction | StepKind::System => None,
+    };
+    let by_uuid = || {
+        let own = matches!(kind, StepKind::UserMessage | StepKind::Compaction | StepKind::System | StepKind::ModelCall | StepKind::Hook);
+        key(KeyKind::Uuid, Role::Provides).filter(|_| own).map(|uuid| (BY_UUID, uuid, 0))
+    };
+    found.or_else(by_uuid).unwrap_or((BY_RECORD, Sym::EMPTY, event.record))
+}
+
+/// Prompts seen by a source without uuids (hooks) that a transcript holds too: by prompt id and text, else by
+/// text within the fusion window. Maps the hook's record to the transcript record's uuid.
+fn fused_prompts(draft: &Draft<'_>) -> FxHashMap<u32, Sym> {
+    let mut with_uuid: FxHashMap<Sym, Vec<(usize, Sym)>> = FxHashMap::default();
+    let mut without = Vec::new();
+    for at in 0..draft.group.events.len() {
+        if draft.event(at).kind != EventKind::UserMessage {
+            continue;
+        }
+        let Some(hash) = draft.key(at, KeyKind::PromptHash, Role::Provides) else { continue };
+        match draft.key(at, KeyKind::Uuid, Role::Provides) {
+            Some(uuid) => with_uuid.entry(hash).or_default().push((at, uuid)),
+            None => without.push((at, hash)),
+        }
+    }
+    let mut taken: FxHashMap<Sym, u32> = FxHashMap::default();
+    let mut fused = FxHashMap::default();
+    for (at, hash) in without {
+        let event = draft.event(at);
+        let prompt = draft.key(at, KeyKind::Prompt, Role::Provides);
+        let candidates = with_uuid.get(&hash).into_iter().flatten();
+        let distance = |other: usize| event.at.ms_since(draft.event(other).at).unwrap_or(0).abs();
+        let best = candidates
+            .filter(|(_, uuid)| !taken.contains_key(uuid))
+            .filter(|(other, _)| {
+                let same_prompt = prompt.is_some() && draft.key(*other, KeyKind::Prompt, Role::Provides) == prompt;
+                same_prompt || distance(*other) <= draft.corpus.table.fusion_window_ms
+            })
+            .min_by_key(|(other, _)| (distance(*other), *other));
+        if let Some((_, uuid)) = best {
+            taken.insert(*uuid, event.record);
+            fused.insert(event.record, *uuid);
+        }
+    }
+    fused
+}
+
+/// Which agent a step is of, and which of its events gives it its place. A copy in another agent's stream does
+/// not take a step away from the agent that did it.
+fn choose_agents(draft: &mut Draft<'_>) {
+    let ranks = agent_ranks(draft);
+    let mut best: Vec<(u8, u32, Place)> = vec![(u8::MAX, u32::MAX, (Timestamp::NONE, u32::MAX)); draft.steps.len()];
+    for at in 0..draft.event_step.len() {
+        let step = draft.event_step[at];
+        if step == NONE {
+            continue;
+        }
+        let event = draft.event(at);
+        let agent = draft.event_agent[at];
+        // A source that cannot name agents (old hooks) says "main" by default; others know.
+        let has_uuid = draft.key(at, KeyKind::Uuid, Role::Provides).is_some();
+        let names_agent = draft.key(at, KeyKind::Agent, Role::Refers).is_some();
+        let first_hand = has_uuid || names_agent || !is_head(draft, at);
+        let strength = u8::from(!first_hand) * 2 + u8::from(event.kind == EventKind::ToolResult);
+        let rank = ranks[agent as usize];
+        let candidate = (strength, rank, draft.place(at));
+        if candidate < best[step as usize] {
+            best[step as usize] = candidate;
+            let place = draft.place(at);
+            let step = &mut draft.steps[step as usize];
+            step.agent = agent;
+            step.first_event = u32::try_from(at).unwrap_or(NONE);
+            step.place = place;
+        }
+    }
+}
+
+/// Events after the first of a record share its standing.
+fn is_head(draft: &Draft<'_>, at: usize) -> bool {
+    at == 0 || draft.event(at - 1).record != draft.event(at).record
+}
+
+/// Who a step belongs to when several hold it: the session that was there first, mains before sub-agents,
+/// forks last.
+fn agent_ranks(draft: &Draft<'_>) -> Vec<u32> {
+    let mut last_seen = vec![Timestamp::NONE; draft.agents.len()];
+    let mut forked = vec![false; draft.agents.len()];
+    for at in 0..draft.event_agent.len() {
+        let agent = draft.event_agent[at] as usize;
+        last_seen[agent] = last_seen[agent].later(draft.event(at).at);
+        forked[agent] |= draft.key(at, KeyKind::ForkedFrom, Role::Refers).is_some();
+    }
+    let mut order: Vec<usize> = (0..draft.agents.len()).collect();
+    order.sort_by_key(|n| {
+        let agent = &draft.agents[*n];
+        let is_main = matches!(agent.origin, Origin::Main(_));
+        (!is_main, agent.fork || forked[*n], last_seen[*n], draft.text(agent.native_id))
+    });
+    let mut rank = vec![0; order.len()];
+    for (position, agent) in order.into_iter().enumerate() {
+        rank[agent] = u32::try_from(position).unwrap_or(u32::MAX);
+    }
+    rank
+}
+
+pub(crate) fn build_timeline(draft: &mut Draft<'_>) {
+    let mut timeline = vec![Vec::new(); draft.agents.len()];
+    for (n, step) in draft.steps.iter().enumerate() {
+        if step.agent != NONE {
+            timeline[step.agent as usize].push(u32::try_from(n).unwrap_or(NONE));
+        }
+    }
+    for steps in &mut timeline {
+        steps.sort_by_key(|n| {
+            let step = &draft.steps[*n as usize];
+            // An agent's start and stop frame its life, whatever a coarse clock says.
+            let frame = match step.kind {
+                StepKind::AgentStart => 0,
+                _ => 1,
+            };
+            (frame, step.place)
+        });
+    }
+    draft.timeline = timeline;
+}

@@ -1,0 +1,5 @@
+//! What the links add up to: depth, runs, status, the timeline tree.
+
+pub(crate) mod runs;
+pub(crate) mod status;
+pub(crate) mod tree;

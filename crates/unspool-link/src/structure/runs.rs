@@ -1,0 +1,106 @@
+//! Runs: from a user input to the last thing it caused.
+
+use crate::agents::Origin;
+use crate::draft::Draft;
+use rustc_hash::FxHashMap;
+use unspool_model::flow::NONE;
+use unspool_model::{EventFlags, EventKind, KeyKind, Role, Run, Status, StepKind, Sym};
+
+pub(crate) fn build(draft: &mut Draft<'_>) {
+    let reports = reports(draft);
+    let mut order: Vec<usize> = (0..draft.agents.len()).collect();
+    order.sort_by_key(|n| (draft.agents[*n].depth, *n));
+    for agent in order {
+        match draft.agents[agent].spawn {
+            // Everything a sub-agent does belongs to the run that started it.
+            Some(spawn) => {
+                let run = draft.steps[spawn.step as usize].run;
+                for n in draft.timeline[agent].clone() {
+                    draft.steps[n as usize].run = run;
+                }
+            }
+            None if matches!(draft.agents[agent].origin, Origin::Main(_)) => main_runs(draft, agent, &reports),
+            None => {}
+        }
+    }
+    times(draft);
+}
+
+/// Whether a step is an input that starts a run: said to the main agent, by somebody.
+fn is_trigger(draft: &Draft<'_>, step: u32) -> bool {
+    let step = &draft.steps[step as usize];
+    let not = [
+        EventFlags::META,
+        EventFlags::COMPACT_SUMMARY,
+        EventFlags::INTERRUPTED,
+        EventFlags::NOTIFICATION,
+        EventFlags::TEAMMATE,
+        EventFlags::COMMAND,
+    ];
+    step.kind == StepKind::UserMessage && !not.iter().any(|flag| step.flags.has(*flag))
+}
+
+fn main_runs(draft: &mut Draft<'_>, agent: usize, reports: &FxHashMap<u32, Sym>) {
+    let mut current = NONE;
+    for n in draft.timeline[agent].clone() {
+        if is_trigger(draft, n) {
+            current = u32::try_from(draft.runs.len()).unwrap_or(NONE);
+            draft.runs.push(Run { trigger: n, status: Status::Unknown, ..Run::default() });
+        } else if let Some(call) = reports.get(&n)
+            && let Some(run) = run_of_call(draft, *call)
+        {
+            // The end of background work goes on with the run that started it.
+            current = run;
+        }
+        draft.steps[n as usize].run = current;
+    }
+}
+
+fn run_of_call(draft: &Draft<'_>, call: Sym) -> Option<u32> {
+    let step = draft.steps.iter().find(|step| step.tool_use == call && step.kind == StepKind::ToolCall)?;
+    (step.run != NONE).then_some(step.run)
+}
+
+/// For messages that report the end of background work, the call that started it.
+fn reports(draft: &Draft<'_>) -> FxHashMap<u32, Sym> {
+    let mut spawned: FxHashMap<Sym, Sym> = FxHashMap::default();
+    for agent in &draft.agents {
+        if let Some(spawn) = agent.spawn {
+            spawned.insert(agent.native_id, spawn.tool_use_id);
+        }
+    }
+    let mut reports = FxHashMap::default();
+    let mut message = (u32::MAX, NONE);
+    for at in 0..draft.group.events.len() {
+        let event = draft.event(at);
+        match event.kind {
+            EventKind::UserMessage => message = (event.record, draft.event_step[at]),
+            EventKind::AgentReturn if message.0 == event.record && message.1 != NONE => {
+                let call = draft
+                    .key(at, KeyKind::ToolUse, Role::Refers)
+                    .or_else(|| draft.key(at, KeyKind::Task, Role::Refers).and_then(|id| spawned.get(&id).copied()));
+                if let Some(call) = call {
+                    reports.entry(message.1).or_insert(call);
+                }
+            }
+            _ => {}
+        }
+    }
+    reports
+}
+
+fn times(draft: &mut Draft<'_>) {
+    for step in &draft.steps {
+        if let Some(run) = draft.runs.get_mut(step.run as usize) {
+            run.started = run.started.earlier(step.started);
+            run.ended = run.ended.later(step.ended.later(step.started));
+        }
+    }
+    // A run starts with its input, whatever a skewed clock says of what it caused.
+    for run in &mut draft.runs {
+        let trigger = draft.steps[run.trigger as usize].started;
+        if trigger.is_some() {
+            run.started = trigger;
+        }
+    }
+}

@@ -1,0 +1,487 @@
+//! The flow as JSON: schema `unspool.flow/1`, a contract. Field names and meanings only grow.
+//!
+//! The types here are the wire, not the core; their comments are the documentation of each field.
+
+use crate::prices::Prices;
+use crate::totals::{Totals, totals};
+use schemars::JsonSchema;
+use serde::Serialize;
+use unspool_model::flow::NONE;
+use unspool_model::{Batch, Confidence, Flow, IntentSource, Issue, RecordIx, Sym, Timestamp, Usage};
+
+/// The name and version of this schema.
+pub const SCHEMA: &str = "unspool.flow/1";
+
+/// Everything Unspool knows about some records.
+#[derive(Serialize, JsonSchema)]
+pub struct FlowDoc {
+    /// Always `unspool.flow/1`.
+    pub schema: &'static str,
+    /// What became of the records. The last three add up to the first.
+    pub counts: CountsDoc,
+    /// Sessions, oldest first.
+    pub sessions: Vec<SessionDoc>,
+    /// Anomalies that belong to no session, such as files no format recognised.
+    pub issues: Vec<IssueDoc>,
+}
+
+/// What became of the records.
+#[derive(Serialize, JsonSchema, Clone, Copy)]
+pub struct CountsDoc {
+    /// Records read: lines, and files that are one record.
+    pub records: u64,
+    /// Read and kept.
+    pub stored: u64,
+    /// The same record was there before.
+    pub duplicate: u64,
+    /// Not readable as their format; kept as bytes, and an issue says why.
+    pub rejected: u64,
+}
+
+/// One session: a conversation or job.
+#[derive(Serialize, JsonSchema)]
+pub struct SessionDoc {
+    /// Deterministic id.
+    pub id: String,
+    /// The ids its sources gave it, sorted; several when it was resumed or forked.
+    pub native_ids: Vec<String>,
+    /// Given title, or the first prompt.
+    pub title: Option<String>,
+    /// The title is the first prompt.
+    pub title_inferred: bool,
+    /// Working directory, as first recorded.
+    pub cwd: Option<String>,
+    /// Versions of the agent software that wrote it.
+    pub versions: Vec<String>,
+    /// Formats that witness it.
+    pub formats: Vec<String>,
+    /// First moment, RFC 3339 UTC.
+    pub started_at: Option<String>,
+    /// Last moment, RFC 3339 UTC.
+    pub ended_at: Option<String>,
+    /// Agents: main agents first, then in order of start.
+    pub agents: Vec<AgentDoc>,
+    /// Runs in order of start.
+    pub runs: Vec<RunDoc>,
+    /// Steps in order of `seq`.
+    pub steps: Vec<StepDoc>,
+    /// Edges in order of target, source and kind.
+    pub edges: Vec<EdgeDoc>,
+    /// Anomalies of this session.
+    pub issues: Vec<IssueDoc>,
+    /// Sums over all its steps.
+    pub totals: TotalsDoc,
+    /// Records that belong to the session and to no step (settings, snapshots, context).
+    pub context_records: u32,
+}
+
+/// One agent instance.
+#[derive(Serialize, JsonSchema)]
+pub struct AgentDoc {
+    /// Deterministic id.
+    pub id: String,
+    /// The id its source gave it; the file's stem when hidden; the session's id for a main agent; the root's uuid for an
+    /// in-file side chain.
+    pub native_id: String,
+    /// Kind of agent (`Explore`, …), when known.
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// Its name, or what it was asked to do.
+    pub name: Option<String>,
+    /// The agent that started it; null for a main agent, an internal one, or when nothing says.
+    pub parent_id: Option<String>,
+    /// Distance from the root of its tree; 0 at the root.
+    pub depth: u32,
+    /// `running`, `completed`, `failed` or `unknown`.
+    pub status: &'static str,
+    /// Run by the client for itself; never has a parent.
+    pub internal: bool,
+    /// The main agent of a session.
+    pub main: bool,
+    /// Position among the session's sub-tasks, from 1; null for main and internal agents.
+    pub task_number: Option<u32>,
+    /// How it was started; null when it has no parent or none was found.
+    pub spawn: Option<SpawnDoc>,
+    /// First moment.
+    pub started_at: Option<String>,
+    /// Last moment.
+    pub ended_at: Option<String>,
+    /// User messages and model calls.
+    pub message_count: u32,
+    /// Sums over its own steps.
+    pub totals: TotalsDoc,
+    /// Sums over its steps and those of every agent below it.
+    pub subtree_totals: TotalsDoc,
+}
+
+/// How an agent was started.
+#[derive(Serialize, JsonSchema)]
+pub struct SpawnDoc {
+    /// Native id of the tool call.
+    pub tool_use_id: String,
+    /// The tool call's step.
+    pub step_id: String,
+    /// Why it is believed.
+    pub rule: &'static str,
+    /// 1 for explicit ids; for inferred rules, the share that was right when measured.
+    pub confidence: f64,
+    /// The rule guesses.
+    pub inferred: bool,
+    /// Spawns that were considered and not chosen.
+    pub rivals: u32,
+}
+
+/// One task: from a user input to the last thing it caused.
+#[derive(Serialize, JsonSchema)]
+pub struct RunDoc {
+    /// Deterministic id.
+    pub id: String,
+    /// The user input that started it.
+    pub trigger_step_id: String,
+    /// `running`, `completed`, `failed` or `unknown`.
+    pub status: &'static str,
+    /// Moment of the input.
+    pub started_at: Option<String>,
+    /// Last moment of anything it caused.
+    pub ended_at: Option<String>,
+    /// Milliseconds between the two.
+    pub duration_ms: Option<i64>,
+}
+
+/// One thing that happened.
+#[derive(Serialize, JsonSchema)]
+pub struct StepDoc {
+    /// Deterministic id.
+    pub id: String,
+    /// `user_message`, `model_call`, `tool_call` (call and result are one step), `agent_start`, `agent_stop`,
+    /// `compaction`, `system`, `hook`.
+    pub kind: &'static str,
+    /// Whose step.
+    pub agent_id: String,
+    /// The run it belongs to; null when no user input leads to it.
+    pub run_id: Option<String>,
+    /// Its place in the timeline tree: a tool call under its model call, an agent's first step under the call that
+    /// started it, an agent's other steps under its first, the main agent's under the input of their run.
+    pub parent_id: Option<String>,
+    /// Position in the depth-first order of the tree.
+    pub seq: u32,
+    /// Depth by agent scope: the depth of its agent.
+    pub depth: u32,
+    /// Tool, model, agent type, subtype or hook, as the kind has it.
+    pub name: Option<String>,
+    /// Native id of the tool call.
+    pub tool_use_id: Option<String>,
+    /// Native id of the API message.
+    pub message_id: Option<String>,
+    /// Native uuid of its first record that has one.
+    pub uuid: Option<String>,
+    /// The model that answered.
+    pub model: Option<String>,
+    /// When it began.
+    pub started_at: Option<String>,
+    /// `started_at` is no record's time but the moment the step's input was complete.
+    pub started_at_estimated: bool,
+    /// When it ended; null while nothing says so.
+    pub ended_at: Option<String>,
+    /// Milliseconds it took: as its source measured, else the difference of the two.
+    pub duration_ms: Option<i64>,
+    /// Milliseconds from the session's first moment to its start.
+    pub elapsed_ms: Option<i64>,
+    /// It failed.
+    pub is_error: bool,
+    /// It has begun and nothing says that it ended.
+    pub pending: bool,
+    /// The call returned before its work was done.
+    pub is_async: bool,
+    /// Injected by the client rather than said by a person or model.
+    pub meta: bool,
+    /// First words of the message, or what the tool was given.
+    pub preview: Option<String>,
+    /// What it was for.
+    pub intent: Option<IntentDoc>,
+    /// Tokens in five buckets that never overlap; null when none were reported.
+    pub usage: Option<UsageDoc>,
+    /// The records that say it happened.
+    pub witnesses: Vec<WitnessDoc>,
+}
+
+/// What a step was for.
+#[derive(Serialize, JsonSchema)]
+pub struct IntentDoc {
+    /// In words.
+    pub text: String,
+    /// Made from the tool and its input by rule, not stated by the source.
+    pub inferred: bool,
+}
+
+/// Tokens in five disjoint buckets.
+#[derive(Serialize, JsonSchema)]
+pub struct UsageDoc {
+    /// Input neither read from nor written to a cache.
+    pub input: u64,
+    /// Input read from a cache.
+    pub cache_read: u64,
+    /// Input written to a cache.
+    pub cache_write: u64,
+    /// Visible output.
+    pub output: u64,
+    /// Output spent on thinking.
+    pub reasoning: u64,
+}
+
+/// One record that witnesses a step.
+#[derive(Serialize, JsonSchema)]
+pub struct WitnessDoc {
+    /// For `unspool export --native`.
+    pub record_id: String,
+    /// The format that read it.
+    pub format: String,
+    /// The stream it came from.
+    pub stream: String,
+    /// Its position in the stream, from 0.
+    pub ordinal: u32,
+}
+
+/// A directed causal relation.
+#[derive(Serialize, JsonSchema)]
+pub struct EdgeDoc {
+    /// Step that caused.
+    pub from: String,
+    /// Step that followed.
+    pub to: String,
+    /// `calls`, `tool_result`, `subagent_spawn`, `subagent_return`, `sequence`, `continuation`.
+    pub kind: &'static str,
+    /// Why it is believed.
+    pub rule: &'static str,
+    /// 1 for explicit ids and order; less for inferred rules.
+    pub confidence: f64,
+    /// The rule guesses.
+    pub inferred: bool,
+    /// Native id of the tool call it runs over.
+    pub tool_use_id: Option<String>,
+    /// It carries an error.
+    pub is_error: bool,
+    /// Ids of the records that show it.
+    pub evidence: Vec<String>,
+}
+
+/// One named anomaly.
+#[derive(Serialize, JsonSchema)]
+pub struct IssueDoc {
+    /// Stable name; docs/issues.md has them all.
+    pub code: &'static str,
+    /// `error`, `warning` or `info`.
+    pub severity: &'static str,
+    /// How often.
+    pub count: u64,
+    /// What it is about, or the code's sentence.
+    pub detail: String,
+    /// The first records it was seen in, at most eight.
+    pub records: Vec<String>,
+}
+
+/// Sums.
+#[derive(Serialize, JsonSchema)]
+pub struct TotalsDoc {
+    /// All steps.
+    pub steps: u64,
+    /// Calls of models.
+    pub model_calls: u64,
+    /// Calls of tools.
+    pub tool_calls: u64,
+    /// Steps that failed.
+    pub errors: u64,
+    /// Tokens, once per API message.
+    pub usage: UsageDoc,
+    /// US dollars for the calls that have a price.
+    pub cost_usd: f64,
+    /// Calls whose model has no price; when not 0, `cost_usd` is a part only.
+    pub unpriced_calls: u64,
+    /// Milliseconds from first to last moment.
+    pub duration_ms: Option<i64>,
+}
+
+/// A flow as its JSON document.
+pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
+    let show = Show { batch };
+    let sums = totals(flow, &batch.text, prices);
+    let session = &flow.session;
+    let agent_id = |n: u32| flow.agents.get(n as usize).map(|agent| agent.id.show('a'));
+    let step_id = |n: u32| flow.steps.get(n as usize).map(|step| step.id.show('s'));
+    SessionDoc {
+        id: session.id.show('x'),
+        native_ids: session.native_ids.iter().map(|id| show.text(*id)).collect(),
+        title: show.some(session.title),
+        title_inferred: session.title_inferred,
+        cwd: show.some(session.cwd),
+        versions: session.versions.iter().map(|id| show.text(*id)).collect(),
+        formats: session.formats.iter().map(|id| show.text(*id)).collect(),
+        started_at: time(session.started),
+        ended_at: time(session.ended),
+        agents: flow
+            .agents
+            .iter()
+            .enumerate()
+            .map(|(n, agent)| AgentDoc {
+                id: agent.id.show('a'),
+                native_id: show.text(agent.native_id),
+                kind: show.some(agent.kind),
+                name: show.some(agent.name),
+                parent_id: agent_id(agent.parent),
+                depth: agent.depth,
+                status: agent.status.name(),
+                internal: agent.internal,
+                main: agent.main,
+                task_number: (agent.task_number > 0).then_some(agent.task_number),
+                spawn: agent.spawn.map(|spawn| SpawnDoc {
+                    tool_use_id: show.text(spawn.tool_use_id),
+                    step_id: step_id(spawn.step).unwrap_or_default(),
+                    rule: spawn.rule.name(),
+                    confidence: spawn.confidence.as_f64(),
+                    inferred: spawn.rule.inferred(),
+                    rivals: u32::try_from(agent.rivals.len()).unwrap_or(u32::MAX),
+                }),
+                started_at: time(agent.started),
+                ended_at: time(agent.ended),
+                message_count: agent.message_count,
+                totals: totals_doc(&sums.own[n]),
+                subtree_totals: totals_doc(&sums.subtree[n]),
+            })
+            .collect(),
+        runs: flow
+            .runs
+            .iter()
+            .map(|run| RunDoc {
+                id: run.id.show('u'),
+                trigger_step_id: step_id(run.trigger).unwrap_or_default(),
+                status: run.status.name(),
+                started_at: time(run.started),
+                ended_at: time(run.ended),
+                duration_ms: run.ended.ms_since(run.started),
+            })
+            .collect(),
+        steps: (0..flow.steps.len()).map(|n| step_doc(flow, n, &show)).collect(),
+        edges: flow
+            .edges
+            .iter()
+            .map(|edge| EdgeDoc {
+                from: step_id(edge.from).unwrap_or_default(),
+                to: step_id(edge.to).unwrap_or_default(),
+                kind: edge.kind.name(),
+                rule: edge.rule.name(),
+                confidence: edge.confidence.as_f64(),
+                inferred: edge.rule.inferred() || edge.confidence < Confidence::EXACT,
+                tool_use_id: show.some(edge.tool_use_id),
+                is_error: edge.is_error,
+                evidence: flow.evidence_of(edge).iter().map(|record| show.record_id(*record)).collect(),
+            })
+            .collect(),
+        issues: flow.issues.iter().map(|issue| issue_doc(issue, batch)).collect(),
+        totals: totals_doc(&sums.session),
+        context_records: flow.context_records,
+    }
+}
+
+fn step_doc(flow: &Flow, n: usize, show: &Show<'_>) -> StepDoc {
+    let step = &flow.steps[n];
+    StepDoc {
+        id: step.id.show('s'),
+        kind: step.kind.name(),
+        agent_id: flow.agents.get(step.agent as usize).map(|agent| agent.id.show('a')).unwrap_or_default(),
+        run_id: flow.runs.get(step.run as usize).map(|run| run.id.show('u')),
+        parent_id: (step.parent != NONE).then(|| flow.steps[step.parent as usize].id.show('s')),
+        seq: u32::try_from(n).unwrap_or(u32::MAX),
+        depth: step.depth,
+        name: show.some(step.name),
+        tool_use_id: show.some(step.tool_use_id),
+        message_id: show.some(step.message_id),
+        uuid: show.some(step.uuid),
+        model: show.some(step.model),
+        started_at: time(step.started),
+        started_at_estimated: step.start_estimated,
+        ended_at: time(step.ended),
+        duration_ms: step.duration_ms,
+        elapsed_ms: step.started.ms_since(flow.session.started),
+        is_error: step.is_error,
+        pending: step.pending,
+        is_async: step.is_async,
+        meta: step.meta,
+        preview: show.some(step.preview),
+        intent: show.some(step.intent).map(|text| IntentDoc {
+            text,
+            inferred: step.intent_source == IntentSource::Rule,
+        }),
+        usage: flow.usage_of(step).map(usage_doc),
+        witnesses: flow.witnesses_of(step).iter().map(|record| show.witness(*record)).collect(),
+    }
+}
+
+/// An issue as its JSON document.
+pub fn issue_doc(issue: &Issue, batch: &Batch) -> IssueDoc {
+    let show = Show { batch };
+    IssueDoc {
+        code: issue.code.name(),
+        severity: issue.code.severity().name(),
+        count: issue.count,
+        detail: show.some(issue.detail).unwrap_or_else(|| issue.code.sentence().to_string()),
+        records: issue.records.iter().map(|record| show.record_id(*record)).collect(),
+    }
+}
+
+/// Sums as their JSON document.
+pub fn totals_doc(totals: &Totals) -> TotalsDoc {
+    TotalsDoc {
+        steps: totals.steps,
+        model_calls: totals.model_calls,
+        tool_calls: totals.tool_calls,
+        errors: totals.errors,
+        usage: usage_doc(&totals.usage),
+        cost_usd: totals.cost.dollars(),
+        unpriced_calls: totals.unpriced_calls,
+        duration_ms: totals.elapsed_ms(),
+    }
+}
+
+/// Tokens as their JSON document.
+pub fn usage_doc(usage: &Usage) -> UsageDoc {
+    UsageDoc {
+        input: usage.input,
+        cache_read: usage.cache_read,
+        cache_write: usage.cache_write,
+        output: usage.output,
+        reasoning: usage.reasoning,
+    }
+}
+
+fn time(at: Timestamp) -> Option<String> {
+    at.is_some().then(|| at.to_string())
+}
+
+/// Resolves names against a batch.
+struct Show<'b> {
+    batch: &'b Batch,
+}
+
+impl Show<'_> {
+    fn text(&self, sym: Sym) -> String {
+        self.batch.text.get(sym).to_string()
+    }
+
+    fn some(&self, sym: Sym) -> Option<String> {
+        sym.some().map(|sym| self.text(sym))
+    }
+
+    fn record_id(&self, record: RecordIx) -> String {
+        self.batch.records.get(record as usize).map(|record| record.id.show('r')).unwrap_or_default()
+    }
+
+    fn witness(&self, record: RecordIx) -> WitnessDoc {
+        let stream = self.batch.stream_of(record);
+        WitnessDoc {
+            record_id: self.record_id(record),
+            format: self.text(stream.format),
+            stream: self.text(stream.name),
+            ordinal: self.batch.records.get(record as usize).map_or(0, |record| record.ordinal),
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What tokens cost: a table kept as data, with dates. A model without a price is unpriced, never guessed.
+
+use serde::Deserialize;
+use unspool_model::{Timestamp, Usage};
+
+/// Money in trillionths of a dollar, so that sums are exact and do not depend on their order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub struct Money(u64);
+
+impl Money {
+    /// In dollars.
+    #[expect(clippy::cast_precision_loss, reason = "shown, never summed")]
+    pub fn dollars(self) -> f64 {
+        // Rounded to a billionth, so that the shortest decimal is shown.
+        (self.0 as f64 / 1e3).round() / 1e9
+    }
+
+    /// The sum; stops at the largest value rather than wrapping.
+    #[must_use]
+    pub fn plus(self, other: Money) -> Money {
+        Money(self.0.saturating_add(other.0))
+    }
+
+    /// Trillionths of a dollar.
+    pub fn picodollars(self) -> u64 {
+        self.0
+    }
+}
+
+/// The price table.
+#[derive(Clone, Debug)]
+pub struct Prices {
+    list: Vec<Price>,
+}
+
+#[derive(Clone, Debug)]
+struct Price {
+    models: Vec<String>,
+    from: Timestamp,
+    /// Trillionths of a dollar per token.
+    input: u64,
+    output: u64,
+    cache_read: u64,
+    cache_write: u64,
+    cache_write_long: u64,
+}
+
+/// The `[[price]]` entries of a file that may hold other settings too.
+#[derive(Deserialize)]
+struct RawTable {
+    #[serde(default)]
+    price: Vec<RawPrice>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPrice {
+    models: Vec<String>,
+    from: String,
+    input: String,
+    output: String,
+    cache_read: String,
+    cache_write: String,
+    cache_write_long: Option<String>,
+}
+
+const BUILT_IN: &str = include_str!("prices.toml");
+
+impl Default for Prices {
+    fn default() -> Self {
+        // A test reads the built-in table, so the fallback is never met.
+        Prices { list: Vec::new() }.with(BUILT_IN).unwrap_or(Prices { list: Vec::new() })
+    }
+}
+
+impl Prices {
+    /// This table with the entries of a TOML text before its own.
+    pub fn with(mut self, text: &str) -> Result<Prices, String> {
+        let raw: RawTable = toml::from_str(text).map_err(|error| error.to_string())?;
+        let mut list = raw.price.iter().map(Price::read).collect::<Result<Vec<_>, _>>()?;
+        list.append(&mut self.list);
+        Ok(Prices { list })
+    }
+
+    /// What a call cost; `None` when the model has no price.
+    pub fn cost(&self, model: &str, at: Timestamp, usage: &Usage) -> Option<Money> {
+        let price = self.find(model, at)?;
+        let short = usage.cache_write - usage.cache_write_long.min(usage.cache_write);
+        let parts = [
+            (usage.input, price.input),
+            (usage.cache_read, price.cache_read),
+            (short, price.cache_write),
+            (usage.cache_write_long.min(usage.cache_write), price.cache_write_long),
+            (usage.output + usage.reasoning, price.output),
+        ];
+        Some(Money(parts.iter().fold(0_u64, |sum, (n, each)| sum.saturating_add(n.saturating_mul(*each)))))
+    }
+
+    /// Whether a model has a price at all.
+    pub fn knows(&self, model: &str) -> bool {
+        self.list.iter().any(|price| price.models.iter().any(|name| matches(name, model)))
+    }
+
+    fn find(&self, model: &str, at: Timestamp) -> Option<&Price> {
+        let named = self.list.iter().filter(|price| price.models.iter().any(|name| matches(name, model)));
+        if !at.is_some() {
+            return named.max_by_key(|price| price.from);
+        }
+        named.filter(|price| price.from <= at).max_by_key(|price| price.from)
+    }
+}
+
+/// Whether a model is the named one: exactly, or with a release date or `-latest` behind it.
+fn matches(name: &str, model: &str) -> bool {
+    let model = model.rsplit(['.', '/']).next().unwrap_or(model);
+    let model = model.split(['@', '[', ':']).next().unwrap_or(model);
+    let model = model.strip_suffix("-v1").unwrap_or(model);
+    match model.strip_prefix(name) {
+        Some("" | "-latest") => true,
+        Some(rest) => rest.strip_prefix('-').is_some_and(|d| d.len() == 8 && d.bytes().all(|b| b.is_ascii_digit())),
+        None => false,
+    }
+}
+
+impl Price {
+    fn read(raw: &RawPrice) -> Result<Price, String> {
+        let from = Timestamp::parse(&format!("{}T00:00:00Z", raw.from)).ok_or(format!("no date: {}", raw.from))?;
+        Ok(Price {
+            models: raw.models.clone(),
+            from,
+            input: per_token(&raw.input)?,
+            output: per_token(&raw.output)?,
+            cache_read: per_token(&raw.cache_read)?,
+            cache_write: per_token(&raw.cache_write)?,
+            cache_write_long: per_token(raw.cache_write_long.as_ref().unwrap_or(&raw.cache_write))?,
+        })
+    }
+}
+
+/// Dollars per million tokens as text, to trillionths of a dollar per token.
+fn per_token(text: &str) -> Result<u64, String> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let bad = || format!("no price: {text}");
+    if fraction.len() > 6 {
+        return Err(bad());
+    }
+    format!("{whole}{fraction:0<6}").parse().map_err(|_| bad())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BUILT_IN, Prices, matches, per_token};
+    use unspool_model::{Timestamp, Usage};
+
+    #[test]
+    fn built_in_prices_read() {
+        assert!(Prices { list: Vec::new() }.with(BUILT_IN).unwrap().knows("claude-haiku-4-5-20251001"));
+    }
+
+    #[test]
+    fn names_match_whole() {
+        assert!(matches("claude-sonnet-4", "claude-sonnet-4-20250514"));
+        assert!(!matches("claude-sonnet-4", "claude-sonnet-4-5-20250929"));
+        assert!(matches("claude-opus-4-6", "us.anthropic.claude-opus-4-6-v1:0"));
+        assert!(matches("claude-opus-4-6", "claude-opus-4-6[1m]"));
+        assert!(!matches("claude-opus-5", "claude-opus-5-5"));
+    }
+
+    #[test]
+    fn money_is_exact() {
+        assert_eq!(per_token("0.25"), Ok(250_000));
+        assert!(per_token("x").is_err());
+        let usage = Usage { input: 1_000_000, cache_write: 10, cache_write_long: 4, output: 3, ..Usage::default() };
+        let cost = Prices::default().cost("claude-haiku-4-5", Timestamp::NONE, &usage).unwrap();
+        assert_eq!(cost.picodollars(), 1_000_000_000_000 + 6 * 1_250_000 + 4 * 2_000_000 + 3 * 5_000_000);
+        assert_eq!(Prices::default().cost("somebody-elses", Timestamp::NONE, &usage), None);
+    }
+
+    #[test]
+    fn a_price_holds_from_its_day_on() {
+        let usage = Usage { input: 1, ..Usage::default() };
+        let before = Timestamp::parse("2020-01-01T00:00:00Z").unwrap();
+        assert_eq!(Prices::default().cost("claude-haiku-4-5", before, &usage), None);
+    }
+}

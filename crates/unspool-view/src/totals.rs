@@ -1,0 +1,108 @@
+//! Sums over steps: tokens counted once, money where prices are known, errors, time.
+
+use crate::prices::{Money, Prices};
+use unspool_model::flow::NONE;
+use unspool_model::{Flow, Interner, Step, StepKind, Timestamp, Usage};
+
+/// Sums over some steps.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Totals {
+    /// All steps.
+    pub steps: u64,
+    /// Calls of models.
+    pub model_calls: u64,
+    /// Calls of tools.
+    pub tool_calls: u64,
+    /// Steps that failed.
+    pub errors: u64,
+    /// Tokens, once per call.
+    pub usage: Usage,
+    /// What the priced calls cost.
+    pub cost: Money,
+    /// Calls that used tokens of a model without a price.
+    pub unpriced_calls: u64,
+    /// First moment.
+    pub started: Timestamp,
+    /// Last moment.
+    pub ended: Timestamp,
+}
+
+impl Totals {
+    /// Adds one step.
+    pub fn add_step(&mut self, flow: &Flow, step: &Step, text: &Interner, prices: &Prices) {
+        self.steps += 1;
+        self.errors += u64::from(step.is_error);
+        match step.kind {
+            StepKind::ModelCall => self.model_calls += 1,
+            StepKind::ToolCall => self.tool_calls += 1,
+            _ => {}
+        }
+        self.started = self.started.earlier(step.started);
+        self.ended = self.ended.later(step.ended.later(step.started));
+        if let Some(usage) = flow.usage_of(step) {
+            self.usage.add(usage);
+            match prices.cost(text.get(step.model), step.ended, usage) {
+                Some(cost) => self.cost = self.cost.plus(cost),
+                None => self.unpriced_calls += u64::from(!usage.is_zero()),
+            }
+        }
+    }
+
+    /// Adds other sums.
+    pub fn add(&mut self, other: &Totals) {
+        self.steps += other.steps;
+        self.model_calls += other.model_calls;
+        self.tool_calls += other.tool_calls;
+        self.errors += other.errors;
+        self.usage.add(&other.usage);
+        self.cost = self.cost.plus(other.cost);
+        self.unpriced_calls += other.unpriced_calls;
+        self.started = self.started.earlier(other.started);
+        self.ended = self.ended.later(other.ended);
+    }
+
+    /// The cost, if everything that used tokens has a price.
+    pub fn full_cost(&self) -> Option<Money> {
+        (self.unpriced_calls == 0).then_some(self.cost)
+    }
+
+    /// From the first moment to the last.
+    pub fn elapsed_ms(&self) -> Option<i64> {
+        self.ended.ms_since(self.started)
+    }
+}
+
+/// Sums of a session and of each agent, alone and with everything it started.
+pub struct FlowTotals {
+    /// The session.
+    pub session: Totals,
+    /// Each agent's own steps.
+    pub own: Vec<Totals>,
+    /// Each agent's steps and those of all agents below it.
+    pub subtree: Vec<Totals>,
+}
+
+/// Adds up a flow.
+pub fn totals(flow: &Flow, text: &Interner, prices: &Prices) -> FlowTotals {
+    let mut own = vec![Totals::default(); flow.agents.len()];
+    for step in &flow.steps {
+        if let Some(sum) = own.get_mut(step.agent as usize) {
+            sum.add_step(flow, step, text, prices);
+        }
+    }
+    let mut subtree = own.clone();
+    let mut order: Vec<usize> = (0..flow.agents.len()).collect();
+    order.sort_by_key(|n| std::cmp::Reverse(flow.agents[*n].depth));
+    for n in order {
+        let parent = flow.agents[n].parent;
+        if parent != NONE {
+            let below = subtree[n];
+            subtree[parent as usize].add(&below);
+        }
+    }
+    let mut session = Totals::default();
+    for sum in &own {
+        session.add(sum);
+    }
+    FlowTotals { session, own, subtree }
+}

@@ -1,0 +1,218 @@
+//! What the user may type. The comments are the help text.
+
+use clap::{Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// See how work really happens inside AI agents.
+///
+/// Unspool reads what agents leave behind (Claude Code transcripts and hook events) and rebuilds one causal
+/// picture: who started whom, what each sub-agent cost, what failed, and why each link is believed.
+///
+/// Without a command it lists your newest sessions.
+#[derive(Parser)]
+#[command(name = "unspool", version, max_term_width = 100, after_help = "\
+Examples:
+  unspool                        your newest sessions
+  unspool show 3f2a              the tree of one session, by the start of its id
+  unspool stats --by agent       where tokens and money went
+  unspool demo                   a small session that comes with the program")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
+    /// Configuration file (default: $UNSPOOL_CONFIG, else unspool/config.toml in your configuration folder).
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// When to use colours.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// List sessions, newest last.
+    #[command(after_help = "\
+Examples:
+  unspool ls                     sessions in the usual places
+  unspool ls ~/logs run.jsonl    sessions in these files and folders
+  cat run.jsonl | unspool ls -   sessions on standard input
+  unspool ls --json | jq .       for programs")]
+    Ls(ListArgs),
+    /// Show one session as a tree: agents nested, tool calls, times, tokens, cost, errors.
+    #[command(after_help = "\
+Examples:
+  unspool show 3f2a              a session by the start of its id
+  unspool show run.jsonl         a file
+  unspool show 3f2a --errors     only what failed, and what led there
+  unspool show 3f2a --depth 0    only the main agent, sub-agents as one line each
+  unspool show 3f2a --agent Explore   only agents whose type, name or id matches")]
+    Show(ShowArgs),
+    /// Add up steps, errors, tokens, cost and time.
+    #[command(after_help = "\
+Examples:
+  unspool stats                  everything in the usual places
+  unspool stats --by tool        per tool
+  unspool stats --by day PATH    per day, for a folder
+  unspool stats --json           all tables at once, for programs")]
+    Stats(StatsArgs),
+    /// Say why: the evidence for a link, the rivals, how a number was counted.
+    #[command(after_help = "\
+Examples:
+  unspool explain 3f2a a9f8e7d6          why this agent hangs where it hangs
+  unspool explain 3f2a toolu_01ABC       one tool call and its links
+  unspool explain 3f2a msg_01XYZ         how this call's tokens were counted")]
+    Explain(ExplainArgs),
+    /// Write everything as JSON, or give a record's native bytes back.
+    #[command(after_help = "\
+Examples:
+  unspool export --format json PATH > flow.json
+  unspool export --format tree-json PATH > tree.json
+  unspool export --native r0123… PATH    the record's bytes, exactly")]
+    Export(ExportArgs),
+    /// Say what a file is: format scores, versions, record types, issues.
+    #[command(after_help = "\
+Examples:
+  unspool inspect run.jsonl
+  unspool inspect --json run.jsonl")]
+    Inspect(InspectArgs),
+    /// Look for drift: unlinked spawns and agents, unknown types, tools and models.
+    #[command(after_help = "\
+Examples:
+  unspool doctor                 the usual places
+  unspool doctor PATH --json")]
+    Doctor(DoctorArgs),
+    /// Show a small session that comes with the program.
+    #[command(after_help = "\
+Examples:
+  unspool demo                   a tree to look at
+  unspool demo --write DIR       write its files, to try other commands on")]
+    Demo(DemoArgs),
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ListArgs {
+    /// Files, folders, or `-` for standard input (default: the usual places).
+    pub(crate) paths: Vec<PathBuf>,
+    /// How many; 0 for all.
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 0)]
+    pub(crate) limit: usize,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ShowArgs {
+    /// A session id or a unique start of one, or a file or folder.
+    #[arg(value_name = "SESSION|PATH")]
+    pub(crate) target: String,
+    /// Look for the session here instead of in the usual places.
+    #[arg(long = "in", value_name = "PATH")]
+    pub(crate) places: Vec<PathBuf>,
+    /// Only agents whose type, name or id contains this.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) agent: Option<String>,
+    /// Open sub-agents down to this depth; deeper ones are one line.
+    #[arg(long, value_name = "N")]
+    pub(crate) depth: Option<u32>,
+    /// Only steps that failed and the steps above them.
+    #[arg(long)]
+    pub(crate) errors: bool,
+    /// Everything: system and hook steps, injected messages, full text of previews.
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct StatsArgs {
+    /// Files, folders, or `-` for standard input (default: the usual places).
+    pub(crate) paths: Vec<PathBuf>,
+    /// What to add up by.
+    #[arg(long, value_name = "WHAT", default_value = "session")]
+    pub(crate) by: By,
+    /// As JSON: all tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum By {
+    Session,
+    Agent,
+    Tool,
+    Model,
+    Day,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ExplainArgs {
+    /// A session id or a unique start of one, or a file or folder.
+    #[arg(value_name = "SESSION|PATH")]
+    pub(crate) target: String,
+    /// A step, agent or edge: any id of it, or `FROM..TO` for an edge between two steps.
+    #[arg(value_name = "STEP|AGENT|EDGE")]
+    pub(crate) what: String,
+    /// Look for the session here instead of in the usual places.
+    #[arg(long = "in", value_name = "PATH")]
+    pub(crate) places: Vec<PathBuf>,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct ExportArgs {
+    /// Files, folders, session ids, or `-` for standard input (default: the usual places).
+    pub(crate) paths: Vec<String>,
+    /// What to write.
+    #[arg(long, value_name = "FORMAT", default_value = "json")]
+    pub(crate) format: ExportFormat,
+    /// Write the bytes of these records, exactly, instead.
+    #[arg(long, value_name = "RECORD_ID", num_args = 1..)]
+    pub(crate) native: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// The complete flow, schema `unspool.flow/1`.
+    Json,
+    /// The timeline tree with its indexes.
+    TreeJson,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct InspectArgs {
+    /// The file.
+    pub(crate) file: PathBuf,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct DoctorArgs {
+    /// Files, folders, or `-` for standard input (default: the usual places).
+    pub(crate) paths: Vec<PathBuf>,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct DemoArgs {
+    /// Write the demo's files into this folder instead of showing them.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) write: Option<PathBuf>,
+}

@@ -1,0 +1,95 @@
+//! `unspool export`: the flow or the timeline tree as JSON, or native bytes.
+
+use crate::args::{Args, ExportArgs, ExportFormat};
+use crate::error::CliError;
+use crate::load::{Loaded, load, load_target};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use unspool_formats::Detail;
+use unspool_model::Id;
+use unspool_view::flow_json::{CountsDoc, SCHEMA, issue_doc, session_doc};
+use unspool_view::tree_json::tree_doc;
+
+pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
+    // A path behind `--native ID…` is a path: ids have a shape of their own.
+    let is_id = |text: &&String| Id::parse(text, 'r').is_some();
+    let natives: Vec<&String> = export.native.iter().filter(is_id).collect();
+    let more = export.native.iter().filter(|text| !is_id(text));
+    let paths: Vec<String> = export.paths.iter().chain(more).cloned().collect();
+    let (loaded, sessions) = match paths.as_slice() {
+        [one] if !Path::new(one).exists() && one != "-" => load_target(args, one, &[], Detail::Full)?,
+        _ => {
+            let loaded = load(args, &paths.iter().map(PathBuf::from).collect::<Vec<_>>(), Detail::Full)?;
+            let all = (0..loaded.corpus.len()).collect();
+            (loaded, all)
+        }
+    };
+    let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+    if !export.native.is_empty() {
+        if let Some(bad) = export.native.iter().find(|text| !is_id(text) && !Path::new(text).exists()) {
+            return Err(CliError::NoSuchRecord(bad.clone()));
+        }
+        native(&loaded, &natives, &mut out)?;
+    } else {
+        match export.format {
+            ExportFormat::Json => flow(&loaded, &sessions, &mut out)?,
+            ExportFormat::TreeJson => tree(&loaded, &sessions, &mut out)?,
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// Sessions are written one by one, so that memory holds one flow at a time.
+fn flow(loaded: &Loaded, sessions: &[usize], out: &mut impl Write) -> Result<(), CliError> {
+    let corpus = &loaded.corpus;
+    let counts = corpus.counts();
+    let counts = CountsDoc {
+        records: counts.records,
+        stored: counts.stored,
+        duplicate: counts.duplicate,
+        rejected: counts.rejected,
+    };
+    write!(out, "{{\"schema\":\"{SCHEMA}\",\"counts\":")?;
+    serde_json::to_writer(&mut *out, &counts)?;
+    write!(out, ",\"sessions\":[")?;
+    for (n, session) in sessions.iter().enumerate() {
+        if n > 0 {
+            write!(out, ",")?;
+        }
+        writeln!(out)?;
+        serde_json::to_writer(&mut *out, &session_doc(&corpus.flow(*session), &corpus.batch, &loaded.prices))?;
+    }
+    write!(out, "\n],\"issues\":")?;
+    let issues: Vec<_> = corpus.loose_issues().iter().map(|issue| issue_doc(issue, &corpus.batch)).collect();
+    serde_json::to_writer(&mut *out, &issues)?;
+    writeln!(out, "}}")?;
+    Ok(())
+}
+
+fn tree(loaded: &Loaded, sessions: &[usize], out: &mut impl Write) -> Result<(), CliError> {
+    write!(out, "{{\"schema\":\"unspool.tree/1\",\"trees\":[")?;
+    for (n, session) in sessions.iter().enumerate() {
+        if n > 0 {
+            write!(out, ",")?;
+        }
+        writeln!(out)?;
+        serde_json::to_writer(&mut *out, &tree_doc(&loaded.corpus.flow(*session), &loaded.corpus.batch))?;
+    }
+    writeln!(out, "\n]}}")?;
+    Ok(())
+}
+
+/// One record: its bytes and nothing else. Several: one per line.
+fn native(loaded: &Loaded, ids: &[&String], out: &mut impl Write) -> Result<(), CliError> {
+    let batch = &loaded.corpus.batch;
+    for (n, text) in ids.iter().enumerate() {
+        let id = Id::parse(text, 'r').ok_or_else(|| CliError::NoSuchRecord((*text).clone()))?;
+        let record = loaded.corpus.find_record(id).ok_or_else(|| CliError::NoSuchRecord((*text).clone()))?;
+        if n > 0 {
+            out.write_all(b"\n")?;
+        }
+        out.write_all(&loaded.natives.bytes(batch, &batch.records[record as usize])?)?;
+    }
+    Ok(())
+}

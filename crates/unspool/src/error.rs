@@ -1,0 +1,67 @@
+//! What can go wrong at the rim: one line, a hint when the user can act, and an exit code.
+
+use std::io;
+use std::process::ExitCode;
+
+/// An error as the user meets it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CliError {
+    #[error("nothing to read: {0}")]
+    NothingFound(String),
+    #[error("no format recognised: {0}")]
+    NotRecognised(String),
+    #[error("cannot read {path}: {why}")]
+    Unreadable { path: String, why: String },
+    #[error("no session matches `{0}`")]
+    NoSuchSession(String),
+    #[error("`{prefix}` matches {count} sessions: {examples}")]
+    AmbiguousSession { prefix: String, count: usize, examples: String },
+    #[error("nothing in session {session} matches `{wanted}`")]
+    NoSuchThing { session: String, wanted: String },
+    #[error("no record with id {0}")]
+    NoSuchRecord(String),
+    #[error("configuration {path}: {why}")]
+    Config { path: String, why: String },
+    #[error("cannot write the answer: {0}")]
+    Output(#[from] io::Error),
+    #[error("cannot write the answer: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl CliError {
+    fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            CliError::NothingFound(_) => {
+                "give a file or folder (`unspool ls PATH`), set CLAUDE_CONFIG_DIR, or try `unspool demo`"
+            }
+            CliError::NotRecognised(_) => "`unspool inspect FILE` shows what each format made of it",
+            CliError::Unreadable { .. } => "check that the path exists and that you may read it",
+            CliError::NoSuchSession(_) => "`unspool ls` lists sessions; an id, a unique start of one, or a path works",
+            CliError::AmbiguousSession { .. } => "give more letters of the id",
+            CliError::NoSuchThing { .. } => {
+                "an id of a step or agent, a tool_use id, a message id, a uuid or an agent's native id works; \
+                 `unspool export --format json` lists them"
+            }
+            CliError::NoSuchRecord(_) => "record ids stand in `witnesses` and `evidence` of the JSON export",
+            CliError::Config { .. } => "docs/configuration.md lists every setting",
+            CliError::Output(_) | CliError::Json(_) => return None,
+        })
+    }
+
+    /// Prints the error and gives the exit code. A reader that went away is no error.
+    pub(crate) fn report(&self) -> ExitCode {
+        let broken_pipe = match self {
+            CliError::Output(error) => error.kind() == io::ErrorKind::BrokenPipe,
+            CliError::Json(error) => error.io_error_kind() == Some(io::ErrorKind::BrokenPipe),
+            _ => false,
+        };
+        if broken_pipe {
+            return ExitCode::SUCCESS;
+        }
+        crate::term::error_line(&self.to_string(), self.hint());
+        ExitCode::from(match self {
+            CliError::Config { .. } => 2,
+            _ => 1,
+        })
+    }
+}
