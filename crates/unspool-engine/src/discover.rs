@@ -29,9 +29,10 @@ pub struct Found {
 /// Looks for data under the paths: files as given, folders with all below them, `-` for standard input.
 pub fn discover(paths: &[PathBuf]) -> Found {
     let mut found = Found::default();
-    // One file reached by two paths is read once, under the first name in order.
-    let mut by_real_path: BTreeMap<PathBuf, Source> = BTreeMap::new();
+    let mut files = Vec::new();
     let mut stdin = None;
+    // Only several roots, or links, can lead to one file twice.
+    let mut may_repeat = paths.len() > 1;
     for path in paths {
         if path.as_os_str() == "-" {
             stdin = Some(Source { name: "-".into(), path: None, bytes: 0 });
@@ -39,8 +40,19 @@ pub fn discover(paths: &[PathBuf]) -> Found {
         }
         match std::fs::metadata(path) {
             Err(error) => found.unreadable.push((show(path), error.to_string())),
-            Ok(meta) if meta.is_dir() => walk(path, &mut found, &mut by_real_path),
-            Ok(meta) => add(path, meta.len(), &mut by_real_path),
+            Ok(meta) if meta.is_dir() => may_repeat |= walk(path, &mut found, &mut files),
+            Ok(meta) => files.push((path.clone(), meta.len())),
+        }
+    }
+    // One file reached by two paths is read once, under the first name in order.
+    let mut by_real_path: BTreeMap<PathBuf, Source> = BTreeMap::new();
+    for (path, bytes) in files {
+        let real = may_repeat.then(|| std::fs::canonicalize(&path).ok()).flatten();
+        let real = real.unwrap_or_else(|| path.clone());
+        let source = Source { name: show(&path), path: Some(path), bytes };
+        let slot = by_real_path.entry(real).or_insert_with(|| source.clone());
+        if source.name < slot.name {
+            *slot = source;
         }
     }
     found.sources = by_real_path.into_values().chain(stdin).collect();
@@ -48,7 +60,9 @@ pub fn discover(paths: &[PathBuf]) -> Found {
     found
 }
 
-fn walk(root: &Path, found: &mut Found, by_real_path: &mut BTreeMap<PathBuf, Source>) {
+/// Collects the data files below a folder; says whether it met a link.
+fn walk(root: &Path, found: &mut Found, files: &mut Vec<(PathBuf, u64)>) -> bool {
+    let mut met_link = false;
     for entry in WalkDir::new(root).follow_links(true) {
         match entry {
             Err(error) => {
@@ -56,25 +70,21 @@ fn walk(root: &Path, found: &mut Found, by_real_path: &mut BTreeMap<PathBuf, Sou
                 let why = error.io_error().map_or_else(|| "a loop of links".into(), ToString::to_string);
                 found.unreadable.push((show(path), why));
             }
-            Ok(entry) if entry.file_type().is_file() => {
+            Ok(entry) => {
+                met_link |= entry.path_is_symlink();
+                if !entry.file_type().is_file() {
+                    continue;
+                }
                 if looks_like_data(entry.path()) {
-                    add(entry.path(), entry.metadata().map_or(0, |meta| meta.len()), by_real_path);
+                    let bytes = entry.metadata().map_or(0, |meta| meta.len());
+                    files.push((entry.into_path(), bytes));
                 } else {
                     found.not_data += 1;
                 }
             }
-            Ok(_) => {}
         }
     }
-}
-
-fn add(path: &Path, bytes: u64, by_real_path: &mut BTreeMap<PathBuf, Source>) {
-    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let source = Source { name: show(path), path: Some(path.to_path_buf()), bytes };
-    let slot = by_real_path.entry(real).or_insert_with(|| source.clone());
-    if source.name < slot.name {
-        *slot = source;
-    }
+    met_link
 }
 
 fn looks_like_data(path: &Path) -> bool {

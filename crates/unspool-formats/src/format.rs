@@ -69,6 +69,11 @@ pub trait Format: Sync {
         Scope::default()
     }
 
+    /// The native type of a record, for `inspect`.
+    fn record_type(&self, _record: &[u8]) -> String {
+        "record".into()
+    }
+
     /// Reads one record. Must not panic on any bytes; what is odd goes to the sink as issues.
     fn read(&self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected>;
 }

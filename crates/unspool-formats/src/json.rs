@@ -345,7 +345,10 @@ impl BitStack {
 impl<'a> RawStr<'a> {
     /// The text with escapes resolved; invalid UTF-8 and lone surrogates become replacement characters.
     pub fn decode(self) -> Cow<'a, str> {
-        if self.escaped { Cow::Owned(unescape(self.raw, usize::MAX)) } else { String::from_utf8_lossy(self.raw) }
+        if self.escaped {
+            return Cow::Owned(unescape(self.raw, usize::MAX));
+        }
+        std::str::from_utf8(self.raw).map_or_else(|_| String::from_utf8_lossy(self.raw), Cow::Borrowed)
     }
 
     /// At least the first `max` bytes of the text (more by at most one escape), never cut inside a character.

@@ -12,6 +12,8 @@ pub struct Table {
     pub workflow_tools: Vec<String>,
     /// Tools that write to an existing agent.
     pub message_tools: Vec<String>,
+    /// Tools of known clients; others are reported as drift.
+    pub known_tools: Vec<String>,
     /// Ids of agents a client runs for itself start like this.
     pub internal_agent_prefixes: Vec<String>,
     /// First messages of agents a client runs for itself.
@@ -62,6 +64,8 @@ struct Raw {
     spawn_tools: Option<Vec<String>>,
     workflow_tools: Option<Vec<String>>,
     message_tools: Option<Vec<String>>,
+    known_tools: Option<Vec<String>>,
+    extra_known_tools: Option<Vec<String>>,
     internal_agent_prefixes: Option<Vec<String>>,
     internal_first_prompts: Option<Vec<String>>,
     extra_spawn_tools: Option<Vec<String>>,
@@ -99,6 +103,7 @@ impl Default for Table {
             spawn_tools: Vec::new(),
             workflow_tools: Vec::new(),
             message_tools: Vec::new(),
+            known_tools: Vec::new(),
             internal_agent_prefixes: Vec::new(),
             internal_first_prompts: Vec::new(),
             prompt_window_ms: 0,
@@ -132,6 +137,8 @@ impl Table {
         over(&mut self.spawn_tools, raw.spawn_tools);
         over(&mut self.workflow_tools, raw.workflow_tools);
         over(&mut self.message_tools, raw.message_tools);
+        over(&mut self.known_tools, raw.known_tools);
+        self.known_tools.extend(raw.extra_known_tools.unwrap_or_default());
         over(&mut self.internal_agent_prefixes, raw.internal_agent_prefixes);
         over(&mut self.internal_first_prompts, raw.internal_first_prompts);
         self.spawn_tools.extend(raw.extra_spawn_tools.unwrap_or_default());
@@ -174,6 +181,11 @@ impl Table {
     /// Whether a tool of this name writes to an existing agent.
     pub fn is_message_tool(&self, name: &str) -> bool {
         contains(&self.message_tools, name)
+    }
+
+    /// Whether a tool is one of a known client, or of an MCP server (whose names are the user's own).
+    pub fn is_known_tool(&self, name: &str) -> bool {
+        name.starts_with("mcp__") || contains(&self.known_tools, name) || self.is_spawn_tool(name)
     }
 
     /// Whether an agent id is one a client gives to its own helpers.

@@ -1,1 +1,252 @@
-//! .
+//! Why: the evidence of a link, the rivals, and how a number was counted.
+
+use crate::prices::Prices;
+use crate::totals::totals;
+use serde::Serialize;
+use unspool_model::flow::NONE;
+use unspool_model::{Batch, EventKind, Flow, RecordIx, StepKind};
+
+/// An explanation: headed lists of sentences, the same for people and programs.
+#[derive(Serialize, Debug)]
+pub struct Explanation {
+    /// What is explained: `agent`, `step` or `edge`.
+    pub subject: &'static str,
+    /// In one line.
+    pub title: String,
+    /// Parts, in order.
+    pub sections: Vec<Section>,
+}
+
+/// One part of an explanation.
+#[derive(Serialize, Debug)]
+pub struct Section {
+    /// What the part answers.
+    pub heading: String,
+    /// Sentences.
+    pub lines: Vec<String>,
+}
+
+/// Explains what a text names in a flow; `None` when it names nothing.
+pub fn explain(flow: &Flow, batch: &Batch, prices: &Prices, wanted: &str) -> Option<Explanation> {
+    let why = Why { flow, batch, prices };
+    if let Some((from, to)) = wanted.split_once("..") {
+        return why.edge(why.find_step(from)?, why.find_step(to)?);
+    }
+    if let Some(agent) = why.find_agent(wanted) {
+        return Some(why.agent(agent));
+    }
+    why.find_step(wanted).map(|step| why.step(step))
+}
+
+struct Why<'a> {
+    flow: &'a Flow,
+    batch: &'a Batch,
+    prices: &'a Prices,
+}
+
+impl Why<'_> {
+    fn text(&self, sym: unspool_model::Sym) -> &str {
+        self.batch.text.get(sym)
+    }
+
+    fn find_agent(&self, wanted: &str) -> Option<usize> {
+        let exact = self.flow.agents.iter().position(|agent| {
+            self.text(agent.native_id) == wanted || agent.id.show('a') == wanted
+        });
+        exact.or_else(|| {
+            let mut starts = self.flow.agents.iter().enumerate().filter(|(_, agent)| {
+                wanted.len() >= 4 && (self.text(agent.native_id).starts_with(wanted) || agent.id.show('a').starts_with(wanted))
+            });
+            let first = starts.next()?;
+            starts.next().is_none().then_some(first.0)
+        })
+    }
+
+    fn find_step(&self, wanted: &str) -> Option<usize> {
+        let by = |test: &dyn Fn(&unspool_model::Step) -> bool| self.flow.steps.iter().position(test);
+        by(&|step| step.id.show('s') == wanted)
+            .or_else(|| by(&|step| self.text(step.tool_use_id) == wanted && !wanted.is_empty()))
+            .or_else(|| by(&|step| self.text(step.message_id) == wanted && !wanted.is_empty()))
+            .or_else(|| by(&|step| self.text(step.uuid) == wanted && !wanted.is_empty()))
+            .or_else(|| wanted.strip_prefix('#').and_then(|n| n.parse().ok()).filter(|n| *n < self.flow.steps.len()))
+            .or_else(|| {
+                if wanted.len() < 6 {
+                    return None;
+                }
+                let mut starts = self.flow.steps.iter().enumerate().filter(|(_, step)| {
+                    [step.tool_use_id, step.message_id, step.uuid].iter().any(|id| self.text(*id).starts_with(wanted))
+                        || step.id.show('s').starts_with(wanted)
+                });
+                let first = starts.next()?;
+                starts.next().is_none().then_some(first.0)
+            })
+    }
+
+    /// A step in a few words.
+    fn name(&self, step: u32) -> String {
+        let Some(step) = self.flow.steps.get(step as usize) else { return "nothing".into() };
+        let native = [step.tool_use_id, step.message_id, step.uuid].into_iter().find(|id| !id.is_empty());
+        let native = native.map(|id| format!(" {}", self.text(id))).unwrap_or_default();
+        let name = if step.kind == StepKind::ToolCall { format!(" {}", self.text(step.name)) } else { String::new() };
+        format!("{}{name}{native}", step.kind.name())
+    }
+
+    fn record(&self, record: RecordIx) -> String {
+        let stream = self.batch.stream_of(record);
+        let Some(row) = self.batch.records.get(record as usize) else { return String::new() };
+        format!("{} = record {} of {}", row.id.show('r'), row.ordinal, self.text(stream.name))
+    }
+
+    fn agent(&self, n: usize) -> Explanation {
+        let agent = &self.flow.agents[n];
+        let mut sections = Vec::new();
+        let mut push = |heading: &str, lines: Vec<String>| {
+            if !lines.is_empty() {
+                sections.push(Section { heading: heading.into(), lines });
+            }
+        };
+        push("Why it hangs where it hangs", self.why_spawned(n));
+        push("Candidates that were not chosen", self.rivals(n));
+        let sums = totals(self.flow, &self.batch.text, self.prices);
+        let (own, all) = (&sums.own[n], &sums.subtree[n]);
+        push(
+            "What it did",
+            vec![
+                format!("status {}, {} messages, {} steps, {} errors", agent.status.name(), agent.message_count, own.steps, own.errors),
+                format!("own tokens {}, with everything below it {}", own.usage.total(), all.usage.total()),
+                match all.full_cost() {
+                    Some(cost) => format!("cost ${:.4} with everything below it", cost.dollars()),
+                    None => format!(
+                        "cost at least ${:.4}: {} calls are of models without a price",
+                        all.cost.dollars(),
+                        all.unpriced_calls
+                    ),
+                },
+            ],
+        );
+        Explanation { subject: "agent", title: format!("agent {} ({})", self.text(agent.native_id), agent.id.show('a')), sections }
+    }
+
+    fn why_spawned(&self, n: usize) -> Vec<String> {
+        let agent = &self.flow.agents[n];
+        let Some(spawn) = agent.spawn else {
+            return vec![match (agent.main, agent.internal) {
+                (true, _) => "It is the main agent of its session; nothing started it.".into(),
+                (_, true) => "The client runs it for itself (by its id or first message); it has no parent by design.".into(),
+                _ => "No id names its spawn, and no spawn call fits its prompt, answer, type and time.".into(),
+            }];
+        };
+        let mut lines = vec![
+            format!("started by {}", self.name(spawn.step)),
+            format!("rule {}: {}", spawn.rule.name(), spawn.rule.sentence()),
+            if spawn.rule.inferred() {
+                format!("inferred, confidence {} (share of right links when measured with all ids hidden)", spawn.confidence.as_f64())
+            } else {
+                "exact: explicit ids".into()
+            },
+        ];
+        let edge = self.flow.edges.iter().find(|edge| {
+            edge.kind == unspool_model::EdgeKind::SubagentSpawn && edge.to == agent.first_step
+        });
+        if let Some(edge) = edge {
+            lines.extend(self.flow.evidence_of(edge).iter().map(|record| format!("evidence {}", self.record(*record))));
+        }
+        lines
+    }
+
+    fn rivals(&self, n: usize) -> Vec<String> {
+        let rivals = self.flow.agents[n].rivals.iter();
+        rivals.map(|rival| format!("{} {}", self.text(rival.tool_use_id), rival.reason.phrase())).collect()
+    }
+
+    fn step(&self, n: usize) -> Explanation {
+        let step = &self.flow.steps[n];
+        let index = u32::try_from(n).unwrap_or(NONE);
+        let mut sections = Vec::new();
+        let mut push = |heading: &str, lines: Vec<String>| {
+            if !lines.is_empty() {
+                sections.push(Section { heading: heading.into(), lines });
+            }
+        };
+        let agent = self.flow.agents.get(step.agent as usize);
+        let mut place = vec![format!(
+            "agent {}, depth {}, position {n}",
+            agent.map(|agent| self.text(agent.native_id)).unwrap_or_default(),
+            step.depth
+        )];
+        if step.parent != NONE {
+            place.push(format!("under {}", self.name(step.parent)));
+        }
+        if step.start_estimated {
+            place.push("its start is estimated: the moment its input was complete".into());
+        }
+        push("Where it stands", place);
+        push(
+            "Records that witness it",
+            self.flow.witnesses_of(step).iter().map(|record| self.record(*record)).collect(),
+        );
+        let edges = |incoming: bool| {
+            let edges = self.flow.edges.iter().filter(move |edge| if incoming { edge.to } else { edge.from } == index);
+            edges
+                .map(|edge| {
+                    let other = if incoming { edge.from } else { edge.to };
+                    let how = if edge.rule.inferred() { format!("inferred, {}", edge.confidence.as_f64()) } else { "exact".into() };
+                    let arrow = if incoming { "from" } else { "to" };
+                    format!("{} {arrow} {} — {} ({how}): {}", edge.kind.name(), self.name(other), edge.rule.name(), edge.rule.sentence())
+                })
+                .collect::<Vec<_>>()
+        };
+        push("What led to it", edges(true));
+        push("What it led to", edges(false));
+        push("How its tokens were counted", self.tokens(n));
+        Explanation { subject: "step", title: format!("{} ({})", self.name(index), step.id.show('s')), sections }
+    }
+
+    fn tokens(&self, n: usize) -> Vec<String> {
+        let step = &self.flow.steps[n];
+        let Some(counted) = self.flow.usage_of(step) else { return Vec::new() };
+        let show = |usage: &unspool_model::Usage| {
+            format!(
+                "input {} · cache read {} · cache write {} · output {} · reasoning {}",
+                usage.input, usage.cache_read, usage.cache_write, usage.output, usage.reasoning
+            )
+        };
+        let witnesses = self.flow.witnesses_of(step);
+        let mut lines = Vec::new();
+        for event in self.batch.events.iter().filter(|event| event.kind == EventKind::ModelCall && witnesses.contains(&event.record)) {
+            if let Some(usage) = self.batch.usage(event) {
+                lines.push(format!("{}: {}", self.record(event.record), show(usage)));
+            }
+        }
+        lines.push(format!("counted once for the message, the largest value of each field: {}", show(counted)));
+        lines.push(match self.prices.of_model(self.text(step.model)).cost(step.ended, counted) {
+            Some(cost) => format!("cost ${:.6} at the price of {}", cost.dollars(), self.text(step.model)),
+            None => format!("no price for {}: the cost is left open", self.text(step.model)),
+        });
+        lines
+    }
+
+    fn edge(&self, from: usize, to: usize) -> Option<Explanation> {
+        let edges: Vec<_> = self
+            .flow
+            .edges
+            .iter()
+            .filter(|edge| edge.from as usize == from && edge.to as usize == to)
+            .collect();
+        if edges.is_empty() {
+            return None;
+        }
+        let sections = edges
+            .iter()
+            .map(|edge| {
+                let mut lines = vec![format!("rule {}: {}", edge.rule.name(), edge.rule.sentence())];
+                lines.push(format!("confidence {}{}", edge.confidence.as_f64(), if edge.rule.inferred() { ", inferred" } else { "" }));
+                let evidence = self.flow.evidence_of(edge).iter();
+                lines.extend(evidence.map(|record| format!("evidence {}", self.record(*record))));
+                Section { heading: edge.kind.name().into(), lines }
+            })
+            .collect();
+        let index = |n: usize| u32::try_from(n).unwrap_or(NONE);
+        Some(Explanation { subject: "edge", title: format!("{} → {}", self.name(index(from)), self.name(index(to))), sections })
+    }
+}

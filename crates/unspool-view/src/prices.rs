@@ -82,9 +82,24 @@ impl Prices {
         Ok(Prices { list })
     }
 
-    /// What a call cost; `None` when the model has no price.
-    pub fn cost(&self, model: &str, at: Timestamp, usage: &Usage) -> Option<Money> {
-        let price = self.find(model, at)?;
+    /// The prices of one model, to be asked for many calls.
+    pub fn of_model(&self, model: &str) -> ModelPrices<'_> {
+        let named = self.list.iter().filter(|price| price.models.iter().any(|name| matches(name, model)));
+        ModelPrices { list: named.collect() }
+    }
+}
+
+/// What one model cost at different times.
+#[derive(Clone, Debug)]
+pub struct ModelPrices<'p> {
+    list: Vec<&'p Price>,
+}
+
+impl ModelPrices<'_> {
+    /// What a call cost; `None` when the model had no price then.
+    pub fn cost(&self, at: Timestamp, usage: &Usage) -> Option<Money> {
+        let held = self.list.iter().filter(|price| !at.is_some() || price.from <= at);
+        let price = held.max_by_key(|price| price.from)?;
         let short = usage.cache_write - usage.cache_write_long.min(usage.cache_write);
         let parts = [
             (usage.input, price.input),
@@ -96,17 +111,9 @@ impl Prices {
         Some(Money(parts.iter().fold(0_u64, |sum, (n, each)| sum.saturating_add(n.saturating_mul(*each)))))
     }
 
-    /// Whether a model has a price at all.
-    pub fn knows(&self, model: &str) -> bool {
-        self.list.iter().any(|price| price.models.iter().any(|name| matches(name, model)))
-    }
-
-    fn find(&self, model: &str, at: Timestamp) -> Option<&Price> {
-        let named = self.list.iter().filter(|price| price.models.iter().any(|name| matches(name, model)));
-        if !at.is_some() {
-            return named.max_by_key(|price| price.from);
-        }
-        named.filter(|price| price.from <= at).max_by_key(|price| price.from)
+    /// Whether the model has a price at all.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
     }
 }
 
@@ -154,7 +161,7 @@ mod tests {
 
     #[test]
     fn built_in_prices_read() {
-        assert!(Prices { list: Vec::new() }.with(BUILT_IN).unwrap().knows("claude-haiku-4-5-20251001"));
+        assert!(Prices { list: Vec::new() }.with(BUILT_IN).unwrap().of_model("claude-haiku-4-5-20251001").list.len() == 1);
     }
 
     #[test]
@@ -171,15 +178,15 @@ mod tests {
         assert_eq!(per_token("0.25"), Ok(250_000));
         assert!(per_token("x").is_err());
         let usage = Usage { input: 1_000_000, cache_write: 10, cache_write_long: 4, output: 3, ..Usage::default() };
-        let cost = Prices::default().cost("claude-haiku-4-5", Timestamp::NONE, &usage).unwrap();
+        let cost = Prices::default().of_model("claude-haiku-4-5").cost(Timestamp::NONE, &usage).unwrap();
         assert_eq!(cost.picodollars(), 1_000_000_000_000 + 6 * 1_250_000 + 4 * 2_000_000 + 3 * 5_000_000);
-        assert_eq!(Prices::default().cost("somebody-elses", Timestamp::NONE, &usage), None);
+        assert!(Prices::default().of_model("somebody-elses").is_empty());
     }
 
     #[test]
     fn a_price_holds_from_its_day_on() {
         let usage = Usage { input: 1, ..Usage::default() };
         let before = Timestamp::parse("2020-01-01T00:00:00Z").unwrap();
-        assert_eq!(Prices::default().cost("claude-haiku-4-5", before, &usage), None);
+        assert_eq!(Prices::default().of_model("claude-haiku-4-5").cost(before, &usage), None);
     }
 }

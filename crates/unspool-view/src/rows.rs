@@ -1,1 +1,138 @@
-//! .
+//! A session as rows of a tree, for the terminal: what to show, in order, without any drawing.
+
+use crate::prices::Prices;
+use crate::totals::{FlowTotals, totals};
+use unspool_model::flow::NONE;
+use unspool_model::{Batch, Flow, Step, StepKind};
+
+/// What to leave out.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Only agents whose type, name or id contains this text (whatever its case).
+    pub agent: Option<String>,
+    /// Open agents down to this depth.
+    pub depth: Option<u32>,
+    /// Only failed steps and what led to them.
+    pub errors: bool,
+    /// System and hook steps, and what the client injected, too.
+    pub full: bool,
+}
+
+/// One row.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Row {
+    /// An agent begins; its steps follow unless it is closed.
+    Agent {
+        /// Index of the agent.
+        agent: u32,
+        /// Its steps are not shown.
+        closed: bool,
+    },
+    /// A step of an open agent.
+    Step {
+        /// Index of the step.
+        step: u32,
+        /// Levels below its agent: tool calls stand below their model call.
+        indent: u32,
+    },
+    /// The last `count` steps are not shown because of the filter.
+    Hidden {
+        /// How many.
+        count: u32,
+        /// Depth of their agent.
+        depth: u32,
+    },
+}
+
+/// A session's rows and sums.
+pub struct Rows {
+    /// In order.
+    pub rows: Vec<Row>,
+    /// Sums of the session, its steps and its agents.
+    pub sums: FlowTotals,
+}
+
+/// The rows of a flow.
+pub fn rows(flow: &Flow, batch: &Batch, prices: &Prices, filter: &Filter) -> Rows {
+    let wanted_agents = wanted_agents(flow, batch, filter);
+    let wanted = wanted_steps(flow, filter, &wanted_agents);
+    let closed = |agent: u32| filter.depth.is_some_and(|depth| flow.agents[agent as usize].depth > depth);
+    let mut rows = Vec::new();
+    let mut open = vec![false; flow.agents.len()];
+    let mut hidden = 0;
+    let mut hidden_depth = 0;
+    let flush = |rows: &mut Vec<Row>, hidden: &mut u32, depth: u32| {
+        if *hidden > 0 {
+            rows.push(Row::Hidden { count: std::mem::take(hidden), depth });
+        }
+    };
+    for (n, step) in flow.steps.iter().enumerate() {
+        let agent = step.agent;
+        if !wanted_agents[agent as usize] {
+            continue;
+        }
+        if closed(agent) {
+            if !open[agent as usize] && flow.agents[agent as usize].first_step as usize == n {
+                flush(&mut rows, &mut hidden, hidden_depth);
+                // Below a closed agent nothing is shown, not even that there is something: its line has the sums.
+                let above = flow.agents[agent as usize].parent;
+                if above == NONE || !closed(above) {
+                    rows.push(Row::Agent { agent, closed: true });
+                }
+                open[agent as usize] = true;
+            }
+            continue;
+        }
+        if !wanted[n] {
+            hidden += 1;
+            hidden_depth = step.depth;
+            continue;
+        }
+        flush(&mut rows, &mut hidden, hidden_depth);
+        if !std::mem::replace(&mut open[agent as usize], true) {
+            rows.push(Row::Agent { agent, closed: false });
+        }
+        let indent = u32::from(step.kind == StepKind::ToolCall && step.parent != NONE);
+        rows.push(Row::Step { step: u32::try_from(n).unwrap_or(NONE), indent });
+    }
+    flush(&mut rows, &mut hidden, hidden_depth);
+    Rows { rows, sums: totals(flow, &batch.text, prices) }
+}
+
+fn wanted_agents(flow: &Flow, batch: &Batch, filter: &Filter) -> Vec<bool> {
+    let Some(text) = filter.agent.as_ref().map(|text| text.to_lowercase()) else {
+        return vec![true; flow.agents.len()];
+    };
+    let agents = flow.agents.iter();
+    agents
+        .map(|agent| {
+            let names = [agent.native_id, agent.kind, agent.name].map(|sym| batch.text.get(sym).to_lowercase());
+            names.iter().any(|name| name.contains(&text)) || (agent.main && text == "main") || agent.id.show('a').starts_with(&text)
+        })
+        .collect()
+}
+
+fn wanted_steps(flow: &Flow, filter: &Filter, agents: &[bool]) -> Vec<bool> {
+    let shown = |step: &Step| {
+        let background = matches!(step.kind, StepKind::System | StepKind::Hook) || step.meta;
+        agents[step.agent as usize] && (filter.full || !background || step.is_error)
+    };
+    let mut wanted: Vec<bool> = flow.steps.iter().map(shown).collect();
+    if filter.errors {
+        let mut led_to_error = vec![false; flow.steps.len()];
+        for (n, step) in flow.steps.iter().enumerate() {
+            if !step.is_error || !wanted[n] {
+                continue;
+            }
+            let mut at = n;
+            while !std::mem::replace(&mut led_to_error[at], true) {
+                match flow.steps[at].parent {
+                    NONE => break,
+                    parent => at = parent as usize,
+                }
+            }
+        }
+        wanted = led_to_error;
+    }
+    wanted
+}

@@ -1,1 +1,194 @@
-//! .
+//! Sums over many sessions: per session, agent type, tool, model and day.
+
+use crate::flow_json::{CountsDoc, IssueDoc, TotalsDoc, issue_doc, totals_doc};
+use crate::list::{SessionRow, session_row};
+use crate::prices::Prices;
+use crate::totals::Totals;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use unspool_model::{Batch, Code, Flow, Issue, StepKind};
+
+/// All tables.
+#[derive(Serialize, JsonSchema)]
+pub struct StatsDoc {
+    /// Always `unspool.stats/1`.
+    pub schema: &'static str,
+    /// What became of the records.
+    pub counts: CountsDoc,
+    /// Over everything.
+    pub totals: TotalsDoc,
+    /// Per session, oldest first.
+    pub sessions: Vec<SessionRow>,
+    /// Per agent type; `main` for main agents, `(internal)` for a client's own.
+    pub agents: Vec<StatsRow>,
+    /// Per tool.
+    pub tools: Vec<StatsRow>,
+    /// Per model.
+    pub models: Vec<StatsRow>,
+    /// Per day (UTC) on which a step ended.
+    pub days: Vec<StatsRow>,
+    /// Issues over everything, by code and detail.
+    pub issues: Vec<IssueDoc>,
+}
+
+/// One line of a table.
+#[derive(Serialize, JsonSchema)]
+pub struct StatsRow {
+    /// Agent type, tool, model or day.
+    pub name: String,
+    /// Agents, tool calls, model calls, or sessions active that day.
+    pub count: u64,
+    /// Sums over its steps.
+    #[serde(flatten)]
+    pub totals: TotalsDoc,
+    /// Milliseconds of each step or agent, by nearest rank; null without any.
+    pub durations: Option<DurationsDoc>,
+}
+
+/// How long things took.
+#[derive(Serialize, JsonSchema)]
+pub struct DurationsDoc {
+    /// How many durations are known.
+    pub known: u64,
+    /// Their sum.
+    pub total_ms: i64,
+    /// Half took at most this.
+    pub p50_ms: i64,
+    /// 95 of 100 took at most this.
+    pub p95_ms: i64,
+    /// The longest.
+    pub max_ms: i64,
+}
+
+/// Adds flows up one by one, so that none need be kept.
+#[derive(Default)]
+pub struct Stats {
+    totals: Totals,
+    sessions: Vec<SessionRow>,
+    agents: BTreeMap<String, Line>,
+    tools: BTreeMap<String, Line>,
+    models: BTreeMap<String, Line>,
+    days: BTreeMap<String, Line>,
+    issues: BTreeMap<(Code, String), Issue>,
+}
+
+#[derive(Default)]
+struct Line {
+    count: u64,
+    totals: Totals,
+    durations_ms: Vec<i64>,
+}
+
+impl Stats {
+    /// Adds a session.
+    pub fn add(&mut self, flow: &Flow, batch: &Batch, prices: &Prices) {
+        let text = &batch.text;
+        let sums = crate::totals(flow, text, prices);
+        self.sessions.push(session_row(flow, batch, &sums.session));
+        self.totals.add(&sums.session);
+        for (agent, own) in flow.agents.iter().zip(&sums.own) {
+            let name = match (agent.main, agent.internal, text.get(agent.kind)) {
+                (true, _, _) => "main",
+                (_, true, _) => "(internal)",
+                (_, _, "") => "(type unknown)",
+                (_, _, kind) => kind,
+            };
+            let line = line(&mut self.agents, name);
+            line.count += 1;
+            line.totals.add(own);
+            line.durations_ms.extend(agent.ended.ms_since(agent.started));
+        }
+        let mut days: BTreeMap<String, Totals> = BTreeMap::new();
+        for (step, sum) in flow.steps.iter().zip(&sums.steps) {
+            let table = match step.kind {
+                StepKind::ToolCall => Some(&mut self.tools),
+                StepKind::ModelCall => Some(&mut self.models),
+                _ => None,
+            };
+            if let Some(table) = table {
+                let name = text.get(step.name);
+                let line = line(table, if name.is_empty() { "(unnamed)" } else { name });
+                line.count += 1;
+                line.totals.add(sum);
+                line.durations_ms.extend(step.duration_ms);
+            }
+            let at = step.ended.later(step.started);
+            let day = if at.is_some() { at.day() } else { "(time unknown)".into() };
+            days.entry(day).or_default().add(sum);
+        }
+        for (day, totals) in days {
+            let line = line(&mut self.days, &day);
+            line.count += 1;
+            line.totals.add(&totals);
+        }
+        for issue in &flow.issues {
+            self.issue(issue, batch);
+        }
+    }
+
+    /// Adds an issue that belongs to no session.
+    pub fn issue(&mut self, issue: &Issue, batch: &Batch) {
+        let key = (issue.code, batch.text.get(issue.detail).to_string());
+        let slot = self.issues.entry(key).or_insert_with(|| Issue { count: 0, records: Vec::new(), ..issue.clone() });
+        slot.count += issue.count;
+        let room = unspool_model::issue::ISSUE_SAMPLES - slot.records.len();
+        slot.records.extend(issue.records.iter().take(room));
+    }
+
+    /// The tables.
+    pub fn finish(self, counts: CountsDoc, batch: &Batch) -> StatsDoc {
+        StatsDoc {
+            schema: "unspool.stats/1",
+            counts,
+            totals: totals_doc(&self.totals),
+            sessions: self.sessions,
+            agents: rows(self.agents),
+            tools: rows(self.tools),
+            models: rows(self.models),
+            days: rows(self.days),
+            issues: self.issues.values().map(|issue| issue_doc(issue, batch)).collect(),
+        }
+    }
+}
+
+fn line<'t>(table: &'t mut BTreeMap<String, Line>, name: &str) -> &'t mut Line {
+    table.entry(name.to_string()).or_default()
+}
+
+fn rows(table: BTreeMap<String, Line>) -> Vec<StatsRow> {
+    let row = |(name, line): (String, Line)| StatsRow {
+        name,
+        count: line.count,
+        totals: totals_doc(&line.totals),
+        durations: durations(line.durations_ms),
+    };
+    table.into_iter().map(row).collect()
+}
+
+fn durations(mut known_ms: Vec<i64>) -> Option<DurationsDoc> {
+    known_ms.sort_unstable();
+    let max_ms = *known_ms.last()?;
+    let rank = |percent: usize| known_ms[(known_ms.len() * percent).div_ceil(100).saturating_sub(1)];
+    Some(DurationsDoc {
+        known: known_ms.len() as u64,
+        total_ms: known_ms.iter().sum(),
+        p50_ms: rank(50),
+        p95_ms: rank(95),
+        max_ms,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::durations;
+
+    #[test]
+    fn percentiles_by_nearest_rank() {
+        let doc = durations((1..=100).rev().collect()).unwrap();
+        assert_eq!((doc.p50_ms, doc.p95_ms, doc.max_ms, doc.total_ms), (50, 95, 100, 5050));
+        let one = durations(vec![7]).unwrap();
+        assert_eq!((one.p50_ms, one.p95_ms), (7, 7));
+        assert!(durations(Vec::new()).is_none());
+    }
+}

@@ -1,8 +1,9 @@
 //! Sums over steps: tokens counted once, money where prices are known, errors, time.
 
-use crate::prices::{Money, Prices};
+use crate::prices::{ModelPrices, Money, Prices};
+use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
-use unspool_model::{Flow, Interner, Step, StepKind, Timestamp, Usage};
+use unspool_model::{Flow, Interner, StepKind, Sym, Timestamp, Usage};
 
 /// Sums over some steps.
 #[derive(Clone, Copy, Default, Debug)]
@@ -28,26 +29,6 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Adds one step.
-    pub fn add_step(&mut self, flow: &Flow, step: &Step, text: &Interner, prices: &Prices) {
-        self.steps += 1;
-        self.errors += u64::from(step.is_error);
-        match step.kind {
-            StepKind::ModelCall => self.model_calls += 1,
-            StepKind::ToolCall => self.tool_calls += 1,
-            _ => {}
-        }
-        self.started = self.started.earlier(step.started);
-        self.ended = self.ended.later(step.ended.later(step.started));
-        if let Some(usage) = flow.usage_of(step) {
-            self.usage.add(usage);
-            match prices.cost(text.get(step.model), step.ended, usage) {
-                Some(cost) => self.cost = self.cost.plus(cost),
-                None => self.unpriced_calls += u64::from(!usage.is_zero()),
-            }
-        }
-    }
-
     /// Adds other sums.
     pub fn add(&mut self, other: &Totals) {
         self.steps += other.steps;
@@ -72,10 +53,12 @@ impl Totals {
     }
 }
 
-/// Sums of a session and of each agent, alone and with everything it started.
+/// Sums of a session, of each step and of each agent, alone and with everything it started.
 pub struct FlowTotals {
     /// The session.
     pub session: Totals,
+    /// Each step by itself.
+    pub steps: Vec<Totals>,
     /// Each agent's own steps.
     pub own: Vec<Totals>,
     /// Each agent's steps and those of all agents below it.
@@ -84,10 +67,11 @@ pub struct FlowTotals {
 
 /// Adds up a flow.
 pub fn totals(flow: &Flow, text: &Interner, prices: &Prices) -> FlowTotals {
+    let steps = step_totals(flow, text, prices);
     let mut own = vec![Totals::default(); flow.agents.len()];
-    for step in &flow.steps {
-        if let Some(sum) = own.get_mut(step.agent as usize) {
-            sum.add_step(flow, step, text, prices);
+    for (step, sum) in flow.steps.iter().zip(&steps) {
+        if let Some(agent) = own.get_mut(step.agent as usize) {
+            agent.add(sum);
         }
     }
     let mut subtree = own.clone();
@@ -104,5 +88,30 @@ pub fn totals(flow: &Flow, text: &Interner, prices: &Prices) -> FlowTotals {
     for sum in &own {
         session.add(sum);
     }
-    FlowTotals { session, own, subtree }
+    FlowTotals { session, steps, own, subtree }
+}
+
+fn step_totals(flow: &Flow, text: &Interner, prices: &Prices) -> Vec<Totals> {
+    let mut by_model: FxHashMap<Sym, ModelPrices<'_>> = FxHashMap::default();
+    let one = |step: &unspool_model::Step| {
+        let mut sum = Totals {
+            steps: 1,
+            model_calls: u64::from(step.kind == StepKind::ModelCall),
+            tool_calls: u64::from(step.kind == StepKind::ToolCall),
+            errors: u64::from(step.is_error),
+            started: step.started,
+            ended: step.ended.later(step.started),
+            ..Totals::default()
+        };
+        if let Some(usage) = flow.usage_of(step) {
+            let model = by_model.entry(step.model).or_insert_with(|| prices.of_model(text.get(step.model)));
+            sum.usage = *usage;
+            match model.cost(step.ended, usage) {
+                Some(cost) => sum.cost = cost,
+                None => sum.unpriced_calls = u64::from(!usage.is_zero()),
+            }
+        }
+        sum
+    };
+    flow.steps.iter().map(one).collect()
 }

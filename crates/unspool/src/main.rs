@@ -3,8 +3,10 @@
 mod args;
 mod commands;
 mod error;
+mod figures;
 mod load;
 mod progress;
+mod table;
 mod term;
 
 use clap::Parser;

@@ -64,6 +64,12 @@ impl Format for Hooks {
         Sniff { score: payload_score(head), framing: if one_line { Framing::Lines } else { Framing::Whole } }
     }
 
+    fn record_type(&self, record: &[u8]) -> String {
+        let mut fields = Fields::default();
+        let _ = fields.read(&mut Json::new(record));
+        text_of(fields.event).into_owned()
+    }
+
     fn read(&self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
         let mut fields = Fields::default();
         let mut json = Json::new(record);

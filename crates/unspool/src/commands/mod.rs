@@ -1,6 +1,14 @@
 //! One file per command.
 
+mod demo;
+mod doctor;
+mod explain;
 mod export;
+mod home;
+mod inspect;
+mod ls;
+mod show;
+mod stats;
 
 use crate::args::{Args, Color, Command};
 use crate::error::CliError;
@@ -12,7 +20,14 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Color::Never => anstream::ColorChoice::Never.write_global(),
     }
     match &args.command {
+        None => home::run(args),
+        Some(Command::Ls(ls)) => ls::run(args, ls),
+        Some(Command::Show(show)) => show::run(args, show),
+        Some(Command::Stats(stats)) => stats::run(args, stats),
+        Some(Command::Explain(explain)) => explain::run(args, explain),
         Some(Command::Export(export)) => export::run(args, export),
-        _ => Ok(()),
+        Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
+        Some(Command::Doctor(doctor)) => doctor::run(args, doctor),
+        Some(Command::Demo(demo)) => demo::run(args, demo),
     }
 }

@@ -58,7 +58,8 @@ fn timestamp(line: &Line<'_>, out: &mut Sink<'_>) -> Timestamp {
 /// Opens the record's first event, which carries what the whole line says about itself.
 fn head(line: &Line<'_>, kind: EventKind, at: Timestamp, out: &mut Sink<'_>) {
     out.begin(kind, at);
-    if let Some(session) = line.session_id() {
+    if let Some(session) = line.session {
+        // Some tools add the agent behind a `#`.
         let session = session.decode();
         let session = session.split('#').next().unwrap_or_default();
         out.key(KeyKind::Session, Role::Refers, session);
@@ -161,9 +162,7 @@ pub(crate) fn prompt_facts(texts: &[Cow<'_, str>], out: &mut Sink<'_>) {
     {
         out.key(KeyKind::PromptHash, Role::Provides, &hash);
     }
-    if out.wants_text()
-        && let Some(shown) = texts.iter().map(|text| shown_text(text)).find(|text| !text.is_empty())
-    {
+    if let Some(shown) = texts.iter().map(|text| shown_text(text)).find(|text| !text.is_empty()) {
         out.text(AttrName::Preview, &shown);
     }
 }

@@ -37,7 +37,6 @@ pub(super) struct Line<'a> {
     pub is_meta: Option<bool>,
     pub is_compact_summary: Option<bool>,
     pub is_api_error: Option<bool>,
-    pub is_copied_prompt: Option<bool>,
     pub duration_ms: Option<i64>,
     pub origin: Option<RawStr<'a>>,
     pub forked_from: Option<RawStr<'a>>,
@@ -174,8 +173,13 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// The session's id without the suffix some tools add for an agent.
-    pub(super) fn session_id(&self) -> Option<RawStr<'a>> {
-        self.session
+    /// The entry type, with its subtype where types have one.
+    pub(super) fn type_name(&self) -> String {
+        let sub = self.subtype.or(self.data.kind).or(self.attachment.kind);
+        let kind = self.kind.map_or("(none)".into(), RawStr::decode);
+        match sub {
+            Some(sub) => format!("{kind}/{}", sub.decode()),
+            None => kind.into_owned(),
+        }
     }
 }

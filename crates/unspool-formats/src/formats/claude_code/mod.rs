@@ -24,7 +24,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 /// How many lines of the head vote on the format.
-const SNIFF_LINES: usize = 32;
+const SNIFF_LINES: usize = 8;
 
 impl Format for Transcript {
     fn descriptor(&self) -> &'static Descriptor {
@@ -33,12 +33,15 @@ impl Format for Transcript {
 
     fn sniff(&self, name: &str, head: &[u8]) -> Sniff {
         let (mut lines, mut mine) = (0_usize, 0_usize);
-        for line in head.split(|byte| *byte == b'\n').take(SNIFF_LINES) {
-            if line.iter().all(u8::is_ascii_whitespace) {
-                continue;
+        let mut rest = head;
+        while !rest.is_empty() && lines < SNIFF_LINES {
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let line = rest[..end].trim_ascii();
+            rest = &rest[(end + 1).min(rest.len())..];
+            if !line.is_empty() {
+                lines += 1;
+                mine += usize::from(looks_like_entry(line));
             }
-            lines += 1;
-            mine += usize::from(looks_like_entry(line));
         }
         let score = if mine > 0 {
             50 + u8::try_from(45 * mine / lines.max(1)).unwrap_or(45)
@@ -53,6 +56,10 @@ impl Format for Transcript {
 
     fn scope(&self, name: &str) -> Scope {
         scope_of_path(name)
+    }
+
+    fn record_type(&self, record: &[u8]) -> String {
+        line::Line::read(record).map_or_else(|_| "(not readable)".into(), |line| line.type_name())
     }
 
     fn read(&self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {

@@ -1,0 +1,119 @@
+//! `unspool ls`: one line per session.
+
+use crate::args::{Args, ListArgs};
+use crate::error::CliError;
+use crate::figures::{count, duration, minute, money};
+use crate::load::{Loaded, load};
+use crate::table::{Cell, Column, cell, styled, write_table};
+use crate::term::{CYAN, DIM, GREEN, PLAIN, RED, YELLOW};
+use anstyle::Style;
+use std::io::Write;
+use unspool_formats::Detail;
+use unspool_view::totals;
+use unspool_view::list::{SessionRow, session_row};
+
+pub(crate) fn run(args: &Args, ls: &ListArgs) -> Result<(), CliError> {
+    let loaded = load(args, &ls.paths, Detail::Numbers)?;
+    let mut rows = session_rows(&loaded);
+    if ls.limit > 0 {
+        rows.drain(..rows.len().saturating_sub(ls.limit));
+    }
+    if ls.json {
+        let mut out = std::io::stdout().lock();
+        serde_json::to_writer_pretty(&mut out, &rows)?;
+        writeln!(out)?;
+        return Ok(());
+    }
+    let mut out = anstream::stdout().lock();
+    write_sessions(&mut out, &rows)?;
+    write_footer(&mut out, &loaded)
+}
+
+/// Every session's line, oldest first.
+pub(crate) fn session_rows(loaded: &Loaded) -> Vec<SessionRow> {
+    let batch = &loaded.corpus.batch;
+    let flows = loaded.corpus.flows();
+    flows.map(|flow| session_row(&flow, batch, &totals(&flow, &batch.text, &loaded.prices).session)).collect()
+}
+
+pub(crate) fn write_sessions(out: &mut dyn Write, rows: &[SessionRow]) -> std::io::Result<()> {
+    let columns = [
+        Column::Text("SESSION"),
+        Column::Text("STARTED (UTC)"),
+        Column::Number("TOOK"),
+        Column::Text("STATUS"),
+        Column::Number("AGENTS"),
+        Column::Number("STEPS"),
+        Column::Number("ERRORS"),
+        Column::Number("TOKENS"),
+        Column::Number("COST"),
+        Column::Rest("TITLE"),
+    ];
+    let cells: Vec<Vec<Cell>> = rows.iter().map(session_cells).collect();
+    write_table(out, &columns, &cells)
+}
+
+fn session_cells(row: &SessionRow) -> Vec<Cell> {
+    let agents = match (row.subagents, row.inferred_links) {
+        (0, _) => String::new(),
+        (n, 0) => n.to_string(),
+        (n, _) => format!("{n}~"),
+    };
+    vec![
+        styled(short_id(row), CYAN),
+        cell(minute(row.started_at.as_deref())),
+        cell(row.duration_ms.map(duration).unwrap_or_default()),
+        styled(row.status, status_style(row.status)),
+        cell(agents),
+        cell(count(row.steps)),
+        if row.errors > 0 { styled(count(row.errors), RED) } else { cell("") },
+        cell(count(row.tokens)),
+        cell(money(row.cost_usd, row.unpriced_calls)),
+        row.title.as_ref().map_or_else(|| styled("(no prompt)", DIM), |title| cell(title.as_str())),
+    ]
+}
+
+/// Enough of the native id to type: the first part of a uuid, else the whole.
+fn short_id(row: &SessionRow) -> String {
+    let native = row.native_ids.first().map(String::as_str).unwrap_or_default();
+    let file = native.rsplit('/').next().unwrap_or(native);
+    match file.split_once('-') {
+        Some((first, _)) if first.len() == 8 && file.len() == 36 => first.to_string(),
+        _ => crate::term::cut(file, 24),
+    }
+}
+
+pub(crate) fn status_style(status: &str) -> Style {
+    match status {
+        "completed" => GREEN,
+        "failed" => RED,
+        "running" => CYAN,
+        "unknown" => YELLOW,
+        _ => PLAIN,
+    }
+}
+
+/// What became of the records, and what was odd, in one line.
+pub(crate) fn write_footer(out: &mut dyn Write, loaded: &Loaded) -> Result<(), CliError> {
+    let counts = loaded.corpus.counts();
+    let mut line = format!("{} sessions from {} records", loaded.corpus.len(), counts.records);
+    if counts.duplicate > 0 {
+        line.push_str(&format!(", {} of them copies", counts.duplicate));
+    }
+    if counts.rejected > 0 {
+        line.push_str(&format!(", {} not readable", counts.rejected));
+    }
+    writeln!(out, "{}", crate::term::paint(DIM, &line))?;
+    let unknown: u64 = loaded
+        .corpus
+        .loose_issues()
+        .iter()
+        .filter(|issue| matches!(issue.code, unspool_model::Code::UnknownFormat | unspool_model::Code::UnreadableFile))
+        .map(|issue| issue.count)
+        .sum();
+    if unknown > 0 {
+        let line = format!("{unknown} files were not read; `unspool doctor` says why");
+        writeln!(out, "{}", crate::term::paint(YELLOW, &line))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! `unspool stats`: sums per session, agent type, tool, model or day.
+
+use super::ls::{write_footer, write_sessions};
+use crate::args::{Args, By, StatsArgs};
+use crate::error::CliError;
+use crate::figures::{count, duration, money};
+use crate::load::{Loaded, load};
+use crate::table::{Cell, Column, cell, styled, write_table};
+use crate::term::{BOLD, DIM, RED, paint};
+use std::io::{BufWriter, Write};
+use unspool_formats::Detail;
+use unspool_view::flow_json::CountsDoc;
+use unspool_view::stats::{Stats, StatsDoc, StatsRow};
+
+pub(crate) fn run(args: &Args, stats: &StatsArgs) -> Result<(), CliError> {
+    let loaded = load(args, &stats.paths, Detail::Numbers)?;
+    let doc = collect(&loaded);
+    if stats.json {
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        serde_json::to_writer(&mut out, &doc)?;
+        writeln!(out)?;
+        out.flush()?;
+        return Ok(());
+    }
+    let mut out = anstream::stdout().lock();
+    match stats.by {
+        By::Session => write_sessions(&mut out, &doc.sessions)?,
+        By::Agent => write_rows(&mut out, "AGENT TYPE", "AGENTS", &doc.agents)?,
+        By::Tool => write_rows(&mut out, "TOOL", "CALLS", &doc.tools)?,
+        By::Model => write_rows(&mut out, "MODEL", "CALLS", &doc.models)?,
+        By::Day => write_rows(&mut out, "DAY (UTC)", "SESSIONS", &doc.days)?,
+    }
+    let totals = &doc.totals;
+    let usage = &totals.usage;
+    writeln!(
+        out,
+        "{} {} steps, {} errors · input {} · cache read {} · cache write {} · output {} · reasoning {} · {}",
+        paint(BOLD, "total"),
+        count(totals.steps),
+        count(totals.errors),
+        count(usage.input),
+        count(usage.cache_read),
+        count(usage.cache_write),
+        count(usage.output),
+        count(usage.reasoning),
+        money(totals.cost_usd, totals.unpriced_calls),
+    )?;
+    if totals.unpriced_calls > 0 {
+        let line = format!("{} calls are of models without a price; `unspool doctor` names them", totals.unpriced_calls);
+        writeln!(out, "{}", paint(DIM, &line))?;
+    }
+    write_footer(&mut out, &loaded)
+}
+
+/// Flows are added up one by one; none is kept.
+pub(crate) fn collect(loaded: &Loaded) -> StatsDoc {
+    let mut stats = Stats::default();
+    for flow in loaded.corpus.flows() {
+        stats.add(&flow, &loaded.corpus.batch, &loaded.prices);
+    }
+    for issue in loaded.corpus.loose_issues() {
+        stats.issue(&issue, &loaded.corpus.batch);
+    }
+    let counts = loaded.corpus.counts();
+    let counts = CountsDoc {
+        records: counts.records,
+        stored: counts.stored,
+        duplicate: counts.duplicate,
+        rejected: counts.rejected,
+    };
+    stats.finish(counts, &loaded.corpus.batch)
+}
+
+fn write_rows(out: &mut dyn Write, what: &'static str, counted: &'static str, rows: &[StatsRow]) -> std::io::Result<()> {
+    let columns = [
+        Column::Rest(what),
+        Column::Number(counted),
+        Column::Number("STEPS"),
+        Column::Number("ERRORS"),
+        Column::Number("INPUT"),
+        Column::Number("CACHE READ"),
+        Column::Number("CACHE WRITE"),
+        Column::Number("OUTPUT"),
+        Column::Number("REASONING"),
+        Column::Number("COST"),
+        Column::Number("TIME"),
+        Column::Number("P50"),
+        Column::Number("P95"),
+    ];
+    let mut order: Vec<&StatsRow> = rows.iter().collect();
+    if what != "DAY (UTC)" {
+        order.sort_by(|a, b| b.totals.cost_usd.total_cmp(&a.totals.cost_usd).then(b.count.cmp(&a.count)));
+    }
+    let cells: Vec<Vec<Cell>> = order.iter().map(|row| row_cells(row)).collect();
+    write_table(out, &columns, &cells)
+}
+
+fn row_cells(row: &StatsRow) -> Vec<Cell> {
+    let totals = &row.totals;
+    let usage = &totals.usage;
+    let tokens = |n: u64| cell(if n > 0 { count(n) } else { String::new() });
+    let time = |ms: Option<i64>| cell(ms.map(duration).unwrap_or_default());
+    let has_tokens = usage.input + usage.cache_read + usage.cache_write + usage.output + usage.reasoning > 0;
+    vec![
+        cell(row.name.as_str()),
+        cell(count(row.count)),
+        cell(count(totals.steps)),
+        if totals.errors > 0 { styled(count(totals.errors), RED) } else { cell("") },
+        tokens(usage.input),
+        tokens(usage.cache_read),
+        tokens(usage.cache_write),
+        tokens(usage.output),
+        tokens(usage.reasoning),
+        cell(if has_tokens { money(totals.cost_usd, totals.unpriced_calls) } else { String::new() }),
+        time(row.durations.as_ref().map(|d| d.total_ms)),
+        time(row.durations.as_ref().map(|d| d.p50_ms)),
+        time(row.durations.as_ref().map(|d| d.p95_ms)),
+    ]
+}

@@ -1,0 +1,64 @@
+//! Numbers as people read them.
+
+/// Milliseconds as `12ms`, `3.4s`, `2m 05s`, `1h 02m`, `3d 4h`.
+pub(crate) fn duration(ms: i64) -> String {
+    let seconds = ms / 1000;
+    match ms {
+        ..1_000 => format!("{ms}ms"),
+        ..60_000 => format!("{}.{}s", seconds, ms % 1000 / 100),
+        ..3_600_000 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        ..86_400_000 => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{}d {}h", seconds / 86_400, seconds / 3600 % 24),
+    }
+}
+
+/// A count as `950`, `12.3k`, `4.56M`, `1.20G`.
+#[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
+pub(crate) fn count(n: u64) -> String {
+    let value = n as f64;
+    match n {
+        ..1_000 => n.to_string(),
+        ..1_000_000 => format!("{:.1}k", value / 1e3),
+        ..1_000_000_000 => format!("{:.2}M", value / 1e6),
+        _ => format!("{:.2}G", value / 1e9),
+    }
+}
+
+/// Dollars; `+` behind it when a part has no price, `?` when nothing has.
+pub(crate) fn money(dollars: f64, unpriced_calls: u64) -> String {
+    if unpriced_calls > 0 && dollars == 0.0 {
+        return "?".into();
+    }
+    let mark = if unpriced_calls > 0 { "+" } else { "" };
+    if dollars == 0.0 {
+        return format!("$0{mark}");
+    }
+    if dollars < 0.01 { format!("${dollars:.4}{mark}") } else { format!("${dollars:.2}{mark}") }
+}
+
+/// `1 step`, `2 steps`.
+pub(crate) fn plural(n: u64, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", count(n)) }
+}
+
+/// `2026-09-29 19:34` from an RFC 3339 time in UTC.
+pub(crate) fn minute(rfc3339: Option<&str>) -> String {
+    rfc3339.map_or_else(|| "—".into(), |at| at.get(..16).unwrap_or(at).replace('T', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{count, duration, money};
+
+    #[test]
+    fn figures_are_short() {
+        assert_eq!(duration(999), "999ms");
+        assert_eq!(duration(3_456), "3.4s");
+        assert_eq!(duration(125_000), "2m 05s");
+        assert_eq!(duration(3_720_000), "1h 02m");
+        assert_eq!(count(12_345), "12.3k");
+        assert_eq!(money(0.0, 3), "?");
+        assert_eq!(money(1.234, 1), "$1.23+");
+        assert_eq!(money(0.001_23, 0), "$0.0012");
+    }
+}
