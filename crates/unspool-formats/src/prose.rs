@@ -3,13 +3,13 @@
 use unspool_model::prompt::without_reminders;
 
 /// The longest preview, in characters.
-pub const PREVIEW_CHARS: usize = 160;
+pub(crate) const PREVIEW_CHARS: usize = 160;
 
 /// Bytes to decode for a preview, so that reminders at the front can be cut off first.
-pub const PREVIEW_SOURCE_BYTES: usize = 2048;
+pub(crate) const PREVIEW_SOURCE_BYTES: usize = 2048;
 
 /// The first words on one line.
-pub fn preview(text: &str) -> String {
+pub(crate) fn preview(text: &str) -> String {
     let text = without_reminders(text);
     let mut out = String::new();
     let mut chars = 0;
@@ -31,7 +31,7 @@ pub fn preview(text: &str) -> String {
 }
 
 /// The value of the first `<tag>…</tag>` in the text, trimmed.
-pub fn tag<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn tag<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
     let start = text.find(&open)? + open.len();
     let end = text[start..].find(&close)?;
@@ -39,7 +39,7 @@ pub fn tag<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// The value of `name="…"` in an opening tag.
-pub fn attribute<'a>(opening_tag: &'a str, name: &str) -> Option<&'a str> {
+pub(crate) fn attribute<'a>(opening_tag: &'a str, name: &str) -> Option<&'a str> {
     let needle = format!("{name}=\"");
     let start = opening_tag.find(&needle)? + needle.len();
     let end = opening_tag[start..].find('"')?;

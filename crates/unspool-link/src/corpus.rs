@@ -16,8 +16,6 @@ pub struct Corpus {
     pub as_of: Timestamp,
     pub(crate) groups: Vec<Group>,
     pub(crate) stream_rank: Vec<u32>,
-    /// For each record, the first of its events.
-    pub(crate) first_event: Vec<u32>,
     /// Hashes of the first messages of internal agents, as far as any record holds them.
     pub(crate) internal_prompts: Vec<Sym>,
     counts: Counts,
@@ -47,7 +45,7 @@ impl Corpus {
         let hashes = table.internal_first_prompts.iter().filter_map(|prompt| text_hash(prompt));
         let internal_prompts = hashes.filter_map(|hash| batch.text.find(&hash)).collect();
         batch.text.forget_lookup();
-        Corpus { batch, table, as_of, groups, stream_rank, first_event, internal_prompts, counts }
+        Corpus { batch, table, as_of, groups, stream_rank, internal_prompts, counts }
     }
 
     /// How many sessions there are.

@@ -58,11 +58,7 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize) {
         }
         EventKind::ToolResult => {
             first(&mut step.name, event.name);
-            let earlier = step.result_event == NONE;
-            if earlier {
-                step.result_event = u32::try_from(at).unwrap_or(NONE);
-            }
-            step.ended = if earlier { event.at } else { step.ended.earlier(event.at) };
+            step.ended = step.ended.earlier(event.at);
             step.is_error |= event.flags.has(EventFlags::ERROR);
             step.duration_ms = step.duration_ms.or(duration);
         }

@@ -285,7 +285,7 @@ fn collect(batch: &Batch, natives: &Natives<'_>, streams: &[(u32, Vec<u32>)], un
         });
         groups[at].natives.push(*text);
     }
-    let mut find = |native: u32, union: &mut Union| group_of.get(&union.find(native)).copied();
+    let find = |native: u32, union: &mut Union| group_of.get(&union.find(native)).copied();
     for record in streams.iter().flat_map(|(_, records)| records) {
         let native = natives.of_record[*record as usize];
         if native == NO_NATIVE {

@@ -37,7 +37,7 @@ pub(crate) struct StepDraft {
     pub(crate) is_error: bool,
     pub(crate) start_estimated: bool,
     pub(crate) has_call: bool,
-    /// Event that carries its result, or `NONE`.
+    /// Event that carries its result, first hand if there is one; or `NONE`.
     pub(crate) result_event: u32,
     pub(crate) flags: EventFlags,
     pub(crate) run: u32,
@@ -68,7 +68,8 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
             continue;
         };
         let mut key = key_of(draft, at, kind, &fused);
-        if key.0 == BY_UUID {
+        // Only a record that bears the uuid itself can contradict another; a fused one was matched by its text.
+        if key.0 == BY_UUID && draft.key(at, KeyKind::Uuid, Role::Provides) == Some(key.1) {
             let first = *head_of_uuid.entry(key.1).or_insert(at);
             if first != at && !same_content(&draft.corpus.batch, Some(draft.event(first)), Some(draft.event(at))) {
                 let record = draft.event(at).record;
@@ -207,21 +208,33 @@ fn fused_prompts(draft: &Draft<'_>) -> FxHashMap<u32, Sym> {
 /// not take a step away from the agent that did it.
 fn choose_agents(draft: &mut Draft<'_>) {
     let ranks = agent_ranks(draft);
-    let mut best: Vec<(u8, u32, Place)> = vec![(u8::MAX, u32::MAX, (Timestamp::NONE, u32::MAX)); draft.steps.len()];
+    let nobody = (u8::MAX, u32::MAX, (Timestamp::NONE, u32::MAX));
+    let mut best_result = vec![nobody; draft.steps.len()];
+    let mut best: Vec<(u8, u32, Place)> = vec![nobody; draft.steps.len()];
+    let mut standing = 0_u8;
     for at in 0..draft.event_step.len() {
         let step = draft.event_step[at];
+        let event = draft.event(at);
+        let agent = draft.event_agent[at];
+        if is_head(draft, at) {
+            // A record of a chain was written by the agent itself; a note about it that names the agent is second
+            // hand; a source that cannot name agents (old hooks) says "main" by default.
+            standing = match (draft.key(at, KeyKind::Uuid, Role::Provides), draft.key(at, KeyKind::Agent, Role::Refers)) {
+                (Some(_), _) => 0,
+                (None, Some(_)) => 1,
+                (None, None) => 2,
+            };
+        }
         if step == NONE {
             continue;
         }
-        let event = draft.event(at);
-        let agent = draft.event_agent[at];
-        // A source that cannot name agents (old hooks) says "main" by default; others know.
-        let has_uuid = draft.key(at, KeyKind::Uuid, Role::Provides).is_some();
-        let names_agent = draft.key(at, KeyKind::Agent, Role::Refers).is_some();
-        let first_hand = has_uuid || names_agent || !is_head(draft, at);
-        let strength = u8::from(!first_hand) * 2 + u8::from(event.kind == EventKind::ToolResult);
+        let strength = standing * 2 + u8::from(event.kind == EventKind::ToolResult);
         let rank = ranks[agent as usize];
         let candidate = (strength, rank, draft.place(at));
+        if event.kind == EventKind::ToolResult && candidate < best_result[step as usize] {
+            best_result[step as usize] = candidate;
+            draft.steps[step as usize].result_event = u32::try_from(at).unwrap_or(NONE);
+        }
         if candidate < best[step as usize] {
             best[step as usize] = candidate;
             let place = draft.place(at);
@@ -233,7 +246,7 @@ fn choose_agents(draft: &mut Draft<'_>) {
     }
 }
 
-/// Events after the first of a record share its standing.
+/// Whether an event is the first of its record.
 fn is_head(draft: &Draft<'_>, at: usize) -> bool {
     at == 0 || draft.event(at - 1).record != draft.event(at).record
 }
@@ -274,6 +287,7 @@ pub(crate) fn build_timeline(draft: &mut Draft<'_>) {
             // An agent's start and stop frame its life, whatever a coarse clock says.
             let frame = match step.kind {
                 StepKind::AgentStart => 0,
+                StepKind::AgentStop if !step.place.0.is_some() => 2,
                 _ => 1,
             };
             (frame, step.place)

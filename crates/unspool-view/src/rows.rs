@@ -83,14 +83,21 @@ pub fn rows(flow: &Flow, batch: &Batch, prices: &Prices, filter: &Filter) -> Row
             }
             continue;
         }
-        if !wanted[n] {
+        if !wanted[n] && filter.errors {
             hidden += 1;
             hidden_depth = step.depth;
             continue;
         }
-        flush(&mut rows, &mut hidden, hidden_depth);
+        if !open[agent as usize] || wanted[n] || step.depth != hidden_depth {
+            flush(&mut rows, &mut hidden, hidden_depth);
+        }
         if !std::mem::replace(&mut open[agent as usize], true) {
             rows.push(Row::Agent { agent, closed: false });
+        }
+        if !wanted[n] {
+            hidden += 1;
+            hidden_depth = step.depth;
+            continue;
         }
         let indent = u32::from(step.kind == StepKind::ToolCall && step.parent != NONE);
         rows.push(Row::Step { step: u32::try_from(n).unwrap_or(NONE), indent });

@@ -1,13 +1,13 @@
 //! Claude Code hook events: payloads one per line or one per file, flat or with the payload nested as `stdin`
 //! (an object, or JSON in a string).
 
-use super::claude_code::markup::emit_returns;
+use super::claude_code::markup::{emit_returns, message_flags, shown_text};
 use super::claude_code::tool::{ToolInput, ToolOutcome};
 use super::claude_code::{rejection, stem};
 use crate::fields::Oddities;
 use crate::format::{Descriptor, Format, Framing, Rejected, Sniff};
 use crate::json::{Json, Kind, Malformed, RawStr};
-use crate::prose::{PREVIEW_SOURCE_BYTES, preview};
+use crate::prose::preview;
 use crate::sink::Sink;
 use std::borrow::Cow;
 use unspool_model::prompt::text_hash;
@@ -278,14 +278,11 @@ fn user_prompt(fields: &Fields<'_>, at: Timestamp, out: &mut Sink<'_>) {
         out.key(KeyKind::Prompt, Role::Provides, &prompt.decode());
     }
     let text = text_of(fields.prompt);
-    out.flag(super::claude_code::markup::message_flags(&text));
+    out.flag(message_flags(&text));
     if let Some(hash) = text_hash(&text) {
         out.key(KeyKind::PromptHash, Role::Provides, &hash);
     }
-    if out.wants_text() {
-        let start = fields.prompt.map(|t| t.decode_start(PREVIEW_SOURCE_BYTES)).unwrap_or_default();
-        out.text(AttrName::Preview, &preview(&start));
-    }
+    out.text(AttrName::Preview, &shown_text(&text));
     emit_returns(&text, "", false, at, out);
 }
 

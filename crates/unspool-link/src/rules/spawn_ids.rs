@@ -189,9 +189,12 @@ fn believe(draft: &mut Draft<'_>, claims: &[Claim]) {
     let agent = &mut draft.agents[best.agent as usize];
     agent.internal = false;
     agent.spawn = Some(Spawn { step: best.step, tool_use_id, rule: best.rule, confidence: Confidence::EXACT });
-    let mut evidence: Vec<RecordIx> =
-        claims.iter().filter(|claim| claim.step == best.step).map(|claim| claim.record).collect();
-    evidence.dedup();
+    let mut evidence: Vec<RecordIx> = Vec::new();
+    for claim in claims.iter().filter(|claim| claim.step == best.step) {
+        if !evidence.contains(&claim.record) {
+            evidence.push(claim.record);
+        }
+    }
     evidence.truncate(unspool_model::issue::ISSUE_SAMPLES);
     agent.spawn_evidence = evidence;
 }

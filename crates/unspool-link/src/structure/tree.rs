@@ -6,7 +6,7 @@
 
 use crate::draft::Draft;
 use unspool_model::flow::NONE;
-use unspool_model::{Code, StepKind};
+use unspool_model::{Code, StepKind, Timestamp};
 
 /// Parents and depths of agents. A circle of spawns, which only contradictory records can make, is cut.
 pub(crate) fn depths(draft: &mut Draft<'_>) {
@@ -69,7 +69,7 @@ pub(crate) fn arrange(draft: &mut Draft<'_>) {
     number(draft);
 }
 
-/// Depth-first order, children by their place, without recursion.
+/// Depth-first order, children by time and, within an agent, as they follow each other; without recursion.
 fn number(draft: &mut Draft<'_>) {
     let mut children: Vec<Vec<u32>> = vec![Vec::new(); draft.steps.len()];
     let mut stack: Vec<u32> = Vec::new();
@@ -80,11 +80,20 @@ fn number(draft: &mut Draft<'_>) {
             parent => children[parent as usize].push(index),
         }
     }
+    // A step without a time of its own counts as of the time its agent had reached.
+    let mut key: Vec<(Timestamp, usize)> = vec![(Timestamp::NONE, 0); draft.steps.len()];
+    for timeline in &draft.timeline {
+        let mut reached = Timestamp::NONE;
+        for (position, n) in timeline.iter().enumerate() {
+            reached = reached.later(draft.steps[*n as usize].place.0);
+            key[*n as usize] = (reached, position);
+        }
+    }
     let order = |draft: &Draft<'_>, list: &mut Vec<u32>| {
-        list.sort_by_key(|n| {
-            let step = &draft.steps[*n as usize];
-            let agent = &draft.agents[step.agent as usize];
-            (step.place.0, draft.text(agent.native_id).to_string(), step.place.1, *n)
+        list.sort_by_cached_key(|n| {
+            let agent = &draft.agents[draft.steps[*n as usize].agent as usize];
+            let (reached, position) = key[*n as usize];
+            (reached, draft.text(agent.native_id).to_string(), position)
         });
         list.reverse();
     };

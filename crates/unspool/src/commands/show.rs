@@ -36,7 +36,7 @@ pub(crate) fn print(loaded: &Loaded, sessions: &[usize], filter: &Filter) -> Res
         }
         let flow = loaded.corpus.flow(*session);
         let rows = rows(&flow, &loaded.corpus.batch, &loaded.prices, filter);
-        Tree { flow: &flow, batch: &loaded.corpus.batch, rows: &rows, full: filter.full }.write(&mut out)?;
+        Tree { flow: &flow, batch: &loaded.corpus.batch, rows: &rows, full: filter.full, errors: filter.errors }.write(&mut out)?;
     }
     if sessions.is_empty() {
         return Err(CliError::NothingFound("the records hold no session".into()));
@@ -49,6 +49,7 @@ struct Tree<'a> {
     batch: &'a Batch,
     rows: &'a Rows,
     full: bool,
+    errors: bool,
 }
 
 /// Width of the figures on the right: duration, tokens, cost.
@@ -62,7 +63,8 @@ impl Tree<'_> {
                 Row::Agent { agent, closed } => self.agent(out, *agent as usize, *closed)?,
                 Row::Step { step, indent } => self.step(out, *step as usize, *indent)?,
                 Row::Hidden { count, depth } => {
-                    let line = format!("{}… {count} more (--full)", self.rail(*depth));
+                    let how = if self.errors { "without errors" } else { "of the client's own (--full)" };
+                    let line = format!("{}… {} {how}", self.rail(*depth), plural(u64::from(*count), "step"));
                     writeln!(out, "{}{}", " ".repeat(10), paint(DIM, &line))?;
                 }
             }

@@ -1,11 +1,11 @@
 //! What a transcript line means, as events.
 
 use super::line::{Line, known_type};
-use super::markup::{emit_returns, message_flags, unwrap_teammate};
+use super::markup::{emit_returns, message_flags, shown_text, unwrap_teammate};
 use super::message::{Block, BlockKind};
 use super::tool::ToolInput;
 use crate::json::{Json, Kind, RawStr};
-use crate::prose::{PREVIEW_SOURCE_BYTES, preview, tag};
+use crate::prose::{PREVIEW_SOURCE_BYTES, preview};
 use crate::sink::Sink;
 use std::borrow::Cow;
 use unspool_model::prompt::text_hash;
@@ -165,28 +165,6 @@ pub(crate) fn prompt_facts(texts: &[Cow<'_, str>], out: &mut Sink<'_>) {
     if let Some(shown) = texts.iter().map(|text| shown_text(text)).find(|text| !text.is_empty()) {
         out.text(AttrName::Preview, &shown);
     }
-}
-
-/// What a person would want to see of a message: the command they typed rather than the tags around it.
-fn shown_text(text: &str) -> String {
-    if let Some(command) = tag(text, "command-name") {
-        return preview(&format!("{command} {}", tag(text, "command-args").unwrap_or_default()));
-    }
-    if let Some(summary) = tag(text, "summary").filter(|_| text.contains("<task-notification>")) {
-        return preview(summary);
-    }
-    match unwrap_teammate(text) {
-        Some((inner, _)) => preview(inner),
-        None => preview(cut(text, PREVIEW_SOURCE_BYTES * 4)),
-    }
-}
-
-fn cut(text: &str, max: usize) -> &str {
-    let mut end = max.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
 }
 
 fn assistant(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {

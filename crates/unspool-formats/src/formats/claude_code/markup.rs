@@ -1,6 +1,6 @@
 //! The tags Claude Code writes into message text: notifications of background work and messages of teammates.
 
-use crate::prose::{attribute, tag};
+use crate::prose::{PREVIEW_SOURCE_BYTES, attribute, preview, tag};
 use crate::sink::Sink;
 use unspool_model::prompt::text_hash;
 use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Timestamp};
@@ -30,6 +30,28 @@ pub(crate) fn unwrap_teammate(text: &str) -> Option<(&str, &str)> {
     let inner = &text[open_end + 1..];
     let inner = inner.find(TEAMMATE_END).map_or(inner, |end| &inner[..end]);
     Some((inner, attribute(opening, "summary").unwrap_or_default()))
+}
+
+/// What a person would want to see of a message: the command they typed rather than the tags around it.
+pub(crate) fn shown_text(text: &str) -> String {
+    if let Some(command) = tag(text, "command-name") {
+        return preview(&format!("{command} {}", tag(text, "command-args").unwrap_or_default()));
+    }
+    if let Some(summary) = tag(text, "summary").filter(|_| text.contains("<task-notification>")) {
+        return preview(summary);
+    }
+    match unwrap_teammate(text) {
+        Some((inner, _)) => preview(inner),
+        None => preview(cut(text, PREVIEW_SOURCE_BYTES * 4)),
+    }
+}
+
+fn cut(text: &str, max: usize) -> &str {
+    let mut end = max.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 /// Emits what every notification and teammate message in the text reports. `copy`: the same text also arrives
