@@ -99,7 +99,6 @@ fn show(path: &Path) -> String {
 }
 
 /// The folders in which agents usually leave their sessions, as far as they exist.
-#[expect(clippy::disallowed_methods, reason = "the engine may look at the environment")]
 pub fn usual_places() -> Vec<PathBuf> {
     let mut places = Vec::new();
     if let Some(list) = std::env::var_os("CLAUDE_CONFIG_DIR") {

@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use unspool_formats::{
-    Decoder, Detail, SNIFF_BYTES, best, note_not_data, note_unknown, note_unreadable,
+    Decoder, Detail, SNIFF_BYTES, best, note_empty, note_not_data, note_unknown, note_unreadable,
 };
 use unspool_model::{Batch, Record};
 
@@ -44,7 +44,8 @@ pub fn read(found: &Found, detail: Detail, progress: &Progress) -> Reading {
     // The largest first, so that the last core does not start on it when all others are done.
     order.sort_by_key(|source| std::cmp::Reverse(source.bytes));
     let next = AtomicUsize::new(0);
-    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(order.len().max(1));
+    let workers =
+        std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(order.len().max(1));
     let mut results: Vec<Worker> = std::thread::scope(|scope| {
         let handles: Vec<_> =
             (0..workers).map(|_| scope.spawn(|| work(&order, &next, detail, progress))).collect();
@@ -91,16 +92,22 @@ fn work(order: &[&Source], next: &AtomicUsize, detail: Detail, progress: &Progre
 }
 
 impl Worker {
-    fn source(&mut self, source: &Source, buffer: &mut [u8], detail: Detail, progress: &Progress) -> io::Result<()> {
-        match &source.path {
-            Some(path) => self.stream(&source.name, &mut File::open(path)?, None, buffer, detail, progress),
-            None => {
-                let mut spool = tempfile::NamedTempFile::new()?;
-                let file = spool.as_file_mut();
-                let read = self.stream(&source.name, &mut io::stdin().lock(), Some(file), buffer, detail, progress);
-                self.spool = Some(spool);
-                read
-            }
+    fn source(
+        &mut self,
+        source: &Source,
+        buffer: &mut [u8],
+        detail: Detail,
+        progress: &Progress,
+    ) -> io::Result<()> {
+        if let Some(path) = &source.path {
+            self.stream(&source.name, &mut File::open(path)?, None, buffer, detail, progress)
+        } else {
+            let mut spool = tempfile::NamedTempFile::new()?;
+            let file = spool.as_file_mut();
+            let read =
+                self.stream(&source.name, &mut io::stdin().lock(), Some(file), buffer, detail, progress);
+            self.spool = Some(spool);
+            read
         }
     }
 
@@ -116,6 +123,10 @@ impl Worker {
         let mut filled = fill(input, buffer, SNIFF_BYTES)?;
         let head = &buffer[..filled.min(SNIFF_BYTES)];
         let Some((format, sniff)) = best(name, head) else {
+            if filled == 0 {
+                note_empty(&mut self.batch, name);
+                return Ok(());
+            }
             note_unknown(&mut self.batch, name);
             return Ok(());
         };

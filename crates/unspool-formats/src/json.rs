@@ -242,20 +242,17 @@ impl<'a> Json<'a> {
         let mut at = start;
         let mut escaped = false;
         loop {
-            match self.bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
-                Some(found) => {
-                    at += found;
-                    if self.bytes[at] == b'"' {
-                        self.at = at + 1;
-                        return Ok(RawStr { raw: &self.bytes[start..at], escaped });
-                    }
-                    escaped = true;
-                    at += 2;
+            if let Some(found) = self.bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+                at += found;
+                if self.bytes[at] == b'"' {
+                    self.at = at + 1;
+                    return Ok(RawStr { raw: &self.bytes[start..at], escaped });
                 }
-                None => {
-                    self.at = self.bytes.len();
-                    return Err(self.malformed());
-                }
+                escaped = true;
+                at += 2;
+            } else {
+                self.at = self.bytes.len();
+                return Err(self.malformed());
             }
         }
     }
@@ -283,7 +280,8 @@ impl<'a> Json<'a> {
 
 /// Length of the number at the start of `rest` by the grammar of RFC 8259; 0 when there is none.
 fn number_len(rest: &[u8]) -> usize {
-    let digits = |from: usize| rest.get(from..).map_or(0, |r| r.iter().take_while(|b| b.is_ascii_digit()).count());
+    let digits =
+        |from: usize| rest.get(from..).map_or(0, |r| r.iter().take_while(|b| b.is_ascii_digit()).count());
     let mut at = usize::from(rest.first() == Some(&b'-'));
     let whole = digits(at);
     if whole == 0 || (whole > 1 && rest.get(at) == Some(&b'0')) {
@@ -448,9 +446,22 @@ mod tests {
 
     #[test]
     fn broken_structure_is_refused_also_where_it_is_passed_over() {
-        for text in
-            ["", "{", "[1,]", "{\"a\" 1}", "{\"a\":1,}", "[1 2]", "{a:1}", "01", "1.", "-", "tru", "\"\\", "[}", "{]"]
-        {
+        for text in [
+            "",
+            "{",
+            "[1,]",
+            "{\"a\" 1}",
+            "{\"a\":1,}",
+            "[1 2]",
+            "{a:1}",
+            "01",
+            "1.",
+            "-",
+            "tru",
+            "\"\\",
+            "[}",
+            "{]",
+        ] {
             assert!(!structure_ok(text.as_bytes()), "{text}");
         }
     }

@@ -14,7 +14,7 @@ mod prose;
 mod registry;
 mod sink;
 
-pub use decoder::{Decoder, note_not_data, note_unknown, note_unreadable};
+pub use decoder::{Decoder, note_empty, note_not_data, note_unknown, note_unreadable};
 pub use format::{Descriptor, Format, Framing, Rejected, Scope, Sniff};
 pub use json::{Json, Kind, Malformed, RawStr};
 pub use lines::{Line, LineSplitter, MAX_RECORD_BYTES};

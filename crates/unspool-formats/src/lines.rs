@@ -88,17 +88,14 @@ impl LineSplitter {
 
     fn release(&mut self, terminated: bool, line: &mut impl FnMut(Line<'_>)) {
         let offset = self.offset;
-        let len = match self.oversized.take() {
-            Some((hash, len)) => {
-                let too_long = Some(Id::from_u128(hash.digest128()));
-                line(Line { offset, len, bytes: &[], terminated, too_long });
-                len
-            }
-            None => {
-                let len = self.carry.len() as u64;
-                line(Line { offset, len, bytes: &self.carry, terminated, too_long: None });
-                len
-            }
+        let len = if let Some((hash, len)) = self.oversized.take() {
+            let too_long = Some(Id::from_u128(hash.digest128()));
+            line(Line { offset, len, bytes: &[], terminated, too_long });
+            len
+        } else {
+            let len = self.carry.len() as u64;
+            line(Line { offset, len, bytes: &self.carry, terminated, too_long: None });
+            len
         };
         self.carry.clear();
         // One huge line must not keep its memory for the rest of a long stream.

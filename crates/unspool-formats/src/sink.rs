@@ -1,7 +1,8 @@
 //! Where formats put what they read: events with keys and attributes, and issues.
 
 use unspool_model::{
-    Attr, AttrName, Batch, Code, Event, EventFlags, EventKind, Key, KeyKind, Role, Stream, Sym, Timestamp, Usage,
+    Attr, AttrName, Batch, Code, Event, EventFlags, EventKind, Key, KeyKind, Role, Stream, Sym, Timestamp,
+    Usage,
 };
 
 /// How much of the text around the facts is kept.

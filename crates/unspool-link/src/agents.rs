@@ -74,7 +74,12 @@ pub(crate) fn assign(draft: &mut Draft<'_>) {
     mark_internal(draft);
 }
 
-fn find_or_add(draft: &mut Draft<'_>, index: &mut FxHashMap<Origin, u32>, origin: Origin, session: Sym) -> u32 {
+fn find_or_add(
+    draft: &mut Draft<'_>,
+    index: &mut FxHashMap<Origin, u32>,
+    origin: Origin,
+    session: Sym,
+) -> u32 {
     *index.entry(origin).or_insert_with(|| {
         let native_id = match origin {
             Origin::Main(sym) | Origin::Native(sym) | Origin::Chain(sym) => sym,
@@ -230,7 +235,8 @@ fn mark_internal(draft: &mut Draft<'_>) {
             continue;
         }
         first_seen[agent] = true;
-        internal[agent] = draft.key(at, KeyKind::PromptHash, Role::Provides).is_some_and(|hash| prompts.contains(&hash));
+        internal[agent] =
+            draft.key(at, KeyKind::PromptHash, Role::Provides).is_some_and(|hash| prompts.contains(&hash));
     }
     for (n, by_prompt) in internal.into_iter().enumerate() {
         let by_id = table.is_internal_id(draft.corpus.batch.text.get(draft.agents[n].native_id));

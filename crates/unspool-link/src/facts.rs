@@ -140,7 +140,8 @@ fn settle(draft: &mut Draft<'_>, n: usize) {
     if step.duration_ms.is_none() {
         step.duration_ms = between.filter(|ms| *ms >= 0);
     }
-    let (kind, has_call, tool_use, has_result) = (step.kind, step.has_call, step.tool_use, step.result_event != NONE);
+    let (kind, has_call, tool_use, has_result) =
+        (step.kind, step.has_call, step.tool_use, step.result_event != NONE);
     let record = draft.first_record(u32::try_from(n).unwrap_or(NONE));
     if skewed {
         draft.issue(Code::ClockSkew, tool_use, Some(record));

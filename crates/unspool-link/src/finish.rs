@@ -2,13 +2,13 @@
 
 use crate::agents::Origin;
 use crate::draft::{Draft, Evidence, IssueDraft};
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use unspool_model::flow::NONE;
 use unspool_model::issue::ISSUE_SAMPLES;
 use unspool_model::{
-    Agent, AttrName, Code, Edge, EventFlags, EventKind, Flow, Id, Issue, RecordIx, Session, Step, StepKind, Sym,
-    Timestamp, Usage,
+    Agent, AttrName, Code, Edge, EventFlags, EventKind, Flow, Id, Issue, RecordIx, Session, Step, StepKind,
+    Sym, Timestamp, Usage,
 };
 
 pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
@@ -55,10 +55,10 @@ fn inverse(order: &[u32]) -> Vec<u32> {
 /// Spawns and agents nobody could link, agents that are internal, sessions without a main transcript.
 fn note_unlinked(draft: &mut Draft<'_>) {
     let mut found = Vec::new();
-    let mut claimed: FxHashMap<u32, ()> = FxHashMap::default();
+    let mut claimed: FxHashSet<u32> = FxHashSet::default();
     for (n, agent) in draft.agents.iter().enumerate() {
         if let Some(spawn) = agent.spawn {
-            claimed.insert(spawn.step, ());
+            claimed.insert(spawn.step);
         }
         let record = draft.timeline[n].first().map(|step| draft.first_record(*step));
         let is_sub = !matches!(agent.origin, Origin::Main(_));
@@ -74,7 +74,7 @@ fn note_unlinked(draft: &mut Draft<'_>) {
         if step.kind == StepKind::ToolCall
             && step.has_call
             && table.is_spawn_tool(draft.text(step.name))
-            && !claimed.contains_key(&n)
+            && !claimed.contains(&n)
             && draft.attr_text(step.first_event as usize, AttrName::Resume).is_none()
         {
             found.push((Code::SpawnUnlinked, step.tool_use, Some(draft.first_record(n))));
@@ -88,9 +88,11 @@ fn note_unlinked(draft: &mut Draft<'_>) {
             found.push((Code::SpawnToolUnknown, step.name, Some(draft.first_record(n))));
         }
     }
-    let has_main = draft.agents.iter().enumerate().any(|(n, agent)| {
-        matches!(agent.origin, Origin::Main(_)) && !draft.timeline[n].is_empty()
-    });
+    let has_main = draft
+        .agents
+        .iter()
+        .enumerate()
+        .any(|(n, agent)| matches!(agent.origin, Origin::Main(_)) && !draft.timeline[n].is_empty());
     let first_sub = draft.agents.iter().position(|agent| !matches!(agent.origin, Origin::Main(_)));
     if let (false, Some(sub)) = (has_main, first_sub) {
         let record = draft.timeline[sub].first().map(|step| draft.first_record(*step));
@@ -107,8 +109,13 @@ fn check_ledger(draft: &mut Draft<'_>) {
     for at in 0..draft.group.events.len() {
         let event = draft.event(at);
         if event.kind == EventKind::SessionInfo && draft.attr_int(at, AttrName::LedgerInput).is_some() {
-            let sums = [AttrName::LedgerInput, AttrName::LedgerCacheRead, AttrName::LedgerCacheWrite, AttrName::LedgerOutput]
-                .map(|name| draft.attr_int(at, name).and_then(|n| u64::try_from(n).ok()).unwrap_or(0));
+            let sums = [
+                AttrName::LedgerInput,
+                AttrName::LedgerCacheRead,
+                AttrName::LedgerCacheWrite,
+                AttrName::LedgerOutput,
+            ]
+            .map(|name| draft.attr_int(at, name).and_then(|n| u64::try_from(n).ok()).unwrap_or(0));
             ledger = Some((event.record, sums));
         }
     }
@@ -162,9 +169,8 @@ fn agents(draft: &Draft<'_>, order: &[u32], index: &[u32], step_index: &[u32]) -
         let counts = !main && !agent.internal;
         task_number += u32::from(counts);
         let call = agent.spawn.map(|spawn| &draft.steps[spawn.step as usize]);
-        let asked = |name| {
-            call.and_then(|call| draft.attr_text(call.first_event as usize, name)).unwrap_or_default()
-        };
+        let asked =
+            |name| call.and_then(|call| draft.attr_text(call.first_event as usize, name)).unwrap_or_default();
         let or = |first: Sym, second: Sym| if first.is_empty() { second } else { first };
         let step = |n: Option<&u32>| n.map_or(NONE, |n| step_index[*n as usize]);
         let messages = timeline.iter().filter(|n| {
@@ -174,7 +180,10 @@ fn agents(draft: &Draft<'_>, order: &[u32], index: &[u32], step_index: &[u32]) -
             id: agent_id(draft, *n),
             native_id: agent.native_id,
             kind: or(agent.kind, asked(AttrName::AgentType)),
-            name: or(agent.name, or(agent.description, or(asked(AttrName::AgentName), asked(AttrName::Description)))),
+            name: or(
+                agent.name,
+                or(agent.description, or(asked(AttrName::AgentName), asked(AttrName::Description))),
+            ),
             model: agent.model,
             parent: index.get(agent.parent as usize).copied().unwrap_or(NONE),
             depth: agent.depth,
@@ -266,7 +275,10 @@ fn witness_lists(draft: &Draft<'_>) -> Vec<Vec<RecordIx>> {
         let Some(spawn) = agent.spawn else { continue };
         // A step made for an agent without records is witnessed by what names the agent.
         for (n, step) in draft.steps.iter().enumerate().skip(draft_made_from(draft)) {
-            if lists[n].is_empty() && step.agent != NONE && draft.agents[step.agent as usize].native_id == agent.native_id {
+            if lists[n].is_empty()
+                && step.agent != NONE
+                && draft.agents[step.agent as usize].native_id == agent.native_id
+            {
                 let _ = spawn;
                 lists[n].clone_from(&agent.spawn_evidence);
             }
@@ -286,7 +298,8 @@ fn step_id(draft: &Draft<'_>, n: u32, first_record: Option<RecordIx>) -> Id {
     let session = draft.text(agent.session).as_bytes();
     let kind = step.kind.name().as_bytes();
     if step.key.is_empty() {
-        let record = first_record.map(|record| draft.corpus.batch.records[record as usize].id).unwrap_or_default();
+        let record =
+            first_record.map(|record| draft.corpus.batch.records[record as usize].id).unwrap_or_default();
         let agent = draft.text(agent.native_id).as_bytes();
         return Id::of(&[b"step", kind, session, agent, &record.to_bytes()]);
     }
@@ -373,7 +386,12 @@ fn issues(draft: &Draft<'_>) -> Vec<Issue> {
     let mut merged: BTreeMap<(Code, &str), Issue> = BTreeMap::new();
     let mut add = |issue: Issue| {
         let entry = merged.entry((issue.code, draft.text(issue.detail)));
-        let slot = entry.or_insert_with(|| Issue { count: 0, records: Vec::new(), stream: u32::MAX, ..issue.clone() });
+        let slot = entry.or_insert_with(|| Issue {
+            count: 0,
+            records: Vec::new(),
+            stream: u32::MAX,
+            ..issue.clone()
+        });
         slot.count += issue.count;
         slot.records.extend(issue.records);
     };

@@ -118,7 +118,9 @@ impl Natives<'_> {
         for record in 0..self.of_record.len() {
             let record = u32::try_from(record).unwrap_or(u32::MAX);
             let Some(head) = self.head(record) else { continue };
-            if head.kind != EventKind::SessionInfo || self.batch.key(head, KeyKind::Session, Role::Refers).is_some() {
+            if head.kind != EventKind::SessionInfo
+                || self.batch.key(head, KeyKind::Session, Role::Refers).is_some()
+            {
                 continue;
             }
             if let Some(leaf) = self.batch.key(head, KeyKind::Uuid, Role::Refers)
@@ -141,7 +143,8 @@ struct Chains<'b> {
 
 impl<'b> Chains<'b> {
     fn new(batch: &'b Batch, natives: &Natives<'b>, streams: &[(u32, Vec<u32>)]) -> Chains<'b> {
-        let mut chains = Chains { batch, first: vec![u32::MAX; batch.text.len()], more: FxHashMap::default() };
+        let mut chains =
+            Chains { batch, first: vec![u32::MAX; batch.text.len()], more: FxHashMap::default() };
         for record in streams.iter().flat_map(|(_, records)| records) {
             let Some(head) = natives.head(*record) else { continue };
             if let Some(uuid) = batch.key(head, KeyKind::Uuid, Role::Provides) {
@@ -262,19 +265,28 @@ fn join_teams(natives: &Natives<'_>, table: &Table, union: &mut Union) {
         }
     }
     let mut began: Vec<_> = began.into_iter().collect();
-    began.sort_by_key(|((teammate, native), at)| (*at, batch.text.get(*teammate), batch.text.get(natives.list[*native as usize])));
+    began.sort_by_key(|((teammate, native), at)| {
+        (*at, batch.text.get(*teammate), batch.text.get(natives.list[*native as usize]))
+    });
     for ((teammate, native), at) in began {
         let Some(spawns) = spawned.get(&teammate) else { continue };
         let latest = at.plus_ms(table.coarse_clock_tolerance_ms);
         let fits = spawns.iter().filter(|(spawn_at, _)| !at.is_some() || *spawn_at <= latest);
-        let best = fits.max_by_key(|(at, native)| (*at, std::cmp::Reverse(batch.text.get(natives.list[*native as usize]))));
+        let best = fits.max_by_key(|(at, native)| {
+            (*at, std::cmp::Reverse(batch.text.get(natives.list[*native as usize])))
+        });
         if let Some((_, parent)) = best {
             union.join(native, *parent);
         }
     }
 }
 
-fn collect(batch: &Batch, natives: &Natives<'_>, streams: &[(u32, Vec<u32>)], union: &mut Union) -> Vec<Group> {
+fn collect(
+    batch: &Batch,
+    natives: &Natives<'_>,
+    streams: &[(u32, Vec<u32>)],
+    union: &mut Union,
+) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut group_of: FxHashMap<u32, usize> = FxHashMap::default();
     for (native, text) in natives.list.iter().enumerate() {
@@ -309,7 +321,10 @@ fn collect(batch: &Batch, natives: &Natives<'_>, streams: &[(u32, Vec<u32>)], un
         group.event_native.shrink_to_fit();
     }
     groups.sort_by_cached_key(|group| {
-        (group.started, group.natives.iter().map(|native| batch.text.get(*native).to_string()).collect::<Vec<_>>())
+        (
+            group.started,
+            group.natives.iter().map(|native| batch.text.get(*native).to_string()).collect::<Vec<_>>(),
+        )
     });
     groups
 }
@@ -335,7 +350,8 @@ fn place_issues(
     }
     for (n, issue) in batch.issues.iter().enumerate() {
         let by_record = issue.records.first().map(|record| natives.of_record[*record as usize]);
-        let native = by_record.filter(|native| *native != NO_NATIVE).or_else(|| of_stream.get(&issue.stream).copied());
+        let native =
+            by_record.filter(|native| *native != NO_NATIVE).or_else(|| of_stream.get(&issue.stream).copied());
         if let Some(group) = native.and_then(|native| group_of.get(&union.find(native))) {
             groups[*group].issues.push(n);
         }

@@ -71,7 +71,9 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
         // Only a record that bears the uuid itself can contradict another; a fused one was matched by its text.
         if key.0 == BY_UUID && draft.key(at, KeyKind::Uuid, Role::Provides) == Some(key.1) {
             let first = *head_of_uuid.entry(key.1).or_insert(at);
-            if first != at && !same_content(&draft.corpus.batch, Some(draft.event(first)), Some(draft.event(at))) {
+            if first != at
+                && !same_content(&draft.corpus.batch, Some(draft.event(first)), Some(draft.event(at)))
+            {
                 let record = draft.event(at).record;
                 draft.issue(Code::DuplicateUuid, key.1, Some(record));
                 key = (BY_RECORD, Sym::EMPTY, record);
@@ -149,9 +151,11 @@ fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, fused: &FxHashMap<u32, S
     let event = draft.event(at);
     let key = |kind, role| draft.key(at, kind, role);
     let found = match kind {
-        StepKind::ModelCall => key(KeyKind::Message, Role::Provides)
-            .map(|id| (BY_MESSAGE, id, 0))
-            .or_else(|| key(KeyKind::Request, Role::Provides).map(|id| (BY_REQUEST, id, draft.event_agent[at]))),
+        StepKind::ModelCall => {
+            key(KeyKind::Message, Role::Provides).map(|id| (BY_MESSAGE, id, 0)).or_else(|| {
+                key(KeyKind::Request, Role::Provides).map(|id| (BY_REQUEST, id, draft.event_agent[at]))
+            })
+        }
         StepKind::ToolCall => key(KeyKind::ToolUse, Role::Provides)
             .or_else(|| key(KeyKind::ToolUse, Role::Refers))
             .map(|id| (BY_TOOL_USE, id, 0)),
@@ -161,7 +165,14 @@ fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, fused: &FxHashMap<u32, S
         StepKind::Compaction | StepKind::System => None,
     };
     let by_uuid = || {
-        let own = matches!(kind, StepKind::UserMessage | StepKind::Compaction | StepKind::System | StepKind::ModelCall | StepKind::Hook);
+        let own = matches!(
+            kind,
+            StepKind::UserMessage
+                | StepKind::Compaction
+                | StepKind::System
+                | StepKind::ModelCall
+                | StepKind::Hook
+        );
         key(KeyKind::Uuid, Role::Provides).filter(|_| own).map(|uuid| (BY_UUID, uuid, 0))
     };
     found.or_else(by_uuid).unwrap_or((BY_RECORD, Sym::EMPTY, event.record))
@@ -192,7 +203,8 @@ fn fused_prompts(draft: &Draft<'_>) -> FxHashMap<u32, Sym> {
         let best = candidates
             .filter(|(_, uuid)| !taken.contains_key(uuid))
             .filter(|(other, _)| {
-                let same_prompt = prompt.is_some() && draft.key(*other, KeyKind::Prompt, Role::Provides) == prompt;
+                let same_prompt =
+                    prompt.is_some() && draft.key(*other, KeyKind::Prompt, Role::Provides) == prompt;
                 same_prompt || distance(*other) <= draft.corpus.table.fusion_window_ms
             })
             .min_by_key(|(other, _)| (distance(*other), *other));
@@ -219,7 +231,10 @@ fn choose_agents(draft: &mut Draft<'_>) {
         if is_head(draft, at) {
             // A record of a chain was written by the agent itself; a note about it that names the agent is second
             // hand; a source that cannot name agents (old hooks) says "main" by default.
-            standing = match (draft.key(at, KeyKind::Uuid, Role::Provides), draft.key(at, KeyKind::Agent, Role::Refers)) {
+            standing = match (
+                draft.key(at, KeyKind::Uuid, Role::Provides),
+                draft.key(at, KeyKind::Agent, Role::Refers),
+            ) {
                 (Some(_), _) => 0,
                 (None, Some(_)) => 1,
                 (None, None) => 2,

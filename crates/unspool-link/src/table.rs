@@ -129,11 +129,6 @@ impl Table {
     /// This table with the settings of a TOML text over it. Unknown names are refused, so that a typo is seen.
     pub fn with(mut self, text: &str) -> Result<Table, TableError> {
         let raw: Raw = toml::from_str(text).map_err(|error| TableError(error.to_string()))?;
-        fn over<T>(slot: &mut T, value: Option<T>) {
-            if let Some(value) = value {
-                *slot = value;
-            }
-        }
         over(&mut self.spawn_tools, raw.spawn_tools);
         over(&mut self.workflow_tools, raw.workflow_tools);
         over(&mut self.message_tools, raw.message_tools);
@@ -194,6 +189,13 @@ impl Table {
     }
 }
 
+/// Sets what the file gives.
+fn over<T>(slot: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *slot = value;
+    }
+}
+
 fn contains(tools: &[String], name: &str) -> bool {
     let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || "_-.:/".contains(c))).unwrap_or(name.len());
     tools.iter().any(|tool| tool == &name[..end])
@@ -203,7 +205,11 @@ fn fraction(value: f64) -> Result<Confidence, TableError> {
     if !(0.0..1.0).contains(&value) {
         return Err(TableError(format!("confidence {value} is not in 0..1; only explicit ids are worth 1")));
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in 0..1 above")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to be in 0..1 above"
+    )]
     Ok(Confidence::from_ten_thousandths((value * 10_000.0).round() as u16))
 }
 

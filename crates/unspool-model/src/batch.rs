@@ -140,8 +140,9 @@ impl Batch {
             agent: sym(stream.agent),
             workflow: sym(stream.workflow),
         }));
-        self.records
-            .extend(records.into_iter().map(|record| Record { stream: record.stream + stream_base, ..record }));
+        self.records.extend(
+            records.into_iter().map(|record| Record { stream: record.stream + stream_base, ..record }),
+        );
         self.events.extend(events.into_iter().map(|event| Event {
             record: event.record + record_base,
             first_key: event.first_key + key_base,

@@ -118,7 +118,8 @@ const RECENT: usize = 16;
 impl Issues {
     /// Counts one occurrence.
     pub fn add(&mut self, code: Code, detail: Sym, stream: u32, record: Option<RecordIx>) {
-        let same = |issue: &&mut Issue| issue.code == code && issue.detail == detail && issue.stream == stream;
+        let same =
+            |issue: &&mut Issue| issue.code == code && issue.detail == detail && issue.stream == stream;
         if let Some(issue) = self.list.iter_mut().rev().take(RECENT).find(same) {
             issue.count += 1;
             if issue.records.len() < ISSUE_SAMPLES {
@@ -167,7 +168,9 @@ mod tests {
     #[test]
     fn names_are_unique_and_snake_case() {
         let mut names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
-        assert!(names.iter().all(|name| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_' || b == b'8')));
+        assert!(
+            names.iter().all(|name| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_' || b == b'8'))
+        );
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), Code::ALL.len());

@@ -90,8 +90,7 @@ impl Interner {
             _ => self.overflow.push(text.into()),
         }
         let (bytes, ends, overflow) = (&self.bytes, &self.ends, &self.overflow);
-        self.table
-            .insert_unique(hash, n, |n| xxh3_64(resolve(bytes, ends, overflow, *n).as_bytes()));
+        self.table.insert_unique(hash, n, |n| xxh3_64(resolve(bytes, ends, overflow, *n).as_bytes()));
         Sym(n)
     }
 

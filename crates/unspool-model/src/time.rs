@@ -90,8 +90,9 @@ impl Timestamp {
         }
         let (fraction_ns, rest) = fraction(&b[19..])?;
         let offset_s = zone_offset_s(rest)?;
-        let seconds = days_from_civil(year, month, day) * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second
-            - offset_s;
+        let seconds =
+            days_from_civil(year, month, day) * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second
+                - offset_s;
         seconds.checked_mul(NS_PER_SECOND)?.checked_add(fraction_ns).map(Timestamp)
     }
 
@@ -180,8 +181,7 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
@@ -200,12 +200,16 @@ mod tests {
         assert_eq!(shown("2026-01-18T19:55:26.390Z").as_deref(), Some("2026-01-18T19:55:26.390Z"));
         assert_eq!(shown("2026-01-18T21:55:26.39+02:00").as_deref(), Some("2026-01-18T19:55:26.390Z"));
         assert_eq!(shown("2024-02-29 00:00:00").as_deref(), Some("2024-02-29T00:00:00.000Z"));
-        assert_eq!(shown("1969-12-31T23:59:59.123456789Z").as_deref(), Some("1969-12-31T23:59:59.123456789Z"));
+        assert_eq!(
+            shown("1969-12-31T23:59:59.123456789Z").as_deref(),
+            Some("1969-12-31T23:59:59.123456789Z")
+        );
     }
 
     #[test]
     fn nonsense_is_refused() {
-        for text in ["", "yesterday", "2026-13-01T00:00:00Z", "2023-02-29T00:00:00Z", "2026-01-01T00:00:00.Z"] {
+        for text in ["", "yesterday", "2026-13-01T00:00:00Z", "2023-02-29T00:00:00Z", "2026-01-01T00:00:00.Z"]
+        {
             assert_eq!(Timestamp::parse(text), None, "{text}");
         }
     }

@@ -50,12 +50,16 @@ impl Why<'_> {
     }
 
     fn find_agent(&self, wanted: &str) -> Option<usize> {
-        let exact = self.flow.agents.iter().position(|agent| {
-            self.text(agent.native_id) == wanted || agent.id.show('a') == wanted
-        });
+        let exact = self
+            .flow
+            .agents
+            .iter()
+            .position(|agent| self.text(agent.native_id) == wanted || agent.id.show('a') == wanted);
         exact.or_else(|| {
             let mut starts = self.flow.agents.iter().enumerate().filter(|(_, agent)| {
-                wanted.len() >= 4 && (self.text(agent.native_id).starts_with(wanted) || agent.id.show('a').starts_with(wanted))
+                wanted.len() >= 4
+                    && (self.text(agent.native_id).starts_with(wanted)
+                        || agent.id.show('a').starts_with(wanted))
             });
             let first = starts.next()?;
             starts.next().is_none().then_some(first.0)
@@ -68,13 +72,17 @@ impl Why<'_> {
             .or_else(|| by(&|step| self.text(step.tool_use_id) == wanted && !wanted.is_empty()))
             .or_else(|| by(&|step| self.text(step.message_id) == wanted && !wanted.is_empty()))
             .or_else(|| by(&|step| self.text(step.uuid) == wanted && !wanted.is_empty()))
-            .or_else(|| wanted.strip_prefix('#').and_then(|n| n.parse().ok()).filter(|n| *n < self.flow.steps.len()))
+            .or_else(|| {
+                wanted.strip_prefix('#').and_then(|n| n.parse().ok()).filter(|n| *n < self.flow.steps.len())
+            })
             .or_else(|| {
                 if wanted.len() < 6 {
                     return None;
                 }
                 let mut starts = self.flow.steps.iter().enumerate().filter(|(_, step)| {
-                    [step.tool_use_id, step.message_id, step.uuid].iter().any(|id| self.text(*id).starts_with(wanted))
+                    [step.tool_use_id, step.message_id, step.uuid]
+                        .iter()
+                        .any(|id| self.text(*id).starts_with(wanted))
                         || step.id.show('s').starts_with(wanted)
                 });
                 let first = starts.next()?;
@@ -87,7 +95,11 @@ impl Why<'_> {
         let Some(step) = self.flow.steps.get(step as usize) else { return "nothing".into() };
         let native = [step.tool_use_id, step.message_id, step.uuid].into_iter().find(|id| !id.is_empty());
         let native = native.map(|id| format!(" {}", self.text(id))).unwrap_or_default();
-        let name = if step.kind == StepKind::ToolCall { format!(" {}", self.text(step.name)) } else { String::new() };
+        let name = if step.kind == StepKind::ToolCall {
+            format!(" {}", self.text(step.name))
+        } else {
+            String::new()
+        };
         format!("{}{name}{native}", step.kind.name())
     }
 
@@ -112,7 +124,13 @@ impl Why<'_> {
         push(
             "What it did",
             vec![
-                format!("status {}, {} messages, {} steps, {} errors", agent.status.name(), agent.message_count, own.steps, own.errors),
+                format!(
+                    "status {}, {} messages, {} steps, {} errors",
+                    agent.status.name(),
+                    agent.message_count,
+                    own.steps,
+                    own.errors
+                ),
                 format!("own tokens {}, with everything below it {}", own.usage.total(), all.usage.total()),
                 match all.full_cost() {
                     Some(cost) => format!("cost ${:.4} with everything below it", cost.dollars()),
@@ -124,7 +142,11 @@ impl Why<'_> {
                 },
             ],
         );
-        Explanation { subject: "agent", title: format!("agent {} ({})", self.text(agent.native_id), agent.id.show('a')), sections }
+        Explanation {
+            subject: "agent",
+            title: format!("agent {} ({})", self.text(agent.native_id), agent.id.show('a')),
+            sections,
+        }
     }
 
     fn why_spawned(&self, n: usize) -> Vec<String> {
@@ -132,24 +154,35 @@ impl Why<'_> {
         let Some(spawn) = agent.spawn else {
             return vec![match (agent.main, agent.internal) {
                 (true, _) => "It is the main agent of its session; nothing started it.".into(),
-                (_, true) => "The client runs it for itself (by its id or first message); it has no parent by design.".into(),
-                _ => "No id names its spawn, and no spawn call fits its prompt, answer, type and time.".into(),
+                (_, true) => {
+                    "The client runs it for itself (by its id or first message); it has no parent by design."
+                        .into()
+                }
+                _ => {
+                    "No id names its spawn, and no spawn call fits its prompt, answer, type and time.".into()
+                }
             }];
         };
         let mut lines = vec![
             format!("started by {}", self.name(spawn.step)),
             format!("rule {}: {}", spawn.rule.name(), spawn.rule.sentence()),
             if spawn.rule.inferred() {
-                format!("inferred, confidence {} (share of right links when measured with all ids hidden)", spawn.confidence.as_f64())
+                format!(
+                    "inferred, confidence {} (share of right links when measured with all ids hidden)",
+                    spawn.confidence.as_f64()
+                )
             } else {
                 "exact: explicit ids".into()
             },
         ];
-        let edge = self.flow.edges.iter().find(|edge| {
-            edge.kind == unspool_model::EdgeKind::SubagentSpawn && edge.to == agent.first_step
-        });
+        let edge =
+            self.flow.edges.iter().find(|edge| {
+                edge.kind == unspool_model::EdgeKind::SubagentSpawn && edge.to == agent.first_step
+            });
         if let Some(edge) = edge {
-            lines.extend(self.flow.evidence_of(edge).iter().map(|record| format!("evidence {}", self.record(*record))));
+            lines.extend(
+                self.flow.evidence_of(edge).iter().map(|record| format!("evidence {}", self.record(*record))),
+            );
         }
         lines
     }
@@ -186,20 +219,38 @@ impl Why<'_> {
             self.flow.witnesses_of(step).iter().map(|record| self.record(*record)).collect(),
         );
         let edges = |incoming: bool| {
-            let edges = self.flow.edges.iter().filter(move |edge| if incoming { edge.to } else { edge.from } == index);
+            let edges = self
+                .flow
+                .edges
+                .iter()
+                .filter(move |edge| if incoming { edge.to } else { edge.from } == index);
             edges
                 .map(|edge| {
                     let other = if incoming { edge.from } else { edge.to };
-                    let how = if edge.rule.inferred() { format!("inferred, {}", edge.confidence.as_f64()) } else { "exact".into() };
+                    let how = if edge.rule.inferred() {
+                        format!("inferred, {}", edge.confidence.as_f64())
+                    } else {
+                        "exact".into()
+                    };
                     let arrow = if incoming { "from" } else { "to" };
-                    format!("{} {arrow} {} — {} ({how}): {}", edge.kind.name(), self.name(other), edge.rule.name(), edge.rule.sentence())
+                    format!(
+                        "{} {arrow} {} — {} ({how}): {}",
+                        edge.kind.name(),
+                        self.name(other),
+                        edge.rule.name(),
+                        edge.rule.sentence()
+                    )
                 })
                 .collect::<Vec<_>>()
         };
         push("What led to it", edges(true));
         push("What it led to", edges(false));
         push("How its tokens were counted", self.tokens(n));
-        Explanation { subject: "step", title: format!("{} ({})", self.name(index), step.id.show('s')), sections }
+        Explanation {
+            subject: "step",
+            title: format!("{} ({})", self.name(index), step.id.show('s')),
+            sections,
+        }
     }
 
     fn tokens(&self, n: usize) -> Vec<String> {
@@ -213,12 +264,20 @@ impl Why<'_> {
         };
         let witnesses = self.flow.witnesses_of(step);
         let mut lines = Vec::new();
-        for event in self.batch.events.iter().filter(|event| event.kind == EventKind::ModelCall && witnesses.contains(&event.record)) {
+        for event in self
+            .batch
+            .events
+            .iter()
+            .filter(|event| event.kind == EventKind::ModelCall && witnesses.contains(&event.record))
+        {
             if let Some(usage) = self.batch.usage(event) {
                 lines.push(format!("{}: {}", self.record(event.record), show(usage)));
             }
         }
-        lines.push(format!("counted once for the message, the largest value of each field: {}", show(counted)));
+        lines.push(format!(
+            "counted once for the message, the largest value of each field: {}",
+            show(counted)
+        ));
         lines.push(match self.prices.of_model(self.text(step.model)).cost(step.ended, counted) {
             Some(cost) => format!("cost ${:.6} at the price of {}", cost.dollars(), self.text(step.model)),
             None => format!("no price for {}: the cost is left open", self.text(step.model)),
@@ -240,13 +299,21 @@ impl Why<'_> {
             .iter()
             .map(|edge| {
                 let mut lines = vec![format!("rule {}: {}", edge.rule.name(), edge.rule.sentence())];
-                lines.push(format!("confidence {}{}", edge.confidence.as_f64(), if edge.rule.inferred() { ", inferred" } else { "" }));
+                lines.push(format!(
+                    "confidence {}{}",
+                    edge.confidence.as_f64(),
+                    if edge.rule.inferred() { ", inferred" } else { "" }
+                ));
                 let evidence = self.flow.evidence_of(edge).iter();
                 lines.extend(evidence.map(|record| format!("evidence {}", self.record(*record))));
                 Section { heading: edge.kind.name().into(), lines }
             })
             .collect();
         let index = |n: usize| u32::try_from(n).unwrap_or(NONE);
-        Some(Explanation { subject: "edge", title: format!("{} → {}", self.name(index(from)), self.name(index(to))), sections })
+        Some(Explanation {
+            subject: "edge",
+            title: format!("{} → {}", self.name(index(from)), self.name(index(to))),
+            sections,
+        })
     }
 }

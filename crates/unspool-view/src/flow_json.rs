@@ -407,10 +407,9 @@ fn step_doc(flow: &Flow, n: usize, show: &Show<'_>) -> StepDoc {
         is_async: step.is_async,
         meta: step.meta,
         preview: show.some(step.preview),
-        intent: show.some(step.intent).map(|text| IntentDoc {
-            text,
-            inferred: step.intent_source == IntentSource::Rule,
-        }),
+        intent: show
+            .some(step.intent)
+            .map(|text| IntentDoc { text, inferred: step.intent_source == IntentSource::Rule }),
         usage: flow.usage_of(step).map(usage_doc),
         witnesses: flow.witnesses_of(step).iter().map(|record| show.witness(*record)).collect(),
     }

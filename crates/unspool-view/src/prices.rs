@@ -124,14 +124,17 @@ fn matches(name: &str, model: &str) -> bool {
     let model = model.strip_suffix("-v1").unwrap_or(model);
     match model.strip_prefix(name) {
         Some("" | "-latest") => true,
-        Some(rest) => rest.strip_prefix('-').is_some_and(|d| d.len() == 8 && d.bytes().all(|b| b.is_ascii_digit())),
+        Some(rest) => {
+            rest.strip_prefix('-').is_some_and(|d| d.len() == 8 && d.bytes().all(|b| b.is_ascii_digit()))
+        }
         None => false,
     }
 }
 
 impl Price {
     fn read(raw: &RawPrice) -> Result<Price, String> {
-        let from = Timestamp::parse(&format!("{}T00:00:00Z", raw.from)).ok_or(format!("no date: {}", raw.from))?;
+        let from =
+            Timestamp::parse(&format!("{}T00:00:00Z", raw.from)).ok_or(format!("no date: {}", raw.from))?;
         Ok(Price {
             models: raw.models.clone(),
             from,
@@ -161,7 +164,15 @@ mod tests {
 
     #[test]
     fn built_in_prices_read() {
-        assert!(Prices { list: Vec::new() }.with(BUILT_IN).unwrap().of_model("claude-haiku-4-5-20251001").list.len() == 1);
+        assert!(
+            Prices { list: Vec::new() }
+                .with(BUILT_IN)
+                .unwrap()
+                .of_model("claude-haiku-4-5-20251001")
+                .list
+                .len()
+                == 1
+        );
     }
 
     #[test]
@@ -177,7 +188,8 @@ mod tests {
     fn money_is_exact() {
         assert_eq!(per_token("0.25"), Ok(250_000));
         assert!(per_token("x").is_err());
-        let usage = Usage { input: 1_000_000, cache_write: 10, cache_write_long: 4, output: 3, ..Usage::default() };
+        let usage =
+            Usage { input: 1_000_000, cache_write: 10, cache_write_long: 4, output: 3, ..Usage::default() };
         let cost = Prices::default().of_model("claude-haiku-4-5").cost(Timestamp::NONE, &usage).unwrap();
         assert_eq!(cost.picodollars(), 1_000_000_000_000 + 6 * 1_250_000 + 4 * 2_000_000 + 3 * 5_000_000);
         assert!(Prices::default().of_model("somebody-elses").is_empty());

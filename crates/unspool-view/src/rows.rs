@@ -113,8 +113,11 @@ fn wanted_agents(flow: &Flow, batch: &Batch, filter: &Filter) -> Vec<bool> {
     let agents = flow.agents.iter();
     agents
         .map(|agent| {
-            let names = [agent.native_id, agent.kind, agent.name].map(|sym| batch.text.get(sym).to_lowercase());
-            names.iter().any(|name| name.contains(&text)) || (agent.main && text == "main") || agent.id.show('a').starts_with(&text)
+            let names =
+                [agent.native_id, agent.kind, agent.name].map(|sym| batch.text.get(sym).to_lowercase());
+            names.iter().any(|name| name.contains(&text))
+                || (agent.main && text == "main")
+                || agent.id.show('a').starts_with(&text)
         })
         .collect()
 }

@@ -130,7 +130,11 @@ impl Stats {
     /// Adds an issue that belongs to no session.
     pub fn issue(&mut self, issue: &Issue, batch: &Batch) {
         let key = (issue.code, batch.text.get(issue.detail).to_string());
-        let slot = self.issues.entry(key).or_insert_with(|| Issue { count: 0, records: Vec::new(), ..issue.clone() });
+        let slot = self.issues.entry(key).or_insert_with(|| Issue {
+            count: 0,
+            records: Vec::new(),
+            ..issue.clone()
+        });
         slot.count += issue.count;
         let room = unspool_model::issue::ISSUE_SAMPLES - slot.records.len();
         slot.records.extend(issue.records.iter().take(room));

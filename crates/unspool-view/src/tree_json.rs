@@ -190,5 +190,7 @@ fn node_type(kind: StepKind) -> &'static str {
 fn uuids_by_record(batch: &Batch) -> BTreeMap<u32, unspool_model::Sym> {
     use unspool_model::{KeyKind, Role};
     let events = batch.events.iter();
-    events.filter_map(|event| Some((event.record, batch.key(event, KeyKind::Uuid, Role::Provides)?))).collect()
+    events
+        .filter_map(|event| Some((event.record, batch.key(event, KeyKind::Uuid, Role::Provides)?)))
+        .collect()
 }

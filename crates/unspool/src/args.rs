@@ -10,17 +10,22 @@ use std::path::PathBuf;
 ///
 /// Without a command it lists your newest sessions.
 #[derive(Parser)]
-#[command(name = "unspool", version, max_term_width = 100, after_help = "\
+#[command(
+    name = "unspool",
+    version,
+    max_term_width = 100,
+    after_help = "\
 Examples:
   unspool                        your newest sessions
   unspool show 3f2a              the tree of one session, by the start of its id
   unspool stats --by agent       where tokens and money went
-  unspool demo                   a small session that comes with the program")]
+  unspool demo                   a small session that comes with the program"
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 
-    /// Configuration file (default: $UNSPOOL_CONFIG, else unspool/config.toml in your configuration folder).
+    /// Configuration file (default: $`UNSPOOL_CONFIG`, else unspool/config.toml in your configuration folder).
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
@@ -31,7 +36,7 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless NO_COLOR is set.
+    /// On a terminal, unless `NO_COLOR` is set.
     Auto,
     Always,
     Never,

@@ -36,7 +36,9 @@ impl CliError {
             }
             CliError::NotRecognised(_) => "`unspool inspect FILE` shows what each format made of it",
             CliError::Unreadable { .. } => "check that the path exists and that you may read it",
-            CliError::NoSuchSession(_) => "`unspool ls` lists sessions; an id, a unique start of one, or a path works",
+            CliError::NoSuchSession(_) => {
+                "`unspool ls` lists sessions; an id, a unique start of one, or a path works"
+            }
             CliError::AmbiguousSession { .. } => "give more letters of the id",
             CliError::NoSuchThing { .. } => {
                 "an id of a step or agent, a tool_use id, a message id, a uuid or an agent's native id works; \

@@ -5,9 +5,9 @@ pub(crate) fn duration(ms: i64) -> String {
     let seconds = ms / 1000;
     match ms {
         ..1_000 => format!("{ms}ms"),
-        ..60_000 => format!("{}.{}s", seconds, ms % 1000 / 100),
-        ..3_600_000 => format!("{}m {:02}s", seconds / 60, seconds % 60),
-        ..86_400_000 => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+        1_000..60_000 => format!("{}.{}s", seconds, ms % 1000 / 100),
+        60_000..3_600_000 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        3_600_000..86_400_000 => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
         _ => format!("{}d {}h", seconds / 86_400, seconds / 3600 % 24),
     }
 }
@@ -18,8 +18,8 @@ pub(crate) fn count(n: u64) -> String {
     let value = n as f64;
     match n {
         ..1_000 => n.to_string(),
-        ..1_000_000 => format!("{:.1}k", value / 1e3),
-        ..1_000_000_000 => format!("{:.2}M", value / 1e6),
+        1_000..1_000_000 => format!("{:.1}k", value / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.2}M", value / 1e6),
         _ => format!("{:.2}G", value / 1e9),
     }
 }

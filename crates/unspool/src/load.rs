@@ -63,7 +63,12 @@ pub(crate) fn load(args: &Args, paths: &[PathBuf], detail: Detail) -> Result<Loa
     read_found(&discover(&places), settings, detail, &places)
 }
 
-fn read_found(found: &Found, settings: Settings, detail: Detail, places: &[PathBuf]) -> Result<Loaded, CliError> {
+fn read_found(
+    found: &Found,
+    settings: Settings,
+    detail: Detail,
+    places: &[PathBuf],
+) -> Result<Loaded, CliError> {
     let shown = places.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     if found.sources.is_empty() {
         if let Some((path, why)) = found.unreadable.first() {
@@ -84,7 +89,12 @@ fn read_found(found: &Found, settings: Settings, detail: Detail, places: &[PathB
             let (path, why) = detail.rsplit_once(": ").unwrap_or((detail, ""));
             return Err(CliError::Unreadable { path: path.into(), why: why.into() });
         }
-        return Err(CliError::NotRecognised(shown));
+        let all_empty = found.sources.iter().all(|source| source.bytes == 0 && source.path.is_some());
+        return Err(if all_empty {
+            CliError::NothingFound(format!("{shown} is empty"))
+        } else {
+            CliError::NotRecognised(shown)
+        });
     }
     let corpus = Corpus::new(reading.batch, settings.table, now());
     Ok(Loaded { corpus, natives: reading.natives, prices: settings.prices })
@@ -108,12 +118,14 @@ pub(crate) fn load_target(
         let all = (0..loaded.corpus.len()).collect();
         return Ok((loaded, all));
     }
-    if target.contains(['/', '\\']) || target.ends_with(".jsonl") || target.ends_with(".json") {
+    if target.contains(['/', '\\']) || path.extension().is_some() {
         return Err(CliError::Unreadable { path: target.into(), why: "no such file or folder".into() });
     }
     let places = if places.is_empty() { usual_places() } else { places.to_vec() };
     if places.is_empty() {
-        return Err(CliError::NothingFound(format!("`{target}` is no path, and there are no sessions in the usual places")));
+        return Err(CliError::NothingFound(format!(
+            "`{target}` is no path, and there are no sessions in the usual places"
+        )));
     }
     let all = discover(&places);
     let near = narrow(&all, target);
@@ -149,7 +161,9 @@ pub(crate) fn find_session(corpus: &Corpus, prefix: &str) -> Result<usize, CliEr
         if natives.iter().any(|native| native == &prefix) {
             return Ok(session);
         }
-        if natives.iter().any(|native| native.starts_with(prefix)) || own.is_some_and(|id| id.starts_with(prefix)) {
+        if natives.iter().any(|native| native.starts_with(prefix))
+            || own.is_some_and(|id| id.starts_with(prefix))
+        {
             found.push((session, natives.first().copied().unwrap_or_default()));
         }
     }

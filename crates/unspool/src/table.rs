@@ -55,8 +55,8 @@ pub(crate) fn write_table(out: &mut dyn Write, columns: &[Column], rows: &[Vec<C
             let painted = paint(cell.style, &text);
             line.push_str(if n > 0 { "  " } else { "" });
             match column {
-                Column::Number(_) => line.push_str(&format!("{padding}{painted}")),
-                _ => line.push_str(&format!("{painted}{padding}")),
+                Column::Number(_) => line.extend([padding, painted]),
+                _ => line.extend([painted, padding]),
             }
         }
         writeln!(out, "{}", line.trim_end())?;

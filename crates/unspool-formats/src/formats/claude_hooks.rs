@@ -53,7 +53,8 @@ impl Format for Hooks {
     }
 
     fn sniff(&self, _name: &str, head: &[u8]) -> Sniff {
-        let first = head.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
+        let first =
+            head.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
         let by_line = payload_score(first);
         let mut whole = Json::new(first);
         if by_line > 0 && whole.skip().and_then(|()| whole.end()).is_ok() {
@@ -94,7 +95,7 @@ impl Format for Hooks {
         if inner.read(&mut Json::new(&decoded)).is_err() {
             out.issue(Code::WrongType, "stdin");
         }
-        inner.under(fields);
+        inner.under(&fields);
         emit(&inner, out);
         Ok(())
     }
@@ -119,11 +120,36 @@ fn payload_score(text: &[u8]) -> u8 {
 
 fn known_event(name: &[u8]) -> bool {
     const NAMES: &[&[u8]] = &[
-        b"SessionStart", b"SessionEnd", b"Setup", b"UserPromptSubmit", b"UserPromptExpansion", b"PreToolUse",
-        b"PostToolUse", b"PostToolUseFailure", b"PostToolBatch", b"PermissionRequest", b"PermissionDenied",
-        b"Notification", b"SubagentStart", b"SubagentStop", b"Stop", b"StopFailure", b"PreCompact", b"PostCompact",
-        b"TaskCreated", b"TaskCompleted", b"TeammateIdle", b"WorktreeCreate", b"WorktreeRemove", b"ConfigChange",
-        b"InstructionsLoaded", b"CwdChanged", b"FileChanged", b"Elicitation", b"ElicitationResult", b"MessageDisplay",
+        b"SessionStart",
+        b"SessionEnd",
+        b"Setup",
+        b"UserPromptSubmit",
+        b"UserPromptExpansion",
+        b"PreToolUse",
+        b"PostToolUse",
+        b"PostToolUseFailure",
+        b"PostToolBatch",
+        b"PermissionRequest",
+        b"PermissionDenied",
+        b"Notification",
+        b"SubagentStart",
+        b"SubagentStop",
+        b"Stop",
+        b"StopFailure",
+        b"PreCompact",
+        b"PostCompact",
+        b"TaskCreated",
+        b"TaskCompleted",
+        b"TeammateIdle",
+        b"WorktreeCreate",
+        b"WorktreeRemove",
+        b"ConfigChange",
+        b"InstructionsLoaded",
+        b"CwdChanged",
+        b"FileChanged",
+        b"Elicitation",
+        b"ElicitationResult",
+        b"MessageDisplay",
     ];
     NAMES.contains(&name)
 }
@@ -165,8 +191,8 @@ impl<'a> Fields<'a> {
     }
 
     /// Lays the logger's own fields over the payload's.
-    fn under(&mut self, logger: Fields<'a>) {
-        fn over<T>(slot: &mut Option<T>, upper: Option<T>) {
+    fn under(&mut self, logger: &Fields<'a>) {
+        fn over<T: Copy>(slot: &mut Option<T>, upper: Option<T>) {
             if upper.is_some() {
                 *slot = upper;
             }
@@ -228,7 +254,7 @@ fn emit(fields: &Fields<'_>, out: &mut Sink<'_>) {
     out.end();
 }
 
-fn text_of<'a>(value: Option<RawStr<'a>>) -> Cow<'a, str> {
+fn text_of(value: Option<RawStr<'_>>) -> Cow<'_, str> {
     value.map(RawStr::decode).unwrap_or_default()
 }
 
@@ -240,7 +266,8 @@ fn time(fields: &Fields<'_>, out: &mut Sink<'_>) -> Timestamp {
         });
     }
     // Loggers that write numbers write seconds (with a fraction) or milliseconds since the epoch.
-    let number = fields.epoch.and_then(|raw| std::str::from_utf8(raw).ok()).and_then(|text| text.parse::<f64>().ok());
+    let number =
+        fields.epoch.and_then(|raw| std::str::from_utf8(raw).ok()).and_then(|text| text.parse::<f64>().ok());
     match number {
         Some(value) if value.is_finite() && value.abs() < 1e15 => {
             let ms = if value.abs() < 1e11 { value * 1000.0 } else { value };
@@ -261,7 +288,11 @@ fn head(fields: &Fields<'_>, kind: EventKind, at: Timestamp, out: &mut Sink<'_>)
     }
     out.key(KeyKind::Session, Role::Refers, session);
     if let Some(agent) = fields.agent {
-        let role = if matches!(kind, EventKind::AgentStart | EventKind::AgentStop) { Role::Provides } else { Role::Refers };
+        let role = if matches!(kind, EventKind::AgentStart | EventKind::AgentStop) {
+            Role::Provides
+        } else {
+            Role::Refers
+        };
         out.key(KeyKind::Agent, role, &agent.decode());
     }
     out.surroundings(&text_of(fields.cwd), "");

@@ -36,7 +36,8 @@ impl Format for Meta {
     fn sniff(&self, name: &str, head: &[u8]) -> Sniff {
         let mut known = 0;
         let _ = Json::new(head).object(|json, key| {
-            known += usize::from(matches!(key, b"agentType" | b"toolUseId" | b"spawnDepth" | b"worktreePath"));
+            known +=
+                usize::from(matches!(key, b"agentType" | b"toolUseId" | b"spawnDepth" | b"worktreePath"));
             json.skip()
         });
         let named = name.ends_with(".meta.json") && stem(name).starts_with("agent-");

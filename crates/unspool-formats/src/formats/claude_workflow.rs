@@ -32,7 +32,8 @@ impl Format for Workflow {
     fn sniff(&self, _name: &str, head: &[u8]) -> Sniff {
         let mut known = 0_u8;
         let _ = Json::new(head).object(|json, key| {
-            let mine = matches!(key, b"runId" | b"taskId" | b"workflowName" | b"workflowProgress" | b"phases");
+            let mine =
+                matches!(key, b"runId" | b"taskId" | b"workflowName" | b"workflowProgress" | b"phases");
             known += u8::from(mine);
             json.skip()
         });

@@ -31,6 +31,8 @@ impl Sub for Cost {
     }
 }
 
+const NOBODY: usize = usize::MAX;
+
 /// For each row, its column in a cheapest assignment; `None` where leaving the row out is cheaper or nothing
 /// fits. `cost[row][column]` must be rectangular. Cubic in the larger side (the Hungarian method with
 /// potentials).
@@ -48,7 +50,6 @@ pub fn assign(cost: &[Vec<Cost>]) -> Vec<Option<usize>> {
             Cost::IMPOSSIBLE
         }
     };
-    const NOBODY: usize = usize::MAX;
     let mut row_potential = vec![Cost::default(); rows];
     let mut column_potential = vec![Cost::default(); width];
     let mut owner = vec![NOBODY; width];
@@ -176,13 +177,20 @@ mod tests {
         };
         for _ in 0..300 {
             let (rows, columns) = (1 + random(5), 1 + random(5));
-            let costs: Vec<Vec<Cost>> = (0..rows)
-                .map(|_| {
-                    (0..columns)
-                        .map(|_| if random(4) == 0 { Cost::IMPOSSIBLE } else { cost(1 + random(4), random(50)) })
-                        .collect()
-                })
-                .collect();
+            let costs: Vec<Vec<Cost>> =
+                (0..rows)
+                    .map(|_| {
+                        (0..columns)
+                            .map(|_| {
+                                if random(4) == 0 {
+                                    Cost::IMPOSSIBLE
+                                } else {
+                                    cost(1 + random(4), random(50))
+                                }
+                            })
+                            .collect()
+                    })
+                    .collect();
             let chosen = assign(&costs);
             let mut used = vec![false; usize::try_from(columns).unwrap()];
             assert_eq!(total(&costs, &chosen), best_by_trying(&costs, 0, &mut used), "{costs:?}");

@@ -4,7 +4,9 @@ use crate::agents::Origin;
 use crate::draft::{Draft, EdgeDraft, Evidence};
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
-use unspool_model::{AttrName, Confidence, EdgeKind, EventFlags, EventKind, KeyKind, Role, Rule, StepKind, Sym};
+use unspool_model::{
+    AttrName, Confidence, EdgeKind, EventFlags, EventKind, KeyKind, Role, Rule, StepKind, Sym,
+};
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
     let step_of = steps_by_uuid(draft);
@@ -124,12 +126,16 @@ fn resumes_and_forks(draft: &mut Draft<'_>, step_of: &FxHashMap<Sym, u32>) {
             if other as usize != agent && position == 0 {
                 let last = draft.timeline[other as usize].last().copied();
                 let goes_on = last == Some(parent)
-                    || last.is_some_and(|last| draft.steps[last as usize].started <= draft.steps[n as usize].started);
+                    || last.is_some_and(|last| {
+                        draft.steps[last as usize].started <= draft.steps[n as usize].started
+                    });
                 let rule = if goes_on { Rule::ContinuationResume } else { Rule::ContinuationFork };
                 edge(draft, parent, n, rule, Sym::EMPTY);
             } else if other as usize == agent
                 && is_prompt(draft, n)
-                && last_prompt.is_some_and(|last: u32| draft.steps[parent as usize].place < draft.steps[last as usize].place)
+                && last_prompt.is_some_and(|last: u32| {
+                    draft.steps[parent as usize].place < draft.steps[last as usize].place
+                })
             {
                 edge(draft, parent, n, Rule::ContinuationFork, Sym::EMPTY);
             }
@@ -172,7 +178,7 @@ fn messages(draft: &mut Draft<'_>) {
         let Some(target) = draft.attr_text(event, AttrName::Resume) else { continue };
         let Some(agent) = by_name.get(draft.text(target)).copied() else { continue };
         let spawned_by_it = draft.agents[agent].spawn.is_some_and(|spawn| spawn.step as usize == n);
-        if agent as u32 == step.agent || spawned_by_it {
+        if agent == step.agent as usize || spawned_by_it {
             continue;
         }
         let (sent, tool_use) = (step.started, step.tool_use);

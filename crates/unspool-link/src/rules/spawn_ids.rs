@@ -107,7 +107,14 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
                 let agent = add_unwitnessed(draft, teammate, at);
                 draft.agents[agent as usize].teammate = teammate;
                 teammates.insert(teammate, agent);
-                claims.push(Claim { step, agent, rule: Rule::SpawnTeammateId, record: event.record, event: at, continues });
+                claims.push(Claim {
+                    step,
+                    agent,
+                    rule: Rule::SpawnTeammateId,
+                    record: event.record,
+                    event: at,
+                    continues,
+                });
             }
             continue;
         }
@@ -177,7 +184,10 @@ fn believe(draft: &mut Draft<'_>, claims: &[Claim]) {
         return;
     }
     let rival = claims.iter().find(|claim| {
-        claim.step != best.step && !claim.continues && !best.continues && strength(claim.rule) <= strength(Rule::SpawnHookId)
+        claim.step != best.step
+            && !claim.continues
+            && !best.continues
+            && strength(claim.rule) <= strength(Rule::SpawnHookId)
     });
     if let Some(rival) = rival
         && rival.rule != best.rule
@@ -188,7 +198,8 @@ fn believe(draft: &mut Draft<'_>, claims: &[Claim]) {
     let tool_use_id = draft.steps[best.step as usize].tool_use;
     let agent = &mut draft.agents[best.agent as usize];
     agent.internal = false;
-    agent.spawn = Some(Spawn { step: best.step, tool_use_id, rule: best.rule, confidence: Confidence::EXACT });
+    agent.spawn =
+        Some(Spawn { step: best.step, tool_use_id, rule: best.rule, confidence: Confidence::EXACT });
     let mut evidence: Vec<RecordIx> = Vec::new();
     for claim in claims.iter().filter(|claim| claim.step == best.step) {
         if !evidence.contains(&claim.record) {

@@ -8,7 +8,7 @@ use super::assignment::{Cost, assign};
 use crate::agents::Origin;
 use crate::draft::Draft;
 use crate::union::Union;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::{NONE, Rival, RivalReason};
 use unspool_model::{
     AttrName, Code, Confidence, EventFlags, EventKind, KeyKind, Role, Rule, Spawn, StepKind, Sym, Timestamp,
@@ -111,7 +111,8 @@ fn children(draft: &Draft<'_>) -> Vec<Child> {
             kind: agent.kind,
             start: times.clone().map(|step| step.started).find(|at| at.is_some()).unwrap_or_default(),
             end: times.clone().map(|step| step.ended.later(step.started)).max().unwrap_or_default(),
-            tool_count: i64::try_from(times.filter(|step| step.kind == StepKind::ToolCall).count()).unwrap_or(0),
+            tool_count: i64::try_from(times.filter(|step| step.kind == StepKind::ToolCall).count())
+                .unwrap_or(0),
             ..Child::default()
         };
         index.insert(n, children.len());
@@ -133,7 +134,8 @@ fn children(draft: &Draft<'_>) -> Vec<Child> {
                 child.summary = draft.attr_text(at, AttrName::Description).unwrap_or_default();
             }
             EventKind::ModelCall | EventKind::AgentStop => {
-                let hashes: Vec<Sym> = keys.filter(|key| key.kind == KeyKind::AnswerHash).map(|key| key.value).collect();
+                let hashes: Vec<Sym> =
+                    keys.filter(|key| key.kind == KeyKind::AnswerHash).map(|key| key.value).collect();
                 if !hashes.is_empty() {
                     // Only the last answer is what the parent gets.
                     if last_answer.insert(owner, step) != Some(step) && event.kind == EventKind::ModelCall {
@@ -149,8 +151,8 @@ fn children(draft: &Draft<'_>) -> Vec<Child> {
 }
 
 fn calls(draft: &Draft<'_>) -> Vec<Call> {
-    let taken: FxHashMap<u32, ()> =
-        draft.agents.iter().filter_map(|agent| agent.spawn).map(|spawn| (spawn.step, ())).collect();
+    let taken: FxHashSet<u32> =
+        draft.agents.iter().filter_map(|agent| agent.spawn).map(|spawn| spawn.step).collect();
     let mut calls: Vec<Call> = Vec::new();
     let mut index: FxHashMap<u32, usize> = FxHashMap::default();
     let mut by_id: FxHashMap<Sym, usize> = FxHashMap::default();
@@ -167,14 +169,16 @@ fn calls(draft: &Draft<'_>) -> Vec<Call> {
             called: step.started,
             answered: step.ended,
             is_async: step.flags.has(EventFlags::ASYNC),
-            taken: taken.contains_key(&n),
+            taken: taken.contains(&n),
             ..Call::default()
         });
     }
     for at in 0..draft.event_step.len() {
         let event = draft.event(at);
         let call = match event.kind {
-            EventKind::AgentReturn => draft.key(at, KeyKind::ToolUse, Role::Refers).and_then(|id| by_id.get(&id)),
+            EventKind::AgentReturn => {
+                draft.key(at, KeyKind::ToolUse, Role::Refers).and_then(|id| by_id.get(&id))
+            }
             EventKind::ToolCall | EventKind::ToolResult => index.get(&draft.event_step[at]),
             _ => None,
         };
@@ -296,7 +300,9 @@ fn settle(draft: &mut Draft<'_>, children: &[Child], calls: &[Call], pairs: &[Pa
     columns.sort_unstable();
     columns.dedup();
     // Nothing may hang on the order of reading: rows and columns go by time, then by native id.
-    rows.sort_by_key(|c| (children[*c].start, draft.text(draft.agents[children[*c].agent as usize].native_id)));
+    rows.sort_by_key(|c| {
+        (children[*c].start, draft.text(draft.agents[children[*c].agent as usize].native_id))
+    });
     columns.sort_by_key(|s| {
         let step = &draft.steps[calls[*s].step as usize];
         (calls[*s].called, step.place, draft.text(step.tool_use))
@@ -328,8 +334,12 @@ fn settle(draft: &mut Draft<'_>, children: &[Child], calls: &[Call], pairs: &[Pa
             accept(draft, agent, &calls[columns[*column]], found, tied);
         }
         for (other, found) in table[row].iter().enumerate() {
-            if found.is_some() && Some(other) != *column && draft.agents[agent as usize].rivals.len() < MAX_RIVALS {
-                let equal = found.map(|f| f.evidence) == column.and_then(|c| table[row][c]).map(|f| f.evidence);
+            if found.is_some()
+                && Some(other) != *column
+                && draft.agents[agent as usize].rivals.len() < MAX_RIVALS
+            {
+                let equal =
+                    found.map(|f| f.evidence) == column.and_then(|c| table[row][c]).map(|f| f.evidence);
                 let reason = if tied && equal { RivalReason::Tied } else { RivalReason::Outweighed };
                 let tool_use_id = draft.steps[calls[columns[other]].step as usize].tool_use;
                 draft.agents[agent as usize].rivals.push(Rival { tool_use_id, reason });

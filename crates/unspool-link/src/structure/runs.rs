@@ -19,7 +19,9 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
                     draft.steps[n as usize].run = run;
                 }
             }
-            None if matches!(draft.agents[agent].origin, Origin::Main(_)) => main_runs(draft, agent, &reports),
+            None if matches!(draft.agents[agent].origin, Origin::Main(_)) => {
+                main_runs(draft, agent, &reports);
+            }
             None => {}
         }
     }
@@ -76,9 +78,9 @@ fn reports(draft: &Draft<'_>) -> FxHashMap<u32, Sym> {
         match event.kind {
             EventKind::UserMessage => message = (event.record, draft.event_step[at]),
             EventKind::AgentReturn if message.0 == event.record && message.1 != NONE => {
-                let call = draft
-                    .key(at, KeyKind::ToolUse, Role::Refers)
-                    .or_else(|| draft.key(at, KeyKind::Task, Role::Refers).and_then(|id| spawned.get(&id).copied()));
+                let call = draft.key(at, KeyKind::ToolUse, Role::Refers).or_else(|| {
+                    draft.key(at, KeyKind::Task, Role::Refers).and_then(|id| spawned.get(&id).copied())
+                });
                 if let Some(call) = call {
                     reports.entry(message.1).or_insert(call);
                 }

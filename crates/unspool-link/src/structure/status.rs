@@ -39,7 +39,9 @@ fn take_statements(draft: &mut Draft<'_>) {
         let event = draft.event(at);
         let status = draft.attr_text(at, AttrName::Status).and_then(|word| stated(draft.text(word)));
         let (agent, status) = match event.kind {
-            EventKind::AgentStop => (Some(draft.event_agent[at] as usize), status.or(Some(Status::Completed))),
+            EventKind::AgentStop => {
+                (Some(draft.event_agent[at] as usize), status.or(Some(Status::Completed)))
+            }
             EventKind::AgentReturn => {
                 let id = draft.key(at, KeyKind::Task, Role::Refers).unwrap_or_default();
                 let call = draft.key(at, KeyKind::ToolUse, Role::Refers).unwrap_or_default();
@@ -89,7 +91,8 @@ fn by_last_step(draft: &Draft<'_>, steps: &[u32]) -> Status {
                 };
             }
             StepKind::UserMessage if step.flags.has(EventFlags::INTERRUPTED) => verdict = Status::Failed,
-            StepKind::UserMessage if step.flags.has(EventFlags::META) || step.flags.has(EventFlags::COMMAND) => {}
+            StepKind::UserMessage
+                if step.flags.has(EventFlags::META) || step.flags.has(EventFlags::COMMAND) => {}
             StepKind::UserMessage => verdict = Status::Unknown,
             StepKind::System if step.flags.has(EventFlags::API_ERROR) => verdict = Status::Failed,
             StepKind::AgentStop => verdict = Status::Completed,

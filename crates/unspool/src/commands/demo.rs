@@ -44,7 +44,14 @@ pub(crate) fn show(args: &Args) -> Result<(), CliError> {
     let sessions: Vec<usize> = (0..loaded.corpus.len()).collect();
     show::print(&loaded, &sessions, &Filter::default())?;
     let mut out = anstream::stdout().lock();
-    writeln!(out, "\n{}", paint(DIM, "A made-up session; `unspool demo --write DIR` writes its files to try other commands on."))?;
+    writeln!(
+        out,
+        "\n{}",
+        paint(
+            DIM,
+            "A made-up session; `unspool demo --write DIR` writes its files to try other commands on."
+        )
+    )?;
     Ok(())
 }
 

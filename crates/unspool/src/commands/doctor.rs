@@ -75,7 +75,8 @@ pub(crate) fn run(args: &Args, doctor: &DoctorArgs) -> Result<(), CliError> {
             inferred += usize::from(agent.spawn.is_some_and(|spawn| spawn.rule.inferred()));
         }
     }
-    let mut findings: Vec<Finding> = by_code.into_iter().map(|(code, details)| finding(code, details)).collect();
+    let mut findings: Vec<Finding> =
+        by_code.into_iter().map(|(code, details)| finding(code, details)).collect();
     findings.sort_by_key(|finding| severity_rank(finding.severity));
     let report = Report {
         schema: "unspool.doctor/1",
@@ -96,7 +97,10 @@ pub(crate) fn run(args: &Args, doctor: &DoctorArgs) -> Result<(), CliError> {
 }
 
 fn severity_rank(name: &str) -> u8 {
-    ["error", "warning", "info"].iter().position(|word| *word == name).map_or(3, |n| u8::try_from(n).unwrap_or(3))
+    ["error", "warning", "info"]
+        .iter()
+        .position(|word| *word == name)
+        .map_or(3, |n| u8::try_from(n).unwrap_or(3))
 }
 
 fn finding(code: Code, mut details: Vec<Detailed>) -> Finding {
@@ -156,12 +160,21 @@ fn print(report: &Report) -> Result<(), CliError> {
             word if word == Severity::Warning.name() => YELLOW,
             _ => DIM,
         };
-        writeln!(out, "\n{} {}", paint(style.bold(), &format!("{} ×{}", finding.code, finding.count)), finding.sentence)?;
+        writeln!(
+            out,
+            "\n{} {}",
+            paint(style.bold(), &format!("{} ×{}", finding.code, finding.count)),
+            finding.sentence
+        )?;
         for detail in finding.details.iter().filter(|d| d.detail != finding.sentence).take(SHOWN_DETAILS) {
             writeln!(out, "    {:>6} × {}", detail.count, detail.detail)?;
         }
         if finding.details.len() > SHOWN_DETAILS {
-            writeln!(out, "    {}", paint(DIM, &format!("… and {} more (--json)", finding.details.len() - SHOWN_DETAILS)))?;
+            writeln!(
+                out,
+                "    {}",
+                paint(DIM, &format!("… and {} more (--json)", finding.details.len() - SHOWN_DETAILS))
+            )?;
         }
         if let Some(fix) = &finding.fix {
             writeln!(out, "    to mend it, put this into the configuration file:")?;

@@ -25,16 +25,16 @@ pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
         }
     };
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-    if !export.native.is_empty() {
-        if let Some(bad) = export.native.iter().find(|text| !is_id(text) && !Path::new(text).exists()) {
-            return Err(CliError::NoSuchRecord(bad.clone()));
-        }
-        native(&loaded, &natives, &mut out)?;
-    } else {
+    if export.native.is_empty() {
         match export.format {
             ExportFormat::Json => flow(&loaded, &sessions, &mut out)?,
             ExportFormat::TreeJson => tree(&loaded, &sessions, &mut out)?,
         }
+    } else {
+        if let Some(bad) = export.native.iter().find(|text| !is_id(text) && !Path::new(text).exists()) {
+            return Err(CliError::NoSuchRecord(bad.clone()));
+        }
+        native(&loaded, &natives, &mut out)?;
     }
     out.flush()?;
     Ok(())
@@ -58,7 +58,10 @@ fn flow(loaded: &Loaded, sessions: &[usize], out: &mut impl Write) -> Result<(),
             write!(out, ",")?;
         }
         writeln!(out)?;
-        serde_json::to_writer(&mut *out, &session_doc(&corpus.flow(*session), &corpus.batch, &loaded.prices))?;
+        serde_json::to_writer(
+            &mut *out,
+            &session_doc(&corpus.flow(*session), &corpus.batch, &loaded.prices),
+        )?;
     }
     write!(out, "\n],\"issues\":")?;
     let issues: Vec<_> = corpus.loose_issues().iter().map(|issue| issue_doc(issue, &corpus.batch)).collect();

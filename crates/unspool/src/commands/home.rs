@@ -29,7 +29,8 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         writeln!(out, "{}", paint(DIM, &line))?;
     }
     ls::write_footer(&mut out, &loaded)?;
-    let example = rows.last().and_then(|row| row.native_ids.first()).map_or("ID", |id| id.get(..8).unwrap_or(id));
+    let example =
+        rows.last().and_then(|row| row.native_ids.first()).map_or("ID", |id| id.get(..8).unwrap_or(id));
     writeln!(out)?;
     for (command, what) in [
         (format!("unspool show {example}"), "the tree: who started whom, what it cost, what failed"),
@@ -45,7 +46,11 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
 fn nothing_found(args: &Args) -> Result<(), CliError> {
     {
         let mut out = anstream::stdout().lock();
-        writeln!(out, "{}", paint(BOLD, "No sessions found in the usual places (~/.claude/projects, $CLAUDE_CONFIG_DIR)."))?;
+        writeln!(
+            out,
+            "{}",
+            paint(BOLD, "No sessions found in the usual places (~/.claude/projects, $CLAUDE_CONFIG_DIR).")
+        )?;
         writeln!(out, "Give a file or folder, for example {}.", paint(CYAN, "unspool ls PATH"))?;
         writeln!(out, "This is what a session looks like:\n")?;
     }

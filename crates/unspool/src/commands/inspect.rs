@@ -44,7 +44,8 @@ pub(crate) fn run(args: &Args, inspect: &InspectArgs) -> Result<(), CliError> {
         ([], None) => return Err(CliError::NothingFound(format!("no .json or .jsonl files in {path}"))),
         _ => return Err(CliError::Unreadable { path, why: "inspect takes one file".into() }),
     };
-    let unreadable = |error: std::io::Error| CliError::Unreadable { path: path.clone(), why: error.to_string() };
+    let unreadable =
+        |error: std::io::Error| CliError::Unreadable { path: path.clone(), why: error.to_string() };
     let head = inspect_head(source).map_err(unreadable)?;
     let claims = scores(&source.name, &head);
     let chosen = best(&source.name, &head);

@@ -2,15 +2,15 @@
 
 use crate::args::{Args, ListArgs};
 use crate::error::CliError;
-use crate::figures::{count, duration, minute, money};
+use crate::figures::{count, duration, minute, money, plural};
 use crate::load::{Loaded, load};
 use crate::table::{Cell, Column, cell, styled, write_table};
 use crate::term::{CYAN, DIM, GREEN, PLAIN, RED, YELLOW};
 use anstyle::Style;
 use std::io::Write;
 use unspool_formats::Detail;
-use unspool_view::totals;
 use unspool_view::list::{SessionRow, session_row};
+use unspool_view::totals;
 
 pub(crate) fn run(args: &Args, ls: &ListArgs) -> Result<(), CliError> {
     let loaded = load(args, &ls.paths, Detail::Numbers)?;
@@ -96,23 +96,26 @@ pub(crate) fn status_style(status: &str) -> Style {
 /// What became of the records, and what was odd, in one line.
 pub(crate) fn write_footer(out: &mut dyn Write, loaded: &Loaded) -> Result<(), CliError> {
     let counts = loaded.corpus.counts();
-    let mut line = format!("{} sessions from {} records", loaded.corpus.len(), counts.records);
+    let sessions = plural(loaded.corpus.len() as u64, "session");
+    let mut line = format!("{sessions} from {}", plural(counts.records, "record"));
     if counts.duplicate > 0 {
-        line.push_str(&format!(", {} of them copies", counts.duplicate));
+        line = format!("{line}, {} of them copies", counts.duplicate);
     }
     if counts.rejected > 0 {
-        line.push_str(&format!(", {} not readable", counts.rejected));
+        line = format!("{line}, {} not readable", counts.rejected);
     }
     writeln!(out, "{}", crate::term::paint(DIM, &line))?;
     let unknown: u64 = loaded
         .corpus
         .loose_issues()
         .iter()
-        .filter(|issue| matches!(issue.code, unspool_model::Code::UnknownFormat | unspool_model::Code::UnreadableFile))
+        .filter(|issue| {
+            matches!(issue.code, unspool_model::Code::UnknownFormat | unspool_model::Code::UnreadableFile)
+        })
         .map(|issue| issue.count)
         .sum();
     if unknown > 0 {
-        let line = format!("{unknown} files were not read; `unspool doctor` says why");
+        let line = format!("{} not read; `unspool doctor` says why", plural(unknown, "file"));
         writeln!(out, "{}", crate::term::paint(YELLOW, &line))?;
     }
     Ok(())

@@ -14,7 +14,8 @@ use unspool_view::rows::{Filter, Row, Rows, rows};
 
 pub(crate) fn run(args: &Args, show: &ShowArgs) -> Result<(), CliError> {
     let (loaded, sessions) = load_target(args, &show.target, &show.places, Detail::Full)?;
-    let filter = Filter { agent: show.agent.clone(), depth: show.depth, errors: show.errors, full: show.full };
+    let filter =
+        Filter { agent: show.agent.clone(), depth: show.depth, errors: show.errors, full: show.full };
     if show.json {
         let docs: Vec<_> = sessions
             .iter()
@@ -36,7 +37,14 @@ pub(crate) fn print(loaded: &Loaded, sessions: &[usize], filter: &Filter) -> Res
         }
         let flow = loaded.corpus.flow(*session);
         let rows = rows(&flow, &loaded.corpus.batch, &loaded.prices, filter);
-        Tree { flow: &flow, batch: &loaded.corpus.batch, rows: &rows, full: filter.full, errors: filter.errors }.write(&mut out)?;
+        Tree {
+            flow: &flow,
+            batch: &loaded.corpus.batch,
+            rows: &rows,
+            full: filter.full,
+            errors: filter.errors,
+        }
+        .write(&mut out)?;
     }
     if sessions.is_empty() {
         return Err(CliError::NothingFound("the records hold no session".into()));
@@ -64,7 +72,7 @@ impl Tree<'_> {
                 Row::Step { step, indent } => self.step(out, *step as usize, *indent)?,
                 Row::Hidden { count, depth } => {
                     let how = if self.errors { "without errors" } else { "of the client's own (--full)" };
-                    let line = format!("{}… {} {how}", self.rail(*depth), plural(u64::from(*count), "step"));
+                    let line = format!("{}… {} {how}", rail(*depth), plural(u64::from(*count), "step"));
                     writeln!(out, "{}{}", " ".repeat(10), paint(DIM, &line))?;
                 }
             }
@@ -85,7 +93,8 @@ impl Tree<'_> {
         let started = session.started.is_some().then(|| session.started.to_string());
         let took = session.ended.ms_since(session.started).map(duration).unwrap_or_default();
         writeln!(out, "{}", paint(DIM, &format!("session {}", natives.join(", "))))?;
-        let mut facts = vec![minute(started.as_deref()), took, plural(self.flow.agents.len() as u64, "agent")];
+        let mut facts =
+            vec![minute(started.as_deref()), took, plural(self.flow.agents.len() as u64, "agent")];
         facts.push(plural(sums.steps, "step"));
         facts.push(format!("{} tokens", count(sums.usage.total())));
         facts.push(money(sums.cost.dollars(), sums.unpriced_calls));
@@ -97,15 +106,10 @@ impl Tree<'_> {
         writeln!(out, "\n")
     }
 
-    /// The lines that lead down from the agents above.
-    fn rail(&self, depth: u32) -> String {
-        "│  ".repeat(depth as usize)
-    }
-
     fn agent(&self, out: &mut dyn Write, n: usize, closed: bool) -> std::io::Result<()> {
         let agent = &self.flow.agents[n];
         let subtree = &self.rows.sums.subtree[n];
-        let rail = self.rail(agent.depth.saturating_sub(1));
+        let rail = rail(agent.depth.saturating_sub(1));
         let corner = match (agent.depth, closed) {
             (0, _) => "",
             (_, true) => "├▸ ",
@@ -121,9 +125,10 @@ impl Tree<'_> {
         let id = if agent.main { String::new() } else { format!(" {}", self.text(agent.native_id)) };
         let label = format!("{}{}", kind.trim_end(), name.unwrap_or_default());
         let status = agent.status.name();
-        let mark = self.link_mark(agent);
+        let mark = link_mark(agent);
         let steps = if closed { format!("({} steps)", subtree.steps) } else { String::new() };
-        let others = rail.chars().count() + 3 + id.len() + status.len() + visible_len(&mark) + steps.len() + 5;
+        let others =
+            rail.chars().count() + 3 + id.len() + status.len() + visible_len(&mark) + steps.len() + 5;
         let room = width().saturating_sub(10 + FIGURES_WIDTH + others).max(20);
         let mut line = paint(DIM, &format!("{rail}{corner}"));
         line.push_str(&paint(BOLD.fg_color(Some(anstyle::AnsiColor::Cyan.into())), &cut(&label, room)));
@@ -134,26 +139,13 @@ impl Tree<'_> {
                 line.push_str(&part);
             }
         }
-        self.line(out, "", &line, agent.ended.ms_since(agent.started), Some(subtree))
-    }
-
-    /// Inferred links are marked; exact ones need no word.
-    fn link_mark(&self, agent: &Agent) -> String {
-        match agent.spawn {
-            Some(spawn) if spawn.rule.inferred() => {
-                let text = format!("~ inferred: {} {:.2}", spawn.rule.name(), spawn.confidence.as_f64());
-                paint(YELLOW, &text)
-            }
-            Some(_) => String::new(),
-            None if agent.main || agent.internal => String::new(),
-            None => paint(YELLOW, "? spawn not found"),
-        }
+        write_line(out, "", &line, agent.ended.ms_since(agent.started), Some(subtree))
     }
 
     fn step(&self, out: &mut dyn Write, n: usize, indent: u32) -> std::io::Result<()> {
         let step = &self.flow.steps[n];
         let starts_run = self.flow.runs.iter().any(|run| run.trigger as usize == n);
-        let rail = self.rail(step.depth);
+        let rail = rail(step.depth);
         let (mark, style) = match step.kind {
             StepKind::UserMessage if starts_run => ("▶ ", BOLD),
             StepKind::UserMessage => ("› ", PLAIN),
@@ -173,7 +165,7 @@ impl Tree<'_> {
         let time = step.started.is_some().then(|| step.started.to_string());
         let time = time.as_deref().and_then(|at| at.get(11..19)).unwrap_or("");
         let took = step.duration_ms.filter(|_| step.kind != StepKind::UserMessage);
-        self.line(out, time, &line, took, Some(&self.rows.sums.steps[n]))
+        write_line(out, time, &line, took, Some(&self.rows.sums.steps[n]))
     }
 
     fn describe(&self, step: &Step) -> String {
@@ -199,31 +191,13 @@ impl Tree<'_> {
         }
     }
 
-    /// A line with its figures at the right edge.
-    fn line(
-        &self,
-        out: &mut dyn Write,
-        time: &str,
-        text: &str,
-        took_ms: Option<i64>,
-        sums: Option<&Totals>,
-    ) -> std::io::Result<()> {
-        let took = took_ms.map(duration).unwrap_or_default();
-        let tokens = sums.map(|s| s.usage.total()).filter(|n| *n > 0).map(count).unwrap_or_default();
-        let cost = sums
-            .filter(|s| s.steps > 0 && s.usage.total() > 0)
-            .map(|s| money(s.cost.dollars(), s.unpriced_calls))
-            .unwrap_or_default();
-        let figures = format!("{took:>9} {tokens:>8} {cost:>9}");
-        let shown = visible_len(text);
-        let gap = width().saturating_sub(10 + shown + FIGURES_WIDTH).max(1);
-        let figures = if took.is_empty() && tokens.is_empty() { String::new() } else { format!("{}{}", " ".repeat(gap), paint(DIM, &figures)) };
-        writeln!(out, "{} {text}{}", paint(DIM, &format!("{time:<9}")), figures.trim_end())
-    }
-
     fn issues(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        let serious: Vec<_> =
-            self.flow.issues.iter().filter(|issue| self.full || issue.code.severity() < Severity::Info).collect();
+        let serious: Vec<_> = self
+            .flow
+            .issues
+            .iter()
+            .filter(|issue| self.full || issue.code.severity() < Severity::Info)
+            .collect();
         if serious.is_empty() {
             return Ok(());
         }
@@ -240,6 +214,49 @@ impl Tree<'_> {
         }
         Ok(())
     }
+}
+
+/// The lines that lead down from the agents above.
+fn rail(depth: u32) -> String {
+    "│  ".repeat(depth as usize)
+}
+
+/// Inferred links are marked; exact ones need no word.
+fn link_mark(agent: &Agent) -> String {
+    match agent.spawn {
+        Some(spawn) if spawn.rule.inferred() => {
+            let text = format!("~ inferred: {} {:.2}", spawn.rule.name(), spawn.confidence.as_f64());
+            paint(YELLOW, &text)
+        }
+        Some(_) => String::new(),
+        None if agent.main || agent.internal => String::new(),
+        None => paint(YELLOW, "? spawn not found"),
+    }
+}
+
+/// A line with its figures at the right edge.
+fn write_line(
+    out: &mut dyn Write,
+    time: &str,
+    text: &str,
+    took_ms: Option<i64>,
+    sums: Option<&Totals>,
+) -> std::io::Result<()> {
+    let took = took_ms.map(duration).unwrap_or_default();
+    let tokens = sums.map(|s| s.usage.total()).filter(|n| *n > 0).map(count).unwrap_or_default();
+    let cost = sums
+        .filter(|s| s.steps > 0 && s.usage.total() > 0)
+        .map(|s| money(s.cost.dollars(), s.unpriced_calls))
+        .unwrap_or_default();
+    let figures = format!("{took:>9} {tokens:>8} {cost:>9}");
+    let shown = visible_len(text);
+    let gap = width().saturating_sub(10 + shown + FIGURES_WIDTH).max(1);
+    let figures = if took.is_empty() && tokens.is_empty() {
+        String::new()
+    } else {
+        format!("{}{}", " ".repeat(gap), paint(DIM, &figures))
+    };
+    writeln!(out, "{} {text}{}", paint(DIM, &format!("{time:<9}")), figures.trim_end())
 }
 
 /// Characters without colour codes.

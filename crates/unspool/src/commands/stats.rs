@@ -46,7 +46,10 @@ pub(crate) fn run(args: &Args, stats: &StatsArgs) -> Result<(), CliError> {
         money(totals.cost_usd, totals.unpriced_calls),
     )?;
     if totals.unpriced_calls > 0 {
-        let line = format!("{} calls are of models without a price; `unspool doctor` names them", totals.unpriced_calls);
+        let line = format!(
+            "{} calls are of models without a price; `unspool doctor` names them",
+            totals.unpriced_calls
+        );
         writeln!(out, "{}", paint(DIM, &line))?;
     }
     write_footer(&mut out, &loaded)
@@ -71,7 +74,12 @@ pub(crate) fn collect(loaded: &Loaded) -> StatsDoc {
     stats.finish(counts, &loaded.corpus.batch)
 }
 
-fn write_rows(out: &mut dyn Write, what: &'static str, counted: &'static str, rows: &[StatsRow]) -> std::io::Result<()> {
+fn write_rows(
+    out: &mut dyn Write,
+    what: &'static str,
+    counted: &'static str,
+    rows: &[StatsRow],
+) -> std::io::Result<()> {
     let columns = [
         Column::Rest(what),
         Column::Number(counted),

@@ -43,7 +43,7 @@ pub(super) fn emit(line: &Line<'_>, out: &mut Sink<'_>) {
     out.end();
 }
 
-fn text_of<'a>(value: Option<RawStr<'a>>) -> Cow<'a, str> {
+fn text_of(value: Option<RawStr<'_>>) -> Cow<'_, str> {
     value.map(RawStr::decode).unwrap_or_default()
 }
 
@@ -282,7 +282,11 @@ fn progress(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
     };
     head(line, EventKind::SpawnLink, at, out);
     out.name("progress").flag(EventFlags::COPY);
-    out.key(KeyKind::ToolUse, Role::Refers, &call.decode()).key(KeyKind::Agent, Role::Provides, &agent.decode());
+    out.key(KeyKind::ToolUse, Role::Refers, &call.decode()).key(
+        KeyKind::Agent,
+        Role::Provides,
+        &agent.decode(),
+    );
 }
 
 fn attachment(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {

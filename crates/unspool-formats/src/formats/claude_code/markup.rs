@@ -17,7 +17,13 @@ pub(crate) fn message_flags(text: &str) -> EventFlags {
     flags.set_if(text.contains(NOTIFICATION), EventFlags::NOTIFICATION);
     flags.set_if(text.contains(TEAMMATE), EventFlags::TEAMMATE);
     flags.set_if(start.starts_with("[Request interrupted by user"), EventFlags::INTERRUPTED);
-    let command = ["<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>", "<bash-stdout>", "<bash-stderr>"];
+    let command = [
+        "<local-command-stdout>",
+        "<local-command-stderr>",
+        "<local-command-caveat>",
+        "<bash-stdout>",
+        "<bash-stderr>",
+    ];
     flags.set_if(command.iter().any(|tag| start.starts_with(tag)), EventFlags::COMMAND);
     flags
 }
@@ -78,7 +84,8 @@ pub(crate) fn emit_returns(text: &str, team: &str, copy: bool, at: Timestamp, ou
 }
 
 fn emit_notification(body: &str, copy: bool, at: Timestamp, out: &mut Sink<'_>) {
-    let (task, call) = (tag(body, "task-id").unwrap_or_default(), tag(body, "tool-use-id").unwrap_or_default());
+    let (task, call) =
+        (tag(body, "task-id").unwrap_or_default(), tag(body, "tool-use-id").unwrap_or_default());
     out.begin(EventKind::AgentReturn, at).name("notification");
     if copy {
         out.flag(EventFlags::COPY);

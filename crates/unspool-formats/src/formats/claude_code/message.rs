@@ -125,7 +125,8 @@ impl<'a> Message<'a> {
 pub(super) fn read_usage(json: &mut Json<'_>) -> Result<Usage, Malformed> {
     let mut usage = Usage::default();
     let (mut short, mut output) = (0, 0);
-    let count = |json: &mut Json<'_>| json.integer().map(|n| n.and_then(|n| u64::try_from(n).ok()).unwrap_or(0));
+    let count =
+        |json: &mut Json<'_>| json.integer().map(|n| n.and_then(|n| u64::try_from(n).ok()).unwrap_or(0));
     json.object(|json, key| {
         match key {
             b"input_tokens" => usage.input = count(json)?,

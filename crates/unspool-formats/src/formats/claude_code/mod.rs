@@ -45,7 +45,7 @@ impl Format for Transcript {
         }
         let score = if mine > 0 {
             50 + u8::try_from(45 * mine / lines.max(1)).unwrap_or(45)
-        } else if lines > 0 && stem(name).starts_with("agent-") && name.ends_with(".jsonl") {
+        } else if lines > 0 && stem(name).starts_with("agent-") {
             // Nothing readable up front, but the name is one only agent files bear.
             5
         } else {
@@ -79,7 +79,8 @@ fn looks_like_entry(line: &[u8]) -> bool {
                 kind = json.string()?;
                 return Ok(());
             }
-            b"uuid" | b"parentUuid" | b"sessionId" | b"leafUuid" | b"isSidechain" | b"messageId" | b"message" => {
+            b"uuid" | b"parentUuid" | b"sessionId" | b"leafUuid" | b"isSidechain" | b"messageId"
+            | b"message" => {
                 ids += 1;
             }
             b"hook_event_name" | b"stdin" => foreign = true,

@@ -1,7 +1,7 @@
 //! Tool calls and their outcomes, as transcripts and hooks both write them.
 
 use crate::json::{Json, Kind, Malformed, RawStr};
-use crate::prose::{preview};
+use crate::prose::preview;
 use crate::sink::Sink;
 use memchr::memmem;
 use unspool_model::prompt::text_hash;
@@ -38,8 +38,8 @@ impl<'a> ToolInput<'a> {
                 b"team_name" => input.team = json.string()?,
                 b"resume" | b"to" | b"recipient" => input.resume = json.string()?,
                 b"run_in_background" => input.background = json.boolean()?.unwrap_or(false),
-                b"command" | b"file_path" | b"path" | b"notebook_path" | b"pattern" | b"query" | b"url" | b"skill"
-                | b"subject" | b"task_id" | b"taskId" | b"plan" => {
+                b"command" | b"file_path" | b"path" | b"notebook_path" | b"pattern" | b"query" | b"url"
+                | b"skill" | b"subject" | b"task_id" | b"taskId" | b"plan" => {
                     let value = json.string()?;
                     // `pattern` says more than the `path` it is looked for in.
                     if input.subject.is_none() || matches!(key, b"pattern" | b"command" | b"query") {
@@ -69,7 +69,8 @@ impl<'a> ToolInput<'a> {
         {
             out.key(KeyKind::PromptHash, Role::Provides, &hash);
         }
-        let text = |value: Option<RawStr<'_>>| value.map(|v| preview(&v.decode_start(512))).unwrap_or_default();
+        let text =
+            |value: Option<RawStr<'_>>| value.map(|v| preview(&v.decode_start(512))).unwrap_or_default();
         if let (Some(name), Some(team)) = (self.name, self.team) {
             let teammate = format!("{}@{}", name.decode(), team.decode());
             out.key(KeyKind::Teammate, Role::Refers, &teammate);
@@ -156,17 +157,28 @@ impl<'a> ToolOutcome<'a> {
     }
 
     /// Adds the facts of a result to the open event.
-    pub(crate) fn result_facts(&self, id: &str, content: Option<&'a [u8]>, is_error: bool, out: &mut Sink<'_>) {
+    pub(crate) fn result_facts(
+        &self,
+        id: &str,
+        content: Option<&'a [u8]>,
+        is_error: bool,
+        out: &mut Sink<'_>,
+    ) {
         out.key(KeyKind::ToolUse, Role::Refers, id);
         let failed = is_error || self.error.is_some_and(|text| text.raw.starts_with(b"Error"));
         if failed {
             out.flag(EventFlags::ERROR);
             if out.wants_text() {
                 let why = content.and_then(first_text).or(self.error);
-                out.text(AttrName::ErrorText, &why.map(|t| preview(&t.decode_start(512))).unwrap_or_default());
+                out.text(
+                    AttrName::ErrorText,
+                    &why.map(|t| preview(&t.decode_start(512))).unwrap_or_default(),
+                );
             }
         }
-        if self.is_async || self.status.is_some_and(|status| matches!(status.raw, b"async_launched" | b"teammate_spawned")) {
+        if self.is_async
+            || self.status.is_some_and(|status| matches!(status.raw, b"async_launched" | b"teammate_spawned"))
+        {
             out.flag(EventFlags::ASYNC);
         }
         if self.interrupted {
@@ -259,7 +271,8 @@ fn agent_id_in_text(raw: &[u8]) -> Option<String> {
         let Some(found) = memmem::find(raw, needle.as_bytes()) else { continue };
         let rest = &raw[found + needle.len()..];
         let rest = rest.trim_ascii_start();
-        let len = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'@')).count();
+        let len =
+            rest.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'@')).count();
         if len > 0 {
             return Some(String::from_utf8_lossy(&rest[..len]).into_owned());
         }
