@@ -1,1 +1,52 @@
-fn main() {}
+//! House rules as a program: `cargo xtask ci` is exactly what CI runs.
+//!
+//! In: the repository. Out: success, or every broken rule with the command that mends it. Never here: product code.
+
+mod bench;
+mod ci;
+mod docs;
+mod tidy;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+  ci             everything CI checks: format, lints, tidy, docs, tests, a brief fuzz
+  tidy           house rules: dependency direction, file sizes, docs complete
+  docs [--check] write (or check) the generated documents
+  bench [DIR]    measure the figures of docs/benchmarks.md";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let root = root();
+    let result = match args.as_slice() {
+        ["ci"] => ci::run(&root),
+        ["tidy"] => tidy::run(&root),
+        ["docs"] => docs::write(&root),
+        ["docs", "--check"] => docs::check(&root),
+        ["bench"] => bench::run(&root, None),
+        ["bench", dir] => bench::run(&root, Some(dir)),
+        _ => Err(USAGE.to_string()),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            say(&message);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository's root: the folder above this crate's.
+fn root() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.parent().map(PathBuf::from).unwrap_or(here)
+}
+
+/// Tells the person at the terminal.
+#[expect(clippy::print_stderr, reason = "this program talks to people")]
+fn say(message: &str) {
+    eprintln!("{message}");
+}

@@ -1,0 +1,105 @@
+//! The figures of docs/benchmarks.md, measured on a corpus made with a fixed seed.
+
+use crate::say;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// One thing to measure.
+struct Case {
+    name: &'static str,
+    megabytes: u64,
+    single: bool,
+}
+
+const CASES: &[Case] = &[
+    Case { name: "10 MB of sessions", megabytes: 10, single: false },
+    Case { name: "100 MB of sessions", megabytes: 100, single: false },
+    Case { name: "1 GB of sessions", megabytes: 1024, single: false },
+    Case { name: "one file of 2 GB", megabytes: 2048, single: true },
+];
+
+pub(crate) fn run(root: &Path, dir: Option<&str>) -> Result<(), String> {
+    let dir = dir.map_or_else(|| std::env::temp_dir().join("unspool-bench"), PathBuf::from);
+    std::fs::create_dir_all(&dir).map_err(|error| error.to_string())?;
+    command(root, "cargo", &["build", "--release", "--locked", "-p", "unspool", "-p", "unspool-testkit"])?;
+    let unspool = root.join("target/release/unspool");
+    say(&format!("{:<22} {:>8} {:>8} {:>8} {:>9}", "case", "user s", "sys s", "wall s", "RSS MB"));
+    for case in CASES {
+        let data = data(root, &dir, case)?;
+        // The first run warms the file cache.
+        let mut best: Option<Figures> = None;
+        for _ in 0..4 {
+            let figures = measure(&unspool, &["stats", "--json", &data.to_string_lossy()])?;
+            if best.as_ref().is_none_or(|best| figures.cpu() < best.cpu()) {
+                best = Some(figures);
+            }
+        }
+        show(case.name, best.as_ref());
+    }
+    let mut starts = Vec::new();
+    for _ in 0..20 {
+        let started = Instant::now();
+        measure(&unspool, &["--help"])?;
+        starts.push(started.elapsed().as_secs_f64() * 1000.0);
+    }
+    starts.sort_by(f64::total_cmp);
+    say(&format!("unspool --help: {:.1} ms (median of 20, with starting the process)", starts[10]));
+    Ok(())
+}
+
+fn data(root: &Path, dir: &Path, case: &Case) -> Result<PathBuf, String> {
+    let path = dir.join(format!("{}{}", if case.single { "single-" } else { "projects-" }, case.megabytes));
+    let path = if case.single { path.with_extension("jsonl") } else { path };
+    if !path.exists() {
+        let generator = root.join("target/release/bench-data");
+        let (text, size) = (path.to_string_lossy().into_owned(), case.megabytes.to_string());
+        let args: Vec<&str> = if case.single { vec!["--single", &text, &size] } else { vec![&text, &size] };
+        command(root, &generator.to_string_lossy(), &args)?;
+    }
+    Ok(path)
+}
+
+fn command(root: &Path, program: &str, args: &[&str]) -> Result<(), String> {
+    let status =
+        Command::new(program).args(args).current_dir(root).status().map_err(|error| error.to_string())?;
+    if status.success() { Ok(()) } else { Err(format!("`{program} {}` failed", args.join(" "))) }
+}
+
+struct Figures {
+    user_s: f64,
+    sys_s: f64,
+    wall_s: f64,
+    rss_mb: f64,
+}
+
+impl Figures {
+    fn cpu(&self) -> f64 {
+        self.user_s + self.sys_s
+    }
+}
+
+/// Runs a program under GNU time, which knows its processor time and peak memory.
+fn measure(program: &Path, args: &[&str]) -> Result<Figures, String> {
+    let output = Command::new("/usr/bin/time")
+        .args(["-f", "%U %S %e %M"])
+        .arg(program)
+        .args(args)
+        .output()
+        .map_err(|error| format!("GNU time is needed (Debian package `time`): {error}"))?;
+    let text = String::from_utf8_lossy(&output.stderr);
+    let last = text.lines().last().unwrap_or_default();
+    let numbers: Vec<f64> = last.split(' ').filter_map(|word| word.parse().ok()).collect();
+    match numbers.as_slice() {
+        [user_s, sys_s, wall_s, rss_kb] if output.status.success() => {
+            Ok(Figures { user_s: *user_s, sys_s: *sys_s, wall_s: *wall_s, rss_mb: rss_kb / 1024.0 })
+        }
+        _ => Err(format!("`{} {}` failed: {text}", program.display(), args.join(" "))),
+    }
+}
+
+fn show(name: &str, figures: Option<&Figures>) {
+    if let Some(f) = figures {
+        say(&format!("{name:<22} {:>8.2} {:>8.2} {:>8.2} {:>9.0}", f.user_s, f.sys_s, f.wall_s, f.rss_mb));
+    }
+}

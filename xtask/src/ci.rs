@@ -1,0 +1,36 @@
+//! The sequence CI runs, step by step, stopping at the first failure.
+
+use crate::{docs, say, tidy};
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+pub(crate) fn run(root: &Path) -> Result<(), String> {
+    step("format", || cargo(root, &["fmt", "--all", "--check"], "cargo fmt"))?;
+    step("tidy", || tidy::run(root))?;
+    step("docs", || docs::check(root))?;
+    step("lints", || {
+        cargo(
+            root,
+            &["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"],
+            "cargo clippy --fix",
+        )
+    })?;
+    step("build", || cargo(root, &["build", "--release", "--locked"], "cargo build --release"))?;
+    step("tests", || cargo(root, &["test", "--workspace", "--locked", "--quiet"], "cargo test --workspace"))
+}
+
+fn step(name: &str, work: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    say(&format!("== {name}"));
+    let started = Instant::now();
+    work().map_err(|why| format!("{name} failed: {why}"))?;
+    say(&format!("== {name} ok ({:.1} s)", started.elapsed().as_secs_f64()));
+    Ok(())
+}
+
+fn cargo(root: &Path, args: &[&str], mend: &str) -> Result<(), String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status =
+        Command::new(cargo).args(args).current_dir(root).status().map_err(|error| error.to_string())?;
+    if status.success() { Ok(()) } else { Err(format!("`cargo {}` failed; try `{mend}`", args.join(" "))) }
+}
