@@ -17,6 +17,8 @@ pub const SNIFF_BYTES: usize = 64 << 10;
 
 /// Every format's claim, best first.
 pub fn scores(name: &str, head: &[u8]) -> Vec<(&'static dyn Format, Sniff)> {
+    // A byte order mark may open a file; it says nothing about the format.
+    let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     let mut claims: Vec<_> = FORMATS.iter().map(|format| (*format, format.sniff(name, head))).collect();
     claims.sort_by_key(|(_, sniff)| std::cmp::Reverse(sniff.score));
     claims

@@ -58,7 +58,8 @@ fn draw(batch: &Batch) -> String {
         if event.record != last {
             last = event.record;
             let record = &batch.records[last as usize];
-            writeln!(out, "{} @{}+{} {:?}", record.ordinal, record.offset, record.len, record.outcome).unwrap();
+            writeln!(out, "{} @{}+{} {:?}", record.ordinal, record.offset, record.len, record.outcome)
+                .unwrap();
         }
         write!(out, "  {:?} {:?}", event.kind, event.at).unwrap();
         if !event.name.is_empty() {
@@ -68,8 +69,11 @@ fn draw(batch: &Batch) -> String {
             write!(out, " {:?}:{:?}={}", key.role, key.kind, batch.text.get(key.value)).unwrap();
         }
         for attr in batch.attrs_of(event) {
-            let value =
-                if attr.name.is_text() { batch.text.get(attr.sym()).to_string() } else { attr.number().to_string() };
+            let value = if attr.name.is_text() {
+                batch.text.get(attr.sym()).to_string()
+            } else {
+                attr.number().to_string()
+            };
             write!(out, " {:?}={value}", attr.name).unwrap();
         }
         if let Some(usage) = batch.usage(event) {
@@ -78,7 +82,8 @@ fn draw(batch: &Batch) -> String {
         writeln!(out).unwrap();
     }
     for issue in batch.issues.iter() {
-        writeln!(out, "issue {} ×{} {}", issue.code.name(), issue.count, batch.text.get(issue.detail)).unwrap();
+        writeln!(out, "issue {} ×{} {}", issue.code.name(), issue.count, batch.text.get(issue.detail))
+            .unwrap();
     }
     out
 }
@@ -115,7 +120,12 @@ fn chunks_may_be_cut_anywhere() {
     for fixture in fixtures() {
         let whole = draw(&decode(&fixture.name, &fixture.bytes, usize::MAX));
         for chunk in [1, 7, 4096] {
-            assert_eq!(draw(&decode(&fixture.name, &fixture.bytes, chunk)), whole, "{} in {chunk}s", fixture.name);
+            assert_eq!(
+                draw(&decode(&fixture.name, &fixture.bytes, chunk)),
+                whole,
+                "{} in {chunk}s",
+                fixture.name
+            );
         }
     }
 }
@@ -157,7 +167,11 @@ fn reading_again_gives_the_same_record_ids() {
         let first = ids(decode(&fixture.name, &fixture.bytes, usize::MAX));
         assert_eq!(ids(decode(&fixture.name, &fixture.bytes, 13)), first);
         let elsewhere = format!("another/folder/{}", fixture.name);
-        assert_eq!(ids(decode(&elsewhere, &fixture.bytes, 13)), first, "a copy elsewhere is the same records");
+        assert_eq!(
+            ids(decode(&elsewhere, &fixture.bytes, 13)),
+            first,
+            "a copy elsewhere is the same records"
+        );
     }
 }
 

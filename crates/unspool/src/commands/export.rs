@@ -31,7 +31,9 @@ pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
             ExportFormat::TreeJson => tree(&loaded, &sessions, &mut out)?,
         }
     } else {
-        if let Some(bad) = export.native.iter().find(|text| !is_id(text) && !Path::new(text).exists()) {
+        if let Some(bad) =
+            export.native.iter().find(|text| !is_id(text) && *text != "-" && !Path::new(text).exists())
+        {
             return Err(CliError::NoSuchRecord(bad.clone()));
         }
         native(&loaded, &natives, &mut out)?;

@@ -1,0 +1,459 @@
+//! The paths a user walks, through the binary: first minute, bad input, contract of the export.
+
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const DEMO_SESSION: &str = "5e55a9e0-0c0a-4b0d-9d3e-0000000000d0";
+
+/// The binary with a home of its own, so that no test sees the machine's sessions or settings.
+struct Unspool {
+    home: TempDir,
+}
+
+impl Unspool {
+    fn new() -> Unspool {
+        Unspool { home: tempfile::tempdir().unwrap() }
+    }
+
+    fn with_demo() -> Unspool {
+        let unspool = Unspool::new();
+        let projects = unspool.home.path().join(".claude/projects");
+        unspool.ok(&["demo", "--write", projects.to_str().unwrap()]);
+        unspool
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.home.path().join(name).to_string_lossy().into_owned()
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        let path = self.home.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, bytes).unwrap();
+        path.to_string_lossy().into_owned()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_unspool"));
+        command.env_clear().env("HOME", self.home.path()).stdin(Stdio::null()).current_dir(self.home.path());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command().args(args).output().unwrap()
+    }
+
+    fn ok(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        serde_json::from_str(&self.ok(args)).unwrap()
+    }
+
+    /// Runs what must fail, and gives back its error text, which has a hint and no panic.
+    fn fails(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {error}");
+        assert!(error.starts_with("error: "), "{args:?}: {error}");
+        assert!(error.contains("hint: "), "{args:?}: {error}");
+        assert!(!error.contains("panicked"), "{error}");
+        error
+    }
+}
+
+fn line(uuid: &str, text: &str) -> String {
+    format!(
+        "{{\"type\":\"user\",\"uuid\":\"{uuid}\",\"parentUuid\":null,\"sessionId\":\"s\",\
+         \"timestamp\":\"2026-01-01T00:00:00Z\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+    )
+}
+
+fn issues(flow: &Value) -> Vec<String> {
+    let sessions =
+        flow["sessions"].as_array().unwrap().iter().flat_map(|session| session["issues"].as_array().unwrap());
+    let all = sessions.chain(flow["issues"].as_array().unwrap());
+    all.map(|issue| issue["code"].as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn a_newcomer_without_sessions_sees_the_demo() {
+    let out = Unspool::new().ok(&[]);
+    assert!(out.contains("No sessions found"), "{out}");
+    assert!(out.contains("Fix checkout total for two coupons"), "{out}");
+    assert!(!out.contains('\u{1b}'), "colours are off when piped");
+}
+
+#[test]
+fn alone_it_lists_sessions_and_says_what_to_type_next() {
+    let out = Unspool::with_demo().ok(&[]);
+    assert!(out.contains("5e55a9e0") && out.contains("unspool show 5e55a9e0"), "{out}");
+}
+
+#[test]
+fn claude_config_dir_is_a_usual_place() {
+    let unspool = Unspool::new();
+    let projects = unspool.path("elsewhere/projects");
+    unspool.ok(&["demo", "--write", &projects]);
+    let output = unspool.command().env("CLAUDE_CONFIG_DIR", unspool.path("elsewhere")).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("5e55a9e0"));
+}
+
+#[test]
+fn the_tree_of_the_demo() {
+    let unspool = Unspool::with_demo();
+    insta::assert_snapshot!("show", unspool.ok(&["show", "5e55"]));
+    insta::assert_snapshot!("show_errors", unspool.ok(&["show", "5e55", "--errors"]));
+    insta::assert_snapshot!("show_depth_0", unspool.ok(&["show", "5e55", "--depth", "0"]));
+    insta::assert_snapshot!("show_agent", unspool.ok(&["show", "5e55", "--agent", "test-runner"]));
+}
+
+#[test]
+fn tables_of_the_demo() {
+    let unspool = Unspool::with_demo();
+    insta::assert_snapshot!("ls", unspool.ok(&["ls"]));
+    for by in ["session", "agent", "tool", "model", "day"] {
+        insta::assert_snapshot!(format!("stats_{by}"), unspool.ok(&["stats", "--by", by]));
+    }
+}
+
+#[test]
+fn explanations_of_the_demo() {
+    let unspool = Unspool::with_demo();
+    let hide = |text: String| text.replace(&*unspool.home.path().to_string_lossy(), "HOME");
+    insta::assert_snapshot!("explain_exact", hide(unspool.ok(&["explain", "5e55", "a1f00d0000000001a"])));
+    insta::assert_snapshot!("explain_inferred", hide(unspool.ok(&["explain", "5e55", "a1f00d0000000003c"])));
+    insta::assert_snapshot!("explain_tokens", hide(unspool.ok(&["explain", "5e55", "msg_demo01"])));
+    let edge = unspool.ok(&["explain", "5e55", "toolu_demo_run..msg_demo04"]);
+    assert!(edge.contains("tool_result") && edge.contains("confidence 1"), "{edge}");
+    unspool.fails(&["explain", "5e55", "toolu_nowhere"]);
+}
+
+#[test]
+fn every_table_comes_as_json() {
+    let unspool = Unspool::with_demo();
+    assert_eq!(unspool.json(&["ls", "--json"])[0]["subagents"], 4);
+    assert_eq!(unspool.json(&["show", "5e55", "--json"])[0]["agents"].as_array().unwrap().len(), 5);
+    assert_eq!(unspool.json(&["stats", "--json"])["schema"], "unspool.stats/1");
+    assert_eq!(unspool.json(&["doctor", "--json"])["linked_by_inference"], 1);
+    assert_eq!(unspool.json(&["explain", "5e55", "a1f00d0000000001a", "--json"])["subject"], "agent");
+    let file = unspool.path(&format!(".claude/projects/shop/{DEMO_SESSION}.jsonl"));
+    assert_eq!(unspool.json(&["inspect", "--json", &file])["format"], "claude-code-transcript");
+}
+
+#[test]
+fn the_export_keeps_its_contract() {
+    let unspool = Unspool::with_demo();
+    let flow = unspool.json(&["export", "--format", "json"]);
+    assert_eq!(flow["schema"], "unspool.flow/1");
+    let counts = &flow["counts"];
+    let count = |name: &str| counts[name].as_u64().unwrap();
+    assert_eq!(count("records"), count("stored") + count("duplicate") + count("rejected"));
+    let session = &flow["sessions"][0];
+    let has = |value: &Value, names: &[&str]| {
+        for name in names {
+            assert!(value.get(name).is_some(), "{name} is missing in {value}");
+        }
+    };
+    has(
+        session,
+        &[
+            "id",
+            "native_ids",
+            "title",
+            "started_at",
+            "ended_at",
+            "agents",
+            "runs",
+            "steps",
+            "edges",
+            "issues",
+            "totals",
+        ],
+    );
+    has(
+        &session["agents"][1],
+        &["id", "native_id", "type", "name", "parent_id", "depth", "status", "internal", "spawn", "totals"],
+    );
+    has(&session["agents"][1]["spawn"], &["tool_use_id", "rule", "confidence", "inferred"]);
+    has(&session["runs"][0], &["id", "trigger_step_id", "status", "started_at", "ended_at", "duration_ms"]);
+    for step in session["steps"].as_array().unwrap() {
+        has(
+            step,
+            &[
+                "id",
+                "kind",
+                "agent_id",
+                "run_id",
+                "parent_id",
+                "seq",
+                "depth",
+                "name",
+                "tool_use_id",
+                "message_id",
+                "model",
+                "started_at",
+                "ended_at",
+                "duration_ms",
+                "is_error",
+                "usage",
+                "witnesses",
+            ],
+        );
+        has(&step["witnesses"][0], &["record_id", "format", "stream", "ordinal"]);
+    }
+    for edge in session["edges"].as_array().unwrap() {
+        has(
+            edge,
+            &["from", "to", "kind", "rule", "confidence", "inferred", "tool_use_id", "is_error", "evidence"],
+        );
+        assert!(!edge["evidence"].as_array().unwrap().is_empty(), "an edge without evidence: {edge}");
+    }
+    assert_eq!(session["runs"].as_array().unwrap().len(), 2, "a notification starts no run");
+    assert_eq!(session["title"], "Fix checkout total for two coupons");
+}
+
+#[test]
+fn the_timeline_tree_has_its_indexes() {
+    let tree = &Unspool::with_demo().json(&["export", "--format", "tree-json"])["trees"][0];
+    let nodes = tree["nodes"].as_array().unwrap();
+    assert_eq!(tree["total_nodes"].as_u64().unwrap(), nodes.len() as u64);
+    assert_eq!(tree["max_depth"], 2);
+    let by_tool = &tree["by_tool_use_id"]["toolu_demo_callers"];
+    let call = nodes.iter().find(|node| &node["id"] == by_tool).unwrap();
+    let child = nodes.iter().find(|node| node["id"] == call["children"][0]).unwrap();
+    assert_eq!(
+        child["agent_id"], "a1f00d0000000003c",
+        "the agent's first step hangs below the call that started it"
+    );
+    assert_eq!(tree["by_agent_id"]["a1f00d0000000003c"].as_array().unwrap().len(), 4);
+    assert!(
+        tree["by_uuid"].as_object().unwrap().len() > nodes.len(),
+        "every record of a step leads to its node"
+    );
+}
+
+#[test]
+fn output_does_not_depend_on_the_order_of_inputs() {
+    let unspool = Unspool::with_demo();
+    let folder = unspool.path(&format!(".claude/projects/shop/{DEMO_SESSION}/subagents"));
+    let main = unspool.path(&format!(".claude/projects/shop/{DEMO_SESSION}.jsonl"));
+    let one = unspool.ok(&["export", &folder, &main]);
+    assert_eq!(unspool.ok(&["export", &main, &folder]), one);
+    assert_eq!(unspool.ok(&["export", &main, &folder, &main]), one, "the same path twice is read once");
+}
+
+#[test]
+fn a_copy_adds_nothing() {
+    let unspool = Unspool::with_demo();
+    let before = unspool.json(&["export"]);
+    let file = format!(".claude/projects/shop/{DEMO_SESSION}.jsonl");
+    let bytes = fs::read(unspool.path(&file)).unwrap();
+    unspool.write(&format!(".claude/projects/zcopy/{DEMO_SESSION}.jsonl"), bytes);
+    let after = unspool.json(&["export"]);
+    assert_eq!(after["sessions"], before["sessions"]);
+    assert!(after["counts"]["duplicate"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn native_bytes_come_back() {
+    let unspool = Unspool::new();
+    // Spaces, escapes, a carriage return and invalid UTF-8 all belong to the record.
+    let odd = b"{ \"type\" : \"user\",\"uuid\":\"u1\", \"sessionId\":\"s\",\"message\":{\"content\":\"\\u00e4 \xff\"}}  \r";
+    let file = unspool.write("odd.jsonl", [&odd[..], b"\n", line("u2", "two").as_bytes()].concat());
+    let flow = unspool.json(&["export", &file]);
+    let ids: Vec<String> = flow["sessions"][0]["steps"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|step| step["witnesses"][0]["record_id"].as_str().unwrap().to_string())
+        .collect();
+    let first = unspool.run(&["export", "--native", &ids[0], &file]);
+    let second = unspool.run(&["export", &file, "--native", &ids[1]]);
+    let all = [first.stdout, second.stdout];
+    assert!(all.contains(&odd.to_vec()));
+    assert!(all.contains(&line("u2", "two").trim_end().as_bytes().to_vec()));
+    let unknown = format!("r{}", "0".repeat(32));
+    unspool.fails(&["export", "--native", &unknown, &file]);
+}
+
+#[test]
+fn standard_input_works_and_its_bytes_come_back() {
+    let unspool = Unspool::new();
+    let pipe = |args: &[&str]| {
+        let mut child =
+            unspool.command().args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(line("u1", "hi").as_bytes()).unwrap();
+        child.wait_with_output().unwrap().stdout
+    };
+    let flow: Value = serde_json::from_slice(&pipe(&["export", "-"])).unwrap();
+    let id = flow["sessions"][0]["steps"][0]["witnesses"][0]["record_id"].as_str().unwrap().to_string();
+    assert_eq!(pipe(&["export", "--native", &id, "-"]), line("u1", "hi").trim_end().as_bytes());
+}
+
+#[test]
+fn bad_lines_are_survived_and_named() {
+    let unspool = Unspool::new();
+    let good = |text: &str| line(text, text).into_bytes();
+    let deep = format!(
+        "{{\"type\":\"user\",\"uuid\":\"d\",\"sessionId\":\"s\",\"x\":{}{},\"message\":{{\"content\":\"deep\"}}}}\n",
+        "[".repeat(200),
+        "]".repeat(200)
+    );
+    let cases: Vec<(&str, Vec<u8>, Option<&str>, u64)> = vec![
+        ("torn", [good("a"), line("b", "b").as_bytes()[..60].to_vec()].concat(), Some("torn_line"), 1),
+        ("nul", [good("a"), vec![0; 64], b"\n".to_vec(), good("b")].concat(), Some("nul_bytes"), 2),
+        (
+            "utf8",
+            [line("a", "X").into_bytes().iter().map(|b| if *b == b'X' { 0xFF } else { *b }).collect(), good("b")].concat(),
+            Some("invalid_utf8"),
+            2,
+        ),
+        ("not_json", [b"hello\n".to_vec(), good("a")].concat(), Some("not_json"), 1),
+        ("array", [b"[1]\n".to_vec(), good("a")].concat(), Some("not_an_object"), 1),
+        (
+            "types",
+            [b"{\"type\":\"user\",\"uuid\":5,\"message\":\"x\",\"sessionId\":\"s\"}\n".to_vec(), good("a")].concat(),
+            Some("wrong_type"),
+            2,
+        ),
+        (
+            "twice",
+            b"{\"type\":\"user\",\"uuid\":\"a\",\"uuid\":\"b\",\"sessionId\":\"s\",\"message\":{\"content\":\"x\"}}\n".to_vec(),
+            Some("duplicate_key"),
+            1,
+        ),
+        ("deep", [good("a"), deep.into_bytes()].concat(), None, 2),
+        ("blank", [b"\n\n".to_vec(), good("a"), b"   \n".to_vec()].concat(), None, 1),
+        ("bom", [b"\xEF\xBB\xBF".to_vec(), good("a")].concat(), None, 1),
+    ];
+    for (name, bytes, code, steps) in cases {
+        let file = unspool.write(&format!("{name}.jsonl"), bytes);
+        let flow = unspool.json(&["export", &file]);
+        let codes = issues(&flow);
+        match code {
+            Some(code) => assert!(codes.contains(&code.to_string()), "{name}: {codes:?}"),
+            None => assert_eq!(codes, Vec::<String>::new(), "{name}"),
+        }
+        assert_eq!(flow["sessions"][0]["totals"]["steps"], steps, "{name}");
+    }
+}
+
+#[test]
+fn a_line_of_a_hundred_megabytes_is_read() {
+    let unspool = Unspool::new();
+    let mut bytes = line("a", "a").into_bytes();
+    bytes.extend_from_slice(b"{\"type\":\"user\",\"uuid\":\"big\",\"sessionId\":\"s\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"t\",\"content\":\"");
+    bytes.extend(std::iter::repeat_n(b'x', 100_000_000));
+    bytes.extend_from_slice(b"\"}]}}\n");
+    bytes.extend_from_slice(line("c", "c").as_bytes());
+    let file = unspool.write("big.jsonl", bytes);
+    let stats = unspool.json(&["stats", "--json", &file]);
+    assert_eq!(stats["counts"]["stored"], 3);
+    assert_eq!(stats["totals"]["tool_calls"], 1);
+}
+
+#[test]
+fn what_cannot_be_read_gets_one_line_and_a_hint() {
+    let unspool = Unspool::new();
+    let foreign = unspool.write("foreign.jsonl", "{\"a\":1}\n");
+    let empty = unspool.write("empty.jsonl", "");
+    fs::create_dir(unspool.path("nothing")).unwrap();
+    assert!(unspool.fails(&["ls", "missing"]).contains("cannot read missing"));
+    assert!(unspool.fails(&["ls", &foreign]).contains("no format recognised"));
+    assert!(unspool.fails(&["ls", &empty]).contains("is empty"));
+    assert!(unspool.fails(&["stats", &unspool.path("nothing")]).contains("nothing to read"));
+    assert!(unspool.fails(&["show", "dir/missing.jsonl"]).contains("no such file"));
+    assert!(unspool.fails(&["show", "abcd"]).contains("no sessions in the usual places"));
+    assert!(unspool.fails(&["inspect", "missing"]).contains("cannot read missing"));
+    let with_demo = Unspool::with_demo();
+    assert!(with_demo.fails(&["show", "ffff"]).contains("no session matches"));
+}
+
+#[test]
+fn one_bad_file_among_good_ones_is_named_not_fatal() {
+    let unspool = Unspool::new();
+    let good = unspool.write("d/good.jsonl", line("a", "a"));
+    unspool.write("d/foreign.json", "{\"a\":1}");
+    unspool.write("d/picture.png", [1, 2, 3]);
+    let folder = Path::new(&good).parent().unwrap().to_string_lossy().into_owned();
+    let codes = issues(&unspool.json(&["export", &folder]));
+    assert!(codes.contains(&"unknown_format".into()) && codes.contains(&"file_not_data".into()), "{codes:?}");
+    let output = unspool.run(&["ls", &good, "missing"]);
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot read missing"));
+}
+
+#[test]
+fn an_ambiguous_session_lists_what_matches() {
+    let unspool = Unspool::new();
+    for id in ["abc1", "abc2"] {
+        unspool.write(
+            &format!(".claude/projects/p/{id}.jsonl"),
+            line(id, "x").replace("\"s\"", &format!("\"{id}\"")),
+        );
+    }
+    let error = unspool.fails(&["show", "abc"]);
+    assert!(error.contains("abc1") && error.contains("abc2"), "{error}");
+    unspool.ok(&["show", "abc1"]);
+}
+
+#[test]
+fn a_renamed_spawn_tool_is_found_and_mended_by_one_line() {
+    let unspool = Unspool::new();
+    let call = "{\"type\":\"assistant\",\"uuid\":\"a1\",\"parentUuid\":\"u1\",\"sessionId\":\"s\",\"timestamp\":\"2026-01-01T00:00:01Z\",\
+        \"message\":{\"id\":\"m1\",\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"Delegate\",\
+        \"input\":{\"prompt\":\"Count.\",\"subagent_type\":\"Explore\"}}]}}\n";
+    let child = "{\"type\":\"user\",\"uuid\":\"c1\",\"parentUuid\":null,\"isSidechain\":true,\"agentId\":\"x9\",\"sessionId\":\"s\",\
+        \"timestamp\":\"2026-01-01T00:00:02Z\",\"message\":{\"role\":\"user\",\"content\":\"Count.\"}}\n";
+    unspool.write("p/s.jsonl", [line("u1", "go"), call.into()].concat());
+    unspool.write("p/agent-x9.jsonl", child);
+    let folder = unspool.path("p");
+    let before = unspool.json(&["doctor", "--json", &folder]);
+    let fix =
+        before["findings"].as_array().unwrap().iter().find_map(|finding| finding["fix"].as_str()).unwrap();
+    assert_eq!(fix, "extra_spawn_tools = [\"Delegate\"]");
+    assert_eq!(before["linked_by_inference"], 0);
+    let config = unspool.write("config.toml", fix);
+    let after = unspool.json(&["--config", &config, "doctor", "--json", &folder]);
+    assert_eq!(after["linked_by_inference"], 1);
+}
+
+#[test]
+fn a_wrong_configuration_is_refused() {
+    let unspool = Unspool::with_demo();
+    let config = unspool.write("config.toml", "spawn_toolz = []");
+    let output = unspool.run(&["--config", &config, "ls"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("spawn_toolz"));
+    let output = unspool.run(&["--config", "missing.toml", "ls"]);
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let unspool = Unspool::with_demo();
+    let mut child =
+        unspool.command().arg("export").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn every_command_has_help_with_examples() {
+    let unspool = Unspool::new();
+    for command in ["ls", "show", "stats", "explain", "export", "inspect", "doctor", "demo"] {
+        let help = unspool.ok(&[command, "--help"]);
+        assert!(help.contains("Examples:"), "{command}");
+    }
+    assert!(unspool.ok(&["--help"]).contains("Examples:"));
+}
