@@ -1,6 +1,6 @@
 //! The sequence CI runs, step by step, stopping at the first failure.
 
-use crate::{docs, say, tidy};
+use crate::{docs, fuzz, say, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -17,7 +17,8 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         )
     })?;
     step("build", || cargo(root, &["build", "--release", "--locked"], "cargo build --release"))?;
-    step("tests", || cargo(root, &["test", "--workspace", "--locked", "--quiet"], "cargo test --workspace"))
+    step("tests", || cargo(root, &["test", "--workspace", "--locked", "--quiet"], "cargo test --workspace"))?;
+    step("fuzz", || fuzz::run(root, fuzz::BRIEF_S))
 }
 
 fn step(name: &str, work: impl FnOnce() -> Result<(), String>) -> Result<(), String> {

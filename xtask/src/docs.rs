@@ -74,7 +74,7 @@ fn fields(head: &str, schema: &Value) -> String {
         for (field, value) in value.get("properties").and_then(Value::as_object).into_iter().flatten() {
             let meaning =
                 value.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ");
-            let _ = write!(out, "| `{field}` | {} | {meaning} |\n", type_of(value));
+            let _ = writeln!(out, "| `{field}` | {} | {meaning} |", type_of(value));
         }
     };
     section("The document", schema);
@@ -113,7 +113,7 @@ fn issues() -> String {
          | code | severity | meaning |\n|---|---|---|\n",
     );
     for code in Code::ALL {
-        let _ = write!(out, "| `{}` | {} | {} |\n", code.name(), code.severity().name(), code.sentence());
+        let _ = writeln!(out, "| `{}` | {} | {} |", code.name(), code.severity().name(), code.sentence());
     }
     out
 }

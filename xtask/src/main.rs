@@ -5,6 +5,7 @@
 mod bench;
 mod ci;
 mod docs;
+mod fuzz;
 mod tidy;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ usage: cargo xtask COMMAND
   ci             everything CI checks: format, lints, tidy, docs, tests, a brief fuzz
   tidy           house rules: dependency direction, file sizes, docs complete
   docs [--check] write (or check) the generated documents
+  fuzz [SECONDS] run every fuzz target for so long (default 10)
   bench [DIR]    measure the figures of docs/benchmarks.md";
 
 fn main() -> ExitCode {
@@ -26,6 +28,8 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&root),
         ["docs"] => docs::write(&root),
         ["docs", "--check"] => docs::check(&root),
+        ["fuzz"] => fuzz::run(&root, fuzz::BRIEF_S),
+        ["fuzz", seconds] => fuzz::run(&root, seconds.parse().unwrap_or(fuzz::BRIEF_S)),
         ["bench"] => bench::run(&root, None),
         ["bench", dir] => bench::run(&root, Some(dir)),
         _ => Err(USAGE.to_string()),

@@ -2,6 +2,9 @@
 //!
 //! In: `fixtures/<format>/<case>/…`. A format needs no test code of its own.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
+#![expect(clippy::disallowed_methods, reason = "a test may read its fixtures")]
+
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};

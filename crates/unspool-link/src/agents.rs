@@ -33,6 +33,7 @@ pub(crate) struct AgentDraft {
     /// Records that show the spawn.
     pub(crate) spawn_evidence: Vec<RecordIx>,
     pub(crate) rivals: Vec<Rival>,
+    pub(crate) rival_count: u32,
     pub(crate) parent: u32,
     pub(crate) depth: u32,
     pub(crate) status: Status,

@@ -196,6 +196,7 @@ fn agents(draft: &Draft<'_>, order: &[u32], index: &[u32], step_index: &[u32]) -
                 spawn
             }),
             rivals: agent.rivals.clone(),
+            rival_count: agent.rival_count,
             started: agent.started,
             ended: agent.ended,
             first_step: step(timeline.first()),

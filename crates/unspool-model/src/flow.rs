@@ -106,8 +106,10 @@ pub struct Agent {
     pub task_number: u32,
     /// How it was started, if known.
     pub spawn: Option<Spawn>,
-    /// Spawns that were considered and not believed.
+    /// Spawns that were considered and not believed; the first of them, if there are many.
     pub rivals: Vec<Rival>,
+    /// How many spawns had something speak for them and were not chosen.
+    pub rival_count: u32,
     /// First moment.
     pub started: Timestamp,
     /// Last moment.
@@ -162,6 +164,11 @@ pub enum RivalReason {
 }
 
 impl RivalReason {
+    /// Whether the candidate had something speak for it.
+    pub fn plausible(self) -> bool {
+        !matches!(self, RivalReason::OtherPrompt | RivalReason::OtherType)
+    }
+
     /// A phrase for people.
     pub fn phrase(self) -> &'static str {
         match self {

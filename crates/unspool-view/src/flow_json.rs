@@ -127,7 +127,7 @@ pub struct SpawnDoc {
     pub confidence: f64,
     /// The rule guesses.
     pub inferred: bool,
-    /// Spawns that were considered and not chosen.
+    /// Spawns that had something speak for them and were not chosen.
     pub rivals: u32,
 }
 
@@ -339,7 +339,7 @@ pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
                     rule: spawn.rule.name(),
                     confidence: spawn.confidence.as_f64(),
                     inferred: spawn.rule.inferred(),
-                    rivals: u32::try_from(agent.rivals.len()).unwrap_or(u32::MAX),
+                    rivals: agent.rival_count,
                 }),
                 started_at: time(agent.started),
                 ended_at: time(agent.ended),

@@ -1,5 +1,7 @@
 //! The paths a user walks, through the binary: first minute, bad input, contract of the export.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use serde_json::Value;
 use std::fs;
 use std::io::Write;

@@ -84,10 +84,16 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
         settle(draft, &children, &calls, &component);
     }
     for (c, s, reason) in refused {
-        let rivals = &mut draft.agents[children[c].agent as usize].rivals;
-        if rivals.len() < MAX_RIVALS {
-            rivals.push(Rival { tool_use_id: draft.steps[calls[s].step as usize].tool_use, reason });
-        }
+        add_rival(draft, children[c].agent, &calls[s], reason);
+    }
+}
+
+fn add_rival(draft: &mut Draft<'_>, agent: u32, call: &Call, reason: RivalReason) {
+    let tool_use_id = draft.steps[call.step as usize].tool_use;
+    let agent = &mut draft.agents[agent as usize];
+    agent.rival_count += u32::from(reason.plausible());
+    if agent.rivals.len() < MAX_RIVALS {
+        agent.rivals.push(Rival { tool_use_id, reason });
     }
 }
 
@@ -334,15 +340,11 @@ fn settle(draft: &mut Draft<'_>, children: &[Child], calls: &[Call], pairs: &[Pa
             accept(draft, agent, &calls[columns[*column]], found, tied);
         }
         for (other, found) in table[row].iter().enumerate() {
-            if found.is_some()
-                && Some(other) != *column
-                && draft.agents[agent as usize].rivals.len() < MAX_RIVALS
-            {
+            if found.is_some() && Some(other) != *column {
                 let equal =
                     found.map(|f| f.evidence) == column.and_then(|c| table[row][c]).map(|f| f.evidence);
                 let reason = if tied && equal { RivalReason::Tied } else { RivalReason::Outweighed };
-                let tool_use_id = draft.steps[calls[columns[other]].step as usize].tool_use;
-                draft.agents[agent as usize].rivals.push(Rival { tool_use_id, reason });
+                add_rival(draft, agent, &calls[columns[other]], reason);
             }
         }
     }
