@@ -3,6 +3,7 @@
 //! In: the text of a `cc` block and the entries of blocks before it. Out: entries as JSON. Never here: what linking
 //! makes of them. `specs/README.md` has the notation for people.
 
+mod answer;
 mod line;
 
 use crate::tokens::{Token, tokens};
