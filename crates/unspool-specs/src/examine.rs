@@ -1,0 +1,97 @@
+//! From an example to its drawing: inputs to bytes, bytes to records, records to flows, flows to text.
+//!
+//! In: an example. Out: its drawing, the same whichever way the files were read. Never here: the file system.
+
+use crate::draw::{Show, draw};
+use crate::spec::{Example, Spec};
+use crate::transcript::{Known, time};
+use crate::{bytes, hooks, transcript};
+use unspool_formats::{Decoder, Detail, SNIFF_BYTES, best, note_unknown};
+use unspool_link::{Corpus, Table};
+use unspool_model::{Batch, Timestamp};
+
+/// The drawings of all examples of a specification.
+pub fn drawings(spec: &Spec) -> Result<Vec<String>, String> {
+    spec.examples.iter().map(examine).collect()
+}
+
+/// The drawing of one example. Order of files and size of chunks must not change it; if they do, that is an error.
+pub fn examine(example: &Example) -> Result<String, String> {
+    let options = Options::read(&example.options)?;
+    let mut files = files(example)?;
+    let drawing = link(&files, usize::MAX, &options);
+    files.reverse();
+    for chunk in [1, 7] {
+        let again = link(&files, chunk, &options);
+        if again != drawing {
+            let differs = crate::diff(&drawing, &again);
+            return Err(format!(
+                "files in reverse order and chunks of {chunk} bytes give another flow:\n{differs}"
+            ));
+        }
+    }
+    Ok(drawing)
+}
+
+/// What the options block sets.
+struct Options {
+    table: Table,
+    as_of: Timestamp,
+    show: Show,
+}
+
+impl Options {
+    fn read(text: &str) -> Result<Options, String> {
+        let mut options = Options { table: Table::default(), as_of: Timestamp::NONE, show: Show::default() };
+        let mut toml = String::new();
+        for line in text.lines() {
+            if let Some(at) = line.strip_prefix("as_of:") {
+                let at = time(at.trim()).and_then(|at| Timestamp::parse(&at));
+                options.as_of = at.ok_or_else(|| format!("no time: {line}"))?;
+            } else if let Some(what) = line.strip_prefix("show:") {
+                options.show = Show::read(what)?;
+            } else {
+                toml.push_str(line);
+                toml.push('\n');
+            }
+        }
+        options.table = options.table.with(&toml).map_err(|error| error.to_string())?;
+        Ok(options)
+    }
+}
+
+/// The files of an example by path; blocks of one path follow each other in one file.
+fn files(example: &Example) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    let mut known = Known::new();
+    for input in &example.inputs {
+        let content = match input.notation.as_str() {
+            "cc" => transcript::expand(&input.path, &input.text, &mut known)?,
+            "hooks" => hooks::expand(&input.path, &input.text)?,
+            "bytes" => bytes::bytes(&input.text)?,
+            _ => input.text.clone().into_bytes(),
+        };
+        match files.iter_mut().find(|(path, _)| *path == input.path) {
+            Some((_, bytes)) => bytes.extend(content),
+            None => files.push((input.path.clone(), content)),
+        }
+    }
+    Ok(files)
+}
+
+fn link(files: &[(String, Vec<u8>)], chunk: usize, options: &Options) -> String {
+    let mut batch = Batch::default();
+    for (name, bytes) in files {
+        let head = &bytes[..bytes.len().min(SNIFF_BYTES)];
+        let Some((format, sniff)) = best(name, head) else {
+            note_unknown(&mut batch, name);
+            continue;
+        };
+        let mut decoder = Decoder::new(&mut batch, format, sniff, name, Detail::Full);
+        for piece in bytes.chunks(chunk.min(bytes.len().max(1))) {
+            decoder.push(piece);
+        }
+        decoder.finish();
+    }
+    draw(&Corpus::new(batch, options.table.clone(), options.as_of), options.show)
+}
