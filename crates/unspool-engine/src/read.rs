@@ -6,9 +6,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use unspool_formats::{
-    Decoder, Detail, SNIFF_BYTES, best, note_empty, note_not_data, note_unknown, note_unreadable,
-};
+use unspool_formats::{Decoder, Detail, SNIFF_BYTES, claim, note_not_data, note_unreadable};
 use unspool_model::{Batch, Record};
 
 /// Bytes read at a time. Small enough to stay in a core's cache while it is decoded.
@@ -122,14 +120,7 @@ impl Worker {
     ) -> io::Result<()> {
         let mut filled = fill(input, buffer, SNIFF_BYTES)?;
         let head = &buffer[..filled.min(SNIFF_BYTES)];
-        let Some((format, sniff)) = best(name, head) else {
-            if filled == 0 {
-                note_empty(&mut self.batch, name);
-                return Ok(());
-            }
-            note_unknown(&mut self.batch, name);
-            return Ok(());
-        };
+        let Some((format, sniff)) = claim(&mut self.batch, name, head) else { return Ok(()) };
         self.recognised += 1;
         let mut decoder = Decoder::new(&mut self.batch, format, sniff, name, detail);
         let mut result = Ok(());

@@ -163,18 +163,6 @@ fn record_id(scope: Id, bytes: &[u8]) -> Id {
     Id::from_u128(xxh3_128(&both))
 }
 
-/// Notes a file that no format claimed.
-pub fn note_unknown(batch: &mut Batch, name: &str) {
-    let name = batch.text.intern(name);
-    batch.issues.add(Code::UnknownFormat, name, u32::MAX, None);
-}
-
-/// Notes a file without any bytes.
-pub fn note_empty(batch: &mut Batch, name: &str) {
-    let name = batch.text.intern(name);
-    batch.issues.add(Code::EmptyFile, name, u32::MAX, None);
-}
-
 /// Notes a file that could not be read.
 pub fn note_unreadable(batch: &mut Batch, name: &str, why: &str) {
     let detail = batch.text.intern(&format!("{name}: {why}"));

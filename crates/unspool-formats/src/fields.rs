@@ -78,6 +78,10 @@ impl<'a> Oddities<'a> {
         }
         if kind == wanted {
             *slot = read(json)?;
+            if slot.is_none() {
+                // A number, but none that fits.
+                self.wrong_type.get_or_insert(key);
+            }
             return Ok(());
         }
         if kind != Kind::Null {

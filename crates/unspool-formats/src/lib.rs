@@ -14,9 +14,9 @@ mod prose;
 mod registry;
 mod sink;
 
-pub use decoder::{Decoder, note_empty, note_not_data, note_unknown, note_unreadable};
+pub use decoder::{Decoder, note_not_data, note_unreadable};
 pub use format::{Descriptor, Format, Framing, Rejected, Scope, Sniff};
 pub use json::{Json, Kind, Malformed, RawStr};
 pub use lines::{Line, LineSplitter, MAX_RECORD_BYTES};
-pub use registry::{FORMATS, SNIFF_BYTES, best, scores};
+pub use registry::{FORMATS, SNIFF_BYTES, best, claim, scores};
 pub use sink::{Detail, Sink};

@@ -2,6 +2,7 @@
 
 use crate::format::{Format, Sniff};
 use crate::formats;
+use unspool_model::{Batch, Code};
 
 /// Every format. Order matters only between equal scores: the first wins.
 pub static FORMATS: &[&dyn Format] = &[
@@ -22,6 +23,18 @@ pub fn scores(name: &str, head: &[u8]) -> Vec<(&'static dyn Format, Sniff)> {
     let mut claims: Vec<_> = FORMATS.iter().map(|format| (*format, format.sniff(name, head))).collect();
     claims.sort_by_key(|(_, sniff)| std::cmp::Reverse(sniff.score));
     claims
+}
+
+/// The format that gets a stream; a stream without one is noted in the batch, with the reason.
+pub fn claim(batch: &mut Batch, name: &str, head: &[u8]) -> Option<(&'static dyn Format, Sniff)> {
+    let claim = best(name, head);
+    if claim.is_none() {
+        let blank = head.iter().all(u8::is_ascii_whitespace);
+        let name = batch.text.intern(name);
+        let code = if blank { Code::EmptyFile } else { Code::UnknownFormat };
+        batch.issues.add(code, name, u32::MAX, None);
+    }
+    claim
 }
 
 /// The format with the best claim, if any has one.

@@ -7,7 +7,7 @@ use crate::draft::Draft;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::{NONE, Rival};
 use unspool_model::{
-    AttrName, Code, EventFlags, EventKind, KeyKind, RecordIx, Role, Spawn, Status, Sym, Timestamp,
+    AttrName, EventFlags, EventKind, KeyKind, RecordIx, Role, Spawn, Status, Sym, Timestamp,
 };
 
 /// An agent in the making.
@@ -34,6 +34,8 @@ pub(crate) struct AgentDraft {
     pub(crate) spawn_evidence: Vec<RecordIx>,
     pub(crate) rivals: Vec<Rival>,
     pub(crate) rival_count: u32,
+    /// Calls that set it to work again.
+    pub(crate) continued_by: Vec<u32>,
     pub(crate) parent: u32,
     pub(crate) depth: u32,
     pub(crate) status: Status,
@@ -68,6 +70,12 @@ pub(crate) fn assign(draft: &mut Draft<'_>) {
             if is_own_record(event.kind) {
                 draft.agents[current as usize].witnessed = true;
             }
+        }
+        // One record may describe several agents.
+        if matches!(event.kind, EventKind::AgentInfo | EventKind::AgentStart | EventKind::AgentStop)
+            && let Some(id) = draft.key(at, KeyKind::Agent, Role::Provides)
+        {
+            current = find_or_add(draft, &mut index, Origin::Native(id), draft.group.event_native[at]);
         }
         draft.event_agent.push(current);
         learn(draft, &mut index, at, current);
@@ -116,7 +124,7 @@ fn origin_of(draft: &Draft<'_>, at: usize, roots: &FxHashMap<Sym, Sym>) -> Origi
 }
 
 /// The root of every in-file side chain, by the uuid of each of its records.
-fn chain_roots(draft: &mut Draft<'_>) -> FxHashMap<Sym, Sym> {
+fn chain_roots(draft: &Draft<'_>) -> FxHashMap<Sym, Sym> {
     let mut parent: FxHashMap<Sym, Sym> = FxHashMap::default();
     let mut in_order = Vec::new();
     for at in 0..draft.group.events.len() {
@@ -130,12 +138,11 @@ fn chain_roots(draft: &mut Draft<'_>) -> FxHashMap<Sym, Sym> {
             && !parent.contains_key(&uuid)
         {
             parent.insert(uuid, draft.key(at, KeyKind::Uuid, Role::Refers).unwrap_or_default());
-            in_order.push((uuid, event.record));
+            in_order.push(uuid);
         }
     }
     let mut roots: FxHashMap<Sym, Sym> = FxHashMap::default();
-    let mut cycles = Vec::new();
-    for (start, record) in &in_order {
+    for start in &in_order {
         let mut path = Vec::new();
         let mut on_path = FxHashSet::default();
         let mut at = *start;
@@ -144,7 +151,6 @@ fn chain_roots(draft: &mut Draft<'_>) -> FxHashMap<Sym, Sym> {
                 break *known;
             }
             if !on_path.insert(at) {
-                cycles.push(*record);
                 // The circle is cut at its first record in text order, wherever it was entered.
                 let from = path.iter().position(|uuid| *uuid == at).unwrap_or(0);
                 let circle = path[from..].iter().copied();
@@ -159,9 +165,6 @@ fn chain_roots(draft: &mut Draft<'_>) -> FxHashMap<Sym, Sym> {
         for uuid in path {
             roots.insert(uuid, root);
         }
-    }
-    for record in cycles {
-        draft.issue(Code::ParentCycle, Sym::EMPTY, Some(record));
     }
     roots
 }

@@ -28,6 +28,8 @@ pub(crate) struct Draft<'c> {
     pub(crate) edges: Vec<EdgeDraft>,
     pub(crate) runs: Vec<Run>,
     pub(crate) issues: Vec<IssueDraft>,
+    /// Calls whose result names a teammate that no record names: call, name, event.
+    pub(crate) nameless: Vec<(u32, Sym, usize)>,
 }
 
 /// An edge before evidence is laid out in columns.
@@ -68,6 +70,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
         edges: Vec::new(),
         runs: Vec::new(),
         issues: Vec::new(),
+        nameless: Vec::new(),
     };
     agents::assign(&mut draft);
     steps::build(&mut draft);
@@ -75,6 +78,8 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     rules::tool_calls::link(&mut draft);
     rules::spawn_ids::link(&mut draft);
     rules::spawn_inference::link(&mut draft);
+    rules::spawn_ids::settle_nameless(&mut draft);
+    structure::clocks::compare(&mut draft);
     rules::returns::link(&mut draft);
     rules::sequence::link(&mut draft);
     rules::continuation::link(&mut draft);
@@ -82,6 +87,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     structure::runs::build(&mut draft);
     structure::status::judge(&mut draft);
     structure::tree::arrange(&mut draft);
+    structure::chains::check(&mut draft);
     finish::finish(draft)
 }
 

@@ -5,21 +5,39 @@
 //! wins over a difference of times. Errors: any witness.
 
 use crate::draft::Draft;
+use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 use unspool_model::{
-    AttrName, Code, EventFlags, EventKind, IntentSource, KeyKind, Role, StepKind, Sym, Timestamp,
+    AttrName, Code, EventFlags, EventKind, IntentSource, KeyKind, Role, StepKind, Sym, Timestamp, Usage,
 };
 
 pub(crate) fn fill(draft: &mut Draft<'_>) {
+    let mut finals: FxHashMap<u32, Usage> = FxHashMap::default();
     for at in 0..draft.event_step.len() {
         let step = draft.event_step[at];
         if step != NONE {
             take(draft, at, step as usize);
+            check_final(draft, at, step, &mut finals);
         }
     }
+    mark_local_commands(draft);
     estimate_model_starts(draft);
     for n in 0..draft.steps.len() {
         settle(draft, n);
+    }
+}
+
+/// Lines with a stop reason are final and should agree.
+fn check_final(draft: &mut Draft<'_>, at: usize, step: u32, finals: &mut FxHashMap<u32, Usage>) {
+    let event = *draft.event(at);
+    if event.kind != EventKind::ModelCall || draft.attr_text(at, AttrName::StopReason).is_none() {
+        return;
+    }
+    let Some(usage) = draft.corpus.batch.usage(&event).copied() else { return };
+    let first = *finals.entry(step).or_insert(usage);
+    if first != usage {
+        finals.insert(step, usage);
+        draft.issue(Code::UsageConflict, Sym::EMPTY, Some(event.record));
     }
 }
 
@@ -83,6 +101,23 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize) {
             step.ended = step.ended.later(event.at);
             step.is_error |= event.flags.has(EventFlags::API_ERROR) || event.flags.has(EventFlags::ERROR);
             step.duration_ms = step.duration_ms.or(duration);
+        }
+    }
+}
+
+/// A slash command whose answer is output of the client was the client's own; others became prompts.
+fn mark_local_commands(draft: &mut Draft<'_>) {
+    for agent in 0..draft.timeline.len() {
+        let mut next_is_output = false;
+        for n in draft.timeline[agent].clone().into_iter().rev() {
+            let step = &mut draft.steps[n as usize];
+            if step.kind == StepKind::UserMessage && step.flags.has(EventFlags::META) {
+                continue;
+            }
+            if next_is_output && step.flags.has(EventFlags::SLASH) {
+                step.flags.set(EventFlags::COMMAND);
+            }
+            next_is_output = step.kind == StepKind::UserMessage && step.flags.has(EventFlags::COMMAND);
         }
     }
 }

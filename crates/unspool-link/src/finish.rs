@@ -83,6 +83,7 @@ fn note_unlinked(draft: &mut Draft<'_>) {
         if step.kind == StepKind::ToolCall
             && step.has_call
             && !table.is_spawn_tool(draft.text(step.name))
+            && !claimed.contains(&n)
             && draft.attr_text(step.first_event as usize, AttrName::AgentType).is_some()
         {
             found.push((Code::SpawnToolUnknown, step.name, Some(draft.first_record(n))));
@@ -420,11 +421,10 @@ fn issues(draft: &Draft<'_>) -> Vec<Issue> {
         .collect()
 }
 
+/// Records of the session that witness no step.
 fn context_records(draft: &Draft<'_>, flow: &Flow) -> u32 {
-    let mut records: Vec<RecordIx> = flow.witnesses.clone();
-    records.sort_unstable();
-    records.dedup();
-    let mut all: Vec<RecordIx> = (0..draft.group.events.len()).map(|at| draft.event(at).record).collect();
-    all.dedup();
-    u32::try_from(all.len().saturating_sub(records.len())).unwrap_or(u32::MAX)
+    let mut witnesses: Vec<RecordIx> = flow.witnesses.clone();
+    witnesses.sort_unstable();
+    witnesses.dedup();
+    draft.group.records.saturating_sub(u32::try_from(witnesses.len()).unwrap_or(u32::MAX))
 }

@@ -18,6 +18,8 @@ pub(crate) struct Group {
     /// Issues found while reading its records, as indices into the batch's.
     pub(crate) issues: Vec<usize>,
     pub(crate) started: Timestamp,
+    /// Records, also those without events.
+    pub(crate) records: u32,
 }
 
 struct Natives<'b> {
@@ -172,7 +174,7 @@ impl<'b> Chains<'b> {
             let providers: Vec<u32> = self.providers(*uuid).collect();
             for (n, a) in providers.iter().enumerate() {
                 for b in &providers[n + 1..] {
-                    if same_content(self.batch, natives.head(*a), natives.head(*b)) {
+                    if is_replay(self.batch, natives.head(*a), natives.head(*b)) {
                         union.join(natives.of_record[*a as usize], natives.of_record[*b as usize]);
                     }
                 }
@@ -207,16 +209,23 @@ impl<'b> Chains<'b> {
     }
 }
 
-/// Whether two records with one uuid are one record, replayed: same moment, same ids, same prompt.
+/// Whether two records of different sessions with one uuid are one record, replayed. A moment alone is not enough:
+/// they must share an id or a prompt.
+fn is_replay(batch: &Batch, a: Option<&Event>, b: Option<&Event>) -> bool {
+    let has_content = |event: &Event| batch.keys_of(event).iter().any(|key| is_content(key.kind));
+    same_content(batch, a, b) && a.is_some_and(has_content)
+}
+
+fn is_content(kind: KeyKind) -> bool {
+    matches!(kind, KeyKind::Message | KeyKind::Request | KeyKind::ToolUse | KeyKind::PromptHash)
+}
+
+/// Whether two records with one uuid say the same: same moment, same ids, same prompt.
 pub(crate) fn same_content(batch: &Batch, a: Option<&Event>, b: Option<&Event>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return false };
     let relevant = |event: &Event| {
         let keys = batch.keys_of(event).iter();
-        keys.filter(|key| {
-            matches!(key.kind, KeyKind::Message | KeyKind::Request | KeyKind::ToolUse | KeyKind::PromptHash)
-        })
-        .map(|key| key.value)
-        .collect::<Vec<_>>()
+        keys.filter(|key| is_content(key.kind)).map(|key| key.value).collect::<Vec<_>>()
     };
     a.kind == b.kind && a.at == b.at && relevant(a) == relevant(b)
 }
@@ -305,6 +314,7 @@ fn collect(
         }
         let Some(group) = find(native, union) else { continue };
         let group = &mut groups[group];
+        group.records += 1;
         let mut at = natives.first_event[*record as usize];
         while let Some(event) = batch.events.get(at as usize).filter(|event| event.record == *record) {
             group.events.push(at);

@@ -305,7 +305,12 @@ pub(crate) fn build_timeline(draft: &mut Draft<'_>) {
                 StepKind::AgentStop if !step.place.0.is_some() => 2,
                 _ => 1,
             };
-            (frame, step.place)
+            let mut place = step.place;
+            if step.kind == StepKind::AgentStop && place.0.is_whole_second() {
+                // A clock that counts whole seconds dates the end before what came earlier in its second.
+                place.0 = place.0.plus_ms(999);
+            }
+            (frame, place)
         });
     }
     draft.timeline = timeline;

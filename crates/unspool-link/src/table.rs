@@ -1,7 +1,7 @@
 //! The linker's data: names, patterns, windows and measured confidences, with a user's overrides.
 
 use serde::Deserialize;
-use unspool_model::Confidence;
+use unspool_model::{Confidence, Timestamp};
 
 /// Names, patterns and windows. Read from the built-in table and, over it, a user's file.
 #[derive(Clone, Debug)]
@@ -161,6 +161,12 @@ impl Table {
             }
         }
         Ok(self)
+    }
+
+    /// How much two moments may disagree.
+    pub fn tolerance_ms(&self, a: Timestamp, b: Timestamp) -> i64 {
+        let coarse = a.is_whole_second() || b.is_whole_second();
+        if coarse { self.coarse_clock_tolerance_ms } else { self.clock_tolerance_ms }
     }
 
     /// Whether a tool of this name starts a sub-agent. Models sometimes mangle the name's end.

@@ -94,16 +94,16 @@ impl EventFlags {
     pub const HAS_TOOL_USE: EventFlags = EventFlags(1 << 11);
     /// A local command of the client or its output, not a prompt.
     pub const COMMAND: EventFlags = EventFlags(1 << 12);
-    /// The source's clock counts whole seconds.
-    pub const COARSE_CLOCK: EventFlags = EventFlags(1 << 13);
     /// The agent was given its parent's whole conversation.
     pub const FORK: EventFlags = EventFlags(1 << 14);
     /// The event is a copy that another source holds first-hand; it must never be counted.
     pub const COPY: EventFlags = EventFlags(1 << 15);
     /// The tool was refused by a person or a rule.
     pub const DENIED: EventFlags = EventFlags(1 << 16);
-    /// The source marks the text as the start of another round of an agent that had stopped.
-    pub const RESUMED: EventFlags = EventFlags(1 << 17);
+    /// A slash command, which the client runs itself or turns into a prompt.
+    pub const SLASH: EventFlags = EventFlags(1 << 17);
+    /// The main agent has ended its turn.
+    pub const TURN_END: EventFlags = EventFlags(1 << 18);
 
     /// No marks.
     pub const fn none() -> EventFlags {

@@ -6,7 +6,7 @@ use crate::draw::{Show, draw};
 use crate::spec::{Example, Spec};
 use crate::transcript::{Known, time};
 use crate::{bytes, hooks, transcript};
-use unspool_formats::{Decoder, Detail, SNIFF_BYTES, best, note_unknown};
+use unspool_formats::{Decoder, Detail, SNIFF_BYTES, claim};
 use unspool_link::{Corpus, Table};
 use unspool_model::{Batch, Timestamp};
 
@@ -83,10 +83,7 @@ fn link(files: &[(String, Vec<u8>)], chunk: usize, options: &Options) -> String 
     let mut batch = Batch::default();
     for (name, bytes) in files {
         let head = &bytes[..bytes.len().min(SNIFF_BYTES)];
-        let Some((format, sniff)) = best(name, head) else {
-            note_unknown(&mut batch, name);
-            continue;
-        };
+        let Some((format, sniff)) = claim(&mut batch, name, head) else { continue };
         let mut decoder = Decoder::new(&mut batch, format, sniff, name, Detail::Full);
         for piece in bytes.chunks(chunk.min(bytes.len().max(1))) {
             decoder.push(piece);

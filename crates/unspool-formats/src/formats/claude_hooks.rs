@@ -245,6 +245,9 @@ fn emit(fields: &Fields<'_>, out: &mut Sink<'_>) {
             }
             head(fields, EventKind::Hook, at, out);
             out.name(&event);
+            if event == "Stop" {
+                out.flag(EventFlags::TURN_END);
+            }
             if out.wants_text() {
                 let said = fields.message.or(fields.detail);
                 out.text(AttrName::Preview, &said.map(|t| preview(&t.decode_start(512))).unwrap_or_default());

@@ -2,7 +2,7 @@
 
 use crate::agents::Origin;
 use crate::draft::{Draft, EdgeDraft, Evidence};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
 use unspool_model::{
     AttrName, Confidence, EdgeKind, EventFlags, EventKind, KeyKind, Role, Rule, StepKind, Sym,
@@ -166,27 +166,30 @@ fn messages(draft: &mut Draft<'_>) {
             }
         }
     }
-    for n in 0..draft.steps.len() {
-        let step = &draft.steps[n];
-        if step.kind != StepKind::ToolCall {
-            continue;
-        }
+    // Messages to a busy agent wait and are received in the order they were sent, each once.
+    let mut sent: Vec<(usize, usize)> = Vec::new();
+    for (n, step) in draft.steps.iter().enumerate() {
         let event = step.first_event as usize;
-        if draft.event(event).kind != EventKind::ToolCall {
+        if step.kind != StepKind::ToolCall || draft.event(event).kind != EventKind::ToolCall {
             continue;
         }
         let Some(target) = draft.attr_text(event, AttrName::Resume) else { continue };
         let Some(agent) = by_name.get(draft.text(target)).copied() else { continue };
         let spawned_by_it = draft.agents[agent].spawn.is_some_and(|spawn| spawn.step as usize == n);
-        if agent == step.agent as usize || spawned_by_it {
-            continue;
+        if agent != step.agent as usize && !spawned_by_it {
+            sent.push((n, agent));
         }
-        let (sent, tool_use) = (step.started, step.tool_use);
+    }
+    sent.sort_by_key(|(n, _)| draft.steps[*n].place);
+    let mut taken: FxHashSet<u32> = FxHashSet::default();
+    for (n, agent) in sent {
+        let (at, tool_use) = (draft.steps[n].started, draft.steps[n].tool_use);
         let received = draft.timeline[agent].iter().skip(1).copied().find(|other| {
-            let other = &draft.steps[*other as usize];
-            other.kind == StepKind::UserMessage && sent.is_some() && other.started >= sent
+            let step = &draft.steps[*other as usize];
+            step.kind == StepKind::UserMessage && at.is_some() && step.started >= at && !taken.contains(other)
         });
         if let Some(received) = received {
+            taken.insert(received);
             edge(draft, u32::try_from(n).unwrap_or(NONE), received, Rule::ContinuationMessage, tool_use);
         }
     }

@@ -7,7 +7,7 @@ use unspool_model::flow::NONE;
 use unspool_model::{EdgeKind, EventFlags, EventKind, KeyKind, RecordIx, Role, Rule, Spawn, StepKind, Sym};
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
-    let returns = returns_by_agent(draft);
+    let (returns, said) = (returns_by_agent(draft), said(draft));
     for agent in 0..draft.agents.len() {
         let Some(spawn) = draft.agents[agent].spawn else { continue };
         spawn_edge(draft, agent, spawn);
@@ -20,9 +20,34 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
                 notified(draft, agent, spawn, parent, *event);
             }
         } else if !is_async && call.result_event != NONE {
-            answered(draft, agent, spawn, parent);
+            answered(draft, &said, agent, spawn, spawn.step, parent);
+        }
+        for call in draft.agents[agent].continued_by.clone() {
+            let step = &draft.steps[call as usize];
+            if step.result_event != NONE && !step.flags.has(EventFlags::ASYNC) {
+                answered(draft, &said, agent, spawn, call, step.agent as usize);
+            }
         }
     }
+}
+
+/// The last model call of each agent that gave an answer, by the answer.
+type Said = FxHashMap<(usize, Sym), u32>;
+
+fn said(draft: &Draft<'_>) -> Said {
+    let mut said = Said::default();
+    for at in 0..draft.event_step.len() {
+        let event = draft.event(at);
+        if event.kind != EventKind::ModelCall || draft.event_step[at] == NONE {
+            continue;
+        }
+        let step = draft.event_step[at];
+        let agent = draft.steps[step as usize].agent as usize;
+        for key in draft.corpus.batch.keys_of(event).iter().filter(|key| key.kind == KeyKind::AnswerHash) {
+            said.insert((agent, key.value), step);
+        }
+    }
+    said
 }
 
 fn spawn_edge(draft: &mut Draft<'_>, agent: usize, spawn: Spawn) {
@@ -40,14 +65,32 @@ fn spawn_edge(draft: &mut Draft<'_>, agent: usize, spawn: Spawn) {
     draft.add_edge(edge);
 }
 
-/// The result of the call carried the answer.
-fn answered(draft: &mut Draft<'_>, agent: usize, spawn: Spawn, parent: usize) {
-    let call = &draft.steps[spawn.step as usize];
-    let (result, is_error) = (call.result_event as usize, call.is_error);
-    let receiver = first_after(&model_calls(draft, parent), draft.place(result));
-    let (Some(receiver), Some(last)) = (receiver, draft.timeline[agent].last().copied()) else { return };
+/// The result of a call carried the answer.
+fn answered(draft: &mut Draft<'_>, said: &Said, agent: usize, spawn: Spawn, call: u32, parent: usize) {
+    let step = &draft.steps[call as usize];
+    let (result, is_error, tool_use_id) = (step.result_event as usize, step.is_error, step.tool_use);
+    let receiver = first_after(&model_calls(draft, parent), draft.place(result).max(step.place));
+    let (Some(receiver), Some(last)) = (receiver, last_words(draft, said, agent, result)) else { return };
     let record = draft.event(result).record;
+    let spawn = Spawn { tool_use_id, ..spawn };
     return_edge(draft, spawn, last, receiver, Rule::ReturnResultId, is_error, record);
+}
+
+/// The step of an agent whose words a result carried: the model call that said exactly that, whatever the clocks say; else
+/// the agent's last step by then. None when the agent had done nothing yet.
+fn last_words(draft: &Draft<'_>, said: &Said, agent: usize, result: usize) -> Option<u32> {
+    let answer = draft.key(result, KeyKind::AnswerHash, Role::Provides);
+    if let Some(step) = answer.and_then(|answer| said.get(&(agent, answer))) {
+        return Some(*step);
+    }
+    let arrived = draft.event(result).at;
+    let by_then = |n: &&u32| {
+        let step = &draft.steps[**n as usize];
+        let late = step.started.ms_since(arrived).unwrap_or(0)
+            > draft.corpus.table.tolerance_ms(step.started, arrived);
+        step.kind != StepKind::AgentStop && !late
+    };
+    draft.timeline[agent].iter().rev().find(by_then).copied()
 }
 
 /// A notification or message carried the answer; it may come several times for one agent.
@@ -106,6 +149,16 @@ fn returns_by_agent(draft: &Draft<'_>) -> FxHashMap<usize, Vec<usize>> {
             by_teammate.insert(teammate, n);
         }
     }
+    // A team nobody named: a message names its sender only, which is enough when there is one of that name.
+    let mut short_names: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
+    for (n, agent) in draft.agents.iter().enumerate().filter(|(_, agent)| !agent.teammate.is_empty()) {
+        let short = draft.text(agent.teammate).split('@').next().unwrap_or_default();
+        short_names.entry(short).or_default().push(n);
+    }
+    let by_short_name = |id: Sym| match short_names.get(draft.text(id)).map(Vec::as_slice) {
+        Some([only]) => Some(only),
+        _ => None,
+    };
     let mut first_hand: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
     let mut copies: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
     for at in 0..draft.group.events.len() {
@@ -117,7 +170,9 @@ fn returns_by_agent(draft: &Draft<'_>) -> FxHashMap<usize, Vec<usize>> {
         let agent = key(KeyKind::Task)
             .and_then(|id| by_id.get(&id))
             .or_else(|| key(KeyKind::ToolUse).and_then(|id| by_call.get(&id)))
-            .or_else(|| key(KeyKind::Teammate).and_then(|id| by_teammate.get(&id)));
+            .or_else(|| {
+                key(KeyKind::Teammate).and_then(|id| by_teammate.get(&id).or_else(|| by_short_name(id)))
+            });
         let Some(agent) = agent.copied() else { continue };
         let list = if event.flags.has(EventFlags::COPY) { &mut copies } else { &mut first_hand };
         list.entry(agent).or_default().push(at);

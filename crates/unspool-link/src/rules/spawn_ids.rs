@@ -40,6 +40,25 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
     witness_missing(draft);
 }
 
+/// Teammates that a result names and no record does. If inference found no agent for their call either, they are agents
+/// whose records were not read.
+pub(crate) fn settle_nameless(draft: &mut Draft<'_>) {
+    for (step, teammate, at) in std::mem::take(&mut draft.nameless) {
+        let taken = draft.agents.iter().any(|agent| agent.spawn.is_some_and(|spawn| spawn.step == step));
+        if taken || draft.agents.iter().any(|agent| agent.teammate == teammate) {
+            continue;
+        }
+        let agent = add_unwitnessed(draft, teammate, at);
+        draft.agents[agent as usize].teammate = teammate;
+        let record = draft.event(at).record;
+        believe(
+            draft,
+            &[Claim { step, agent, rule: Rule::SpawnTeammateId, record, event: at, continues: false }],
+        );
+    }
+    witness_missing(draft);
+}
+
 fn calls_by_id(draft: &Draft<'_>) -> FxHashMap<Sym, u32> {
     let steps = draft.steps.iter().enumerate();
     steps
@@ -104,17 +123,7 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
             if let Some(agent) = teammates.get(&teammate) {
                 claim(*agent, Rule::SpawnTeammateId);
             } else if is_spawn_tool {
-                let agent = add_unwitnessed(draft, teammate, at);
-                draft.agents[agent as usize].teammate = teammate;
-                teammates.insert(teammate, agent);
-                claims.push(Claim {
-                    step,
-                    agent,
-                    rule: Rule::SpawnTeammateId,
-                    record: event.record,
-                    event: at,
-                    continues,
-                });
+                draft.nameless.push((step, teammate, at));
             }
             continue;
         }
@@ -200,6 +209,13 @@ fn believe(draft: &mut Draft<'_>, claims: &[Claim]) {
     agent.internal = false;
     agent.spawn =
         Some(Spawn { step: best.step, tool_use_id, rule: best.rule, confidence: Confidence::EXACT });
+    let mut continued_by: Vec<u32> = claims
+        .iter()
+        .filter(|claim| claim.continues && claim.step != best.step)
+        .map(|claim| claim.step)
+        .collect();
+    continued_by.dedup();
+    agent.continued_by = continued_by;
     let mut evidence: Vec<RecordIx> = Vec::new();
     for claim in claims.iter().filter(|claim| claim.step == best.step) {
         if !evidence.contains(&claim.record) {

@@ -230,8 +230,7 @@ fn weigh(draft: &Draft<'_>, child: &Child, call: &Call) -> Result<Match, Option<
             return Err(None);
         }
     }
-    let coarse = child.start.is_whole_second() || call.called.is_whole_second();
-    let tolerance = if coarse { table.coarse_clock_tolerance_ms } else { table.clock_tolerance_ms };
+    let tolerance = table.tolerance_ms(child.start, call.called);
     let waited = child.start.ms_since(call.called).unwrap_or(0);
     if waited < -tolerance {
         return Err(Some(RivalReason::InTheFuture));
@@ -350,16 +349,15 @@ fn settle(draft: &mut Draft<'_>, children: &[Child], calls: &[Call], pairs: &[Pa
     }
 }
 
-/// Each row in order takes the free column with the most evidence, the closest among equals.
+/// Each row in order takes the free column with the most evidence, the earliest among equals.
 fn in_order_of_time(table: &[Vec<Option<Match>>]) -> Vec<Option<usize>> {
     let mut used = vec![false; table.first().map_or(0, Vec::len)];
     table
         .iter()
         .map(|row| {
             let free = row.iter().enumerate().filter(|(column, found)| found.is_some() && !used[*column]);
-            let best = free.max_by_key(|(column, found)| {
-                (found.map(|f| (f.evidence, -f.time)), std::cmp::Reverse(*column))
-            });
+            let best =
+                free.max_by_key(|(column, found)| (found.map(|f| f.evidence), std::cmp::Reverse(*column)));
             let best = best.map(|(column, _)| column);
             if let Some(column) = best {
                 used[column] = true;
@@ -402,7 +400,12 @@ fn accept(draft: &mut Draft<'_>, agent: u32, call: &Call, found: Match, tied: bo
         let id = draft.agents[agent as usize].native_id;
         draft.issue(Code::SpawnAmbiguous, id, evidence.first().copied());
     }
+    let teammate =
+        draft.key(draft.steps[call.step as usize].first_event as usize, KeyKind::Teammate, Role::Refers);
     let agent = &mut draft.agents[agent as usize];
+    if agent.teammate.is_empty() {
+        agent.teammate = teammate.unwrap_or_default();
+    }
     agent.spawn = Some(Spawn { step: call.step, tool_use_id, rule: found.rule, confidence });
     agent.spawn_evidence = evidence;
 }

@@ -52,7 +52,8 @@ fn link_results(draft: &mut Draft<'_>) {
             if step.kind != StepKind::ToolCall || step.result_event == NONE {
                 continue;
             }
-            let result_place = draft.place(step.result_event as usize);
+            // A coarse clock may date a result before its own call.
+            let result_place = draft.place(step.result_event as usize).max(step.place);
             let Some(receiver) = first_after(&calls, result_place) else { continue };
             let edge = EdgeDraft {
                 from: n,

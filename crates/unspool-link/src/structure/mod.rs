@@ -1,5 +1,7 @@
 //! What the links add up to: depth, runs, status, the timeline tree.
 
+pub(crate) mod chains;
+pub(crate) mod clocks;
 pub(crate) mod runs;
 pub(crate) mod status;
 pub(crate) mod tree;

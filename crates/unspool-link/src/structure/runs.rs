@@ -42,34 +42,33 @@ fn is_trigger(draft: &Draft<'_>, step: u32) -> bool {
     step.kind == StepKind::UserMessage && !not.iter().any(|flag| step.flags.has(*flag))
 }
 
-fn main_runs(draft: &mut Draft<'_>, agent: usize, reports: &FxHashMap<u32, Sym>) {
+fn main_runs(draft: &mut Draft<'_>, agent: usize, reports: &FxHashMap<u32, u32>) {
     let mut current = NONE;
     for n in draft.timeline[agent].clone() {
         if is_trigger(draft, n) {
             current = u32::try_from(draft.runs.len()).unwrap_or(NONE);
             draft.runs.push(Run { trigger: n, status: Status::Unknown, ..Run::default() });
         } else if let Some(call) = reports.get(&n)
-            && let Some(run) = run_of_call(draft, *call)
+            && draft.steps[*call as usize].run != NONE
         {
             // The end of background work goes on with the run that started it.
-            current = run;
+            current = draft.steps[*call as usize].run;
         }
         draft.steps[n as usize].run = current;
     }
 }
 
-fn run_of_call(draft: &Draft<'_>, call: Sym) -> Option<u32> {
-    let step = draft.steps.iter().find(|step| step.tool_use == call && step.kind == StepKind::ToolCall)?;
-    (step.run != NONE).then_some(step.run)
-}
-
 /// For messages that report the end of background work, the call that started it.
-fn reports(draft: &Draft<'_>) -> FxHashMap<u32, Sym> {
-    let mut spawned: FxHashMap<Sym, Sym> = FxHashMap::default();
+fn reports(draft: &Draft<'_>) -> FxHashMap<u32, u32> {
+    let mut spawned: FxHashMap<Sym, u32> = FxHashMap::default();
+    let mut calls: FxHashMap<Sym, u32> = FxHashMap::default();
     for agent in &draft.agents {
         if let Some(spawn) = agent.spawn {
-            spawned.insert(agent.native_id, spawn.tool_use_id);
+            spawned.insert(agent.native_id, spawn.step);
         }
+    }
+    for (n, step) in draft.steps.iter().enumerate().filter(|(_, step)| step.kind == StepKind::ToolCall) {
+        calls.insert(step.tool_use, u32::try_from(n).unwrap_or(NONE));
     }
     let mut reports = FxHashMap::default();
     let mut message = (u32::MAX, NONE);
@@ -78,9 +77,10 @@ fn reports(draft: &Draft<'_>) -> FxHashMap<u32, Sym> {
         match event.kind {
             EventKind::UserMessage => message = (event.record, draft.event_step[at]),
             EventKind::AgentReturn if message.0 == event.record && message.1 != NONE => {
-                let call = draft.key(at, KeyKind::ToolUse, Role::Refers).or_else(|| {
-                    draft.key(at, KeyKind::Task, Role::Refers).and_then(|id| spawned.get(&id).copied())
-                });
+                let key = |kind| draft.key(at, kind, Role::Refers);
+                let call = key(KeyKind::ToolUse)
+                    .and_then(|id| calls.get(&id).copied())
+                    .or_else(|| key(KeyKind::Task).and_then(|id| spawned.get(&id).copied()));
                 if let Some(call) = call {
                     reports.entry(message.1).or_insert(call);
                 }

@@ -1,106 +1,104 @@
 //! How agents and runs ended. Never from a stop reason: it is null on finished agents.
 //!
-//! In order: what a source states (a hook, a notification, a result), then the last step. An answer that asks
-//! for nothing more ends the work; an error or an interruption in last place fails it; anything else is
-//! unfinished, which means running while its last record is fresh and unknown after that.
+//! In order: what a source states (a hook, a notification, a result) if the agent did nothing after it, then the last
+//! step. An answer that asks for nothing more ends the work; an error or an interruption in last place fails it; anything
+//! else is unfinished, which means running while its last record is fresh and unknown after that.
 
 use crate::agents::stated;
 use crate::draft::Draft;
+use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Status, StepKind, Sym, Timestamp};
 
 pub(crate) fn judge(draft: &mut Draft<'_>) {
-    take_statements(draft);
+    let statements = statements(draft);
     for agent in 0..draft.agents.len() {
         let steps: Vec<u32> = draft.timeline[agent].clone();
-        let times = steps.iter().map(|n| &draft.steps[*n as usize]);
-        let started = times.clone().fold(Timestamp::NONE, |at, step| at.earlier(step.started));
-        let ended = times.fold(Timestamp::NONE, |at, step| at.later(step.ended.later(step.started)));
-        let by_steps = by_last_step(draft, &steps);
-        let draft_agent = &mut draft.agents[agent];
-        draft_agent.started = started;
-        draft_agent.ended = ended;
-        draft_agent.status = draft_agent.stated_status.unwrap_or(by_steps);
+        let own = || steps.iter().map(|n| &draft.steps[*n as usize]);
+        let started = own().fold(Timestamp::NONE, |at, step| at.earlier(step.started));
+        let ended = own().fold(Timestamp::NONE, |at, step| at.later(step.ended.later(step.started)));
+        let active = own().filter(|step| !matches!(step.kind, StepKind::AgentStop | StepKind::AgentStart));
+        let last_began = active.map(|step| step.started).max().unwrap_or_default();
+        let stated = statements.get(&agent).filter(|(at, _)| !at.is_some() || last_began <= *at);
+        let status = stated.map(|(_, status)| *status).or(draft.agents[agent].stated_status);
+        let status = status.unwrap_or_else(|| by_last_step(draft, &steps));
+        let agent = &mut draft.agents[agent];
+        agent.started = started;
+        agent.ended = ended;
+        agent.status = status;
     }
     for run in 0..draft.runs.len() {
         let main = draft.steps[draft.runs[run].trigger as usize].agent as usize;
-        let own: Vec<u32> = draft.timeline[main]
-            .iter()
-            .copied()
-            .filter(|n| draft.steps[*n as usize].run == u32::try_from(run).unwrap_or(NONE))
-            .collect();
+        let index = u32::try_from(run).unwrap_or(NONE);
+        let steps = draft.timeline[main].iter().copied();
+        let own: Vec<u32> = steps.filter(|n| draft.steps[*n as usize].run == index).collect();
         draft.runs[run].status = by_last_step(draft, &own);
     }
 }
 
-/// What results, notifications and stops say about the agents they speak of.
-fn take_statements(draft: &mut Draft<'_>) {
+/// The latest that results, notifications and stops say about each agent they speak of.
+fn statements(draft: &Draft<'_>) -> FxHashMap<usize, (Timestamp, Status)> {
+    let mut by_id: FxHashMap<Sym, usize> = FxHashMap::default();
+    let mut by_call: FxHashMap<Sym, usize> = FxHashMap::default();
+    for (n, agent) in draft.agents.iter().enumerate() {
+        by_id.insert(agent.native_id, n);
+        let calls = agent.continued_by.iter().copied().chain(agent.spawn.map(|spawn| spawn.step));
+        by_call.extend(calls.map(|step| (draft.steps[step as usize].tool_use, n)));
+    }
+    let mut latest: FxHashMap<usize, (Timestamp, Status)> = FxHashMap::default();
     for at in 0..draft.group.events.len() {
         let event = draft.event(at);
-        let status = draft.attr_text(at, AttrName::Status).and_then(|word| stated(draft.text(word)));
+        let word = || draft.attr_text(at, AttrName::Status).and_then(|word| stated(draft.text(word)));
+        let call = || draft.key(at, KeyKind::ToolUse, Role::Refers).and_then(|id| by_call.get(&id).copied());
         let (agent, status) = match event.kind {
             EventKind::AgentStop => {
-                (Some(draft.event_agent[at] as usize), status.or(Some(Status::Completed)))
+                (Some(draft.event_agent[at] as usize), word().or(Some(Status::Completed)))
             }
             EventKind::AgentReturn => {
-                let id = draft.key(at, KeyKind::Task, Role::Refers).unwrap_or_default();
-                let call = draft.key(at, KeyKind::ToolUse, Role::Refers).unwrap_or_default();
-                (agent_of(draft, id, call), status)
+                let id = draft.key(at, KeyKind::Task, Role::Refers);
+                (id.and_then(|id| by_id.get(&id).copied()).or_else(call), word())
             }
-            EventKind::ToolResult => {
-                let call = draft.key(at, KeyKind::ToolUse, Role::Refers).unwrap_or_default();
-                (agent_of(draft, Sym::EMPTY, call), status)
+            // The call failed or was cut off while it waited for the agent.
+            EventKind::ToolResult if event.flags.has(EventFlags::ERROR) => {
+                (call(), word().or(Some(Status::Failed)))
             }
-            _ => (None, None),
+            EventKind::ToolResult => (call(), word()),
+            _ => continue,
         };
         if let (Some(agent), Some(status)) = (agent, status) {
-            draft.agents[agent].stated_status = Some(status);
+            let slot = latest.entry(agent).or_insert((event.at, status));
+            if event.at >= slot.0 {
+                *slot = (event.at, status);
+            }
         }
     }
-}
-
-fn agent_of(draft: &Draft<'_>, id: Sym, call: Sym) -> Option<usize> {
-    draft.agents.iter().position(|agent| {
-        let by_call = agent.spawn.is_some_and(|spawn| !call.is_empty() && spawn.tool_use_id == call);
-        by_call || (!id.is_empty() && agent.native_id == id)
-    })
+    latest
 }
 
 fn by_last_step(draft: &Draft<'_>, steps: &[u32]) -> Status {
     let mut last_at = Timestamp::NONE;
     let mut verdict = Status::Unknown;
-    let mut waiting = false;
     for n in steps {
         let step = &draft.steps[*n as usize];
         last_at = last_at.later(step.ended.later(step.started));
-        match step.kind {
-            StepKind::ModelCall => {
-                waiting = step.flags.has(EventFlags::HAS_TOOL_USE);
-                verdict = if waiting || !step.flags.has(EventFlags::HAS_TEXT) {
-                    Status::Unknown
-                } else {
-                    Status::Completed
-                };
+        let has = |flag| step.flags.has(flag);
+        verdict = match step.kind {
+            StepKind::ModelCall if has(EventFlags::HAS_TEXT) && !has(EventFlags::HAS_TOOL_USE) => {
+                Status::Completed
             }
-            StepKind::ToolCall => {
-                waiting = step.result_event == NONE || !step.flags.has(EventFlags::DENIED);
-                verdict = if step.flags.has(EventFlags::INTERRUPTED) || step.flags.has(EventFlags::DENIED) {
-                    Status::Failed
-                } else {
-                    Status::Unknown
-                };
-            }
-            StepKind::UserMessage if step.flags.has(EventFlags::INTERRUPTED) => verdict = Status::Failed,
-            StepKind::UserMessage
-                if step.flags.has(EventFlags::META) || step.flags.has(EventFlags::COMMAND) => {}
-            StepKind::UserMessage => verdict = Status::Unknown,
-            StepKind::System if step.flags.has(EventFlags::API_ERROR) => verdict = Status::Failed,
-            StepKind::AgentStop => verdict = Status::Completed,
-            _ => {}
-        }
+            StepKind::ModelCall => Status::Unknown,
+            StepKind::ToolCall if has(EventFlags::INTERRUPTED) || has(EventFlags::DENIED) => Status::Failed,
+            StepKind::ToolCall => Status::Unknown,
+            StepKind::UserMessage if has(EventFlags::INTERRUPTED) => Status::Failed,
+            StepKind::UserMessage if has(EventFlags::META) || has(EventFlags::COMMAND) => verdict,
+            StepKind::UserMessage => Status::Unknown,
+            StepKind::System if has(EventFlags::API_ERROR) => Status::Failed,
+            StepKind::AgentStop => Status::Completed,
+            StepKind::Hook if has(EventFlags::TURN_END) => Status::Completed,
+            _ => verdict,
+        };
     }
-    let _ = waiting;
-    let as_of = draft.corpus.as_of;
-    let fresh = as_of.ms_since(last_at).is_some_and(|ms| ms <= draft.corpus.table.running_window_ms);
+    let fresh =
+        draft.corpus.as_of.ms_since(last_at).is_some_and(|ms| ms <= draft.corpus.table.running_window_ms);
     if verdict == Status::Unknown && fresh { Status::Running } else { verdict }
 }

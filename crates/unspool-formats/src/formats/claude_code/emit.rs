@@ -133,10 +133,8 @@ fn user_message(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
     if line.is_compact_summary == Some(true) {
         out.flag(EventFlags::COMPACT_SUMMARY);
     }
-    match line.origin.map(|origin| origin.raw) {
-        Some(b"coordinator") => _ = out.flag(EventFlags::RESUMED),
-        Some(b"task-notification") => _ = out.flag(EventFlags::NOTIFICATION),
-        _ => {}
+    if line.origin.map(|origin| origin.raw) == Some(b"task-notification") {
+        out.flag(EventFlags::NOTIFICATION);
     }
     if let Some(prompt) = line.prompt_id {
         out.key(KeyKind::Prompt, Role::Provides, &prompt.decode());

@@ -17,14 +17,9 @@ pub(crate) fn message_flags(text: &str) -> EventFlags {
     flags.set_if(text.contains(NOTIFICATION), EventFlags::NOTIFICATION);
     flags.set_if(text.contains(TEAMMATE), EventFlags::TEAMMATE);
     flags.set_if(start.starts_with("[Request interrupted by user"), EventFlags::INTERRUPTED);
-    let command = [
-        "<local-command-stdout>",
-        "<local-command-stderr>",
-        "<local-command-caveat>",
-        "<bash-stdout>",
-        "<bash-stderr>",
-    ];
+    let command = ["<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>"];
     flags.set_if(command.iter().any(|tag| start.starts_with(tag)), EventFlags::COMMAND);
+    flags.set_if(start.starts_with("<command-"), EventFlags::SLASH);
     flags
 }
 

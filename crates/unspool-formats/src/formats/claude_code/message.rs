@@ -108,7 +108,7 @@ impl<'a> Message<'a> {
     ) -> Result<(), Malformed> {
         match json.kind()? {
             Kind::Object => {
-                self.usage = Some(read_usage(json)?);
+                self.usage = Some(read_usage(json, odd)?);
                 Ok(())
             }
             Kind::Null => json.skip(),
@@ -122,40 +122,46 @@ impl<'a> Message<'a> {
 
 /// Reads Anthropic usage into disjoint buckets. `output_tokens` includes thinking; nested cache figures are a
 /// breakdown that some versions report while the total is 0.
-pub(super) fn read_usage(json: &mut Json<'_>) -> Result<Usage, Malformed> {
+fn read_usage<'a>(json: &mut Json<'a>, odd: &mut Oddities<'a>) -> Result<Usage, Malformed> {
     let mut usage = Usage::default();
     let (mut short, mut output) = (0, 0);
-    let count =
-        |json: &mut Json<'_>| json.integer().map(|n| n.and_then(|n| u64::try_from(n).ok()).unwrap_or(0));
-    json.object(|json, key| {
-        match key {
-            b"input_tokens" => usage.input = count(json)?,
-            b"output_tokens" => output = count(json)?,
-            b"cache_read_input_tokens" => usage.cache_read = count(json)?,
-            b"cache_creation_input_tokens" => usage.cache_write = count(json)?,
-            b"cache_creation" if json.kind()? == Kind::Object => json.object(|json, key| {
-                match key {
-                    b"ephemeral_1h_input_tokens" => usage.cache_write_long = count(json)?,
-                    b"ephemeral_5m_input_tokens" => short = count(json)?,
-                    _ => json.skip()?,
-                }
-                Ok(())
-            })?,
-            b"output_tokens_details" if json.kind()? == Kind::Object => json.object(|json, key| {
-                match key {
-                    b"thinking_tokens" => usage.reasoning = count(json)?,
-                    _ => json.skip()?,
-                }
-                Ok(())
-            })?,
-            _ => json.skip()?,
-        }
-        Ok(())
+    json.object(|json, key| match key {
+        b"input_tokens" => tokens(json, key, odd, &mut usage.input),
+        b"output_tokens" => tokens(json, key, odd, &mut output),
+        b"cache_read_input_tokens" => tokens(json, key, odd, &mut usage.cache_read),
+        b"cache_creation_input_tokens" => tokens(json, key, odd, &mut usage.cache_write),
+        b"cache_creation" if json.kind()? == Kind::Object => json.object(|json, key| match key {
+            b"ephemeral_1h_input_tokens" => tokens(json, key, odd, &mut usage.cache_write_long),
+            b"ephemeral_5m_input_tokens" => tokens(json, key, odd, &mut short),
+            _ => json.skip(),
+        }),
+        b"output_tokens_details" if json.kind()? == Kind::Object => json.object(|json, key| match key {
+            b"thinking_tokens" => tokens(json, key, odd, &mut usage.reasoning),
+            _ => json.skip(),
+        }),
+        _ => json.skip(),
     })?;
     usage.cache_write = usage.cache_write.max(short + usage.cache_write_long);
     usage.reasoning = usage.reasoning.min(output);
     usage.output = output - usage.reasoning;
     Ok(usage)
+}
+
+/// A count that is no whole number from 0 up is left out and named.
+fn tokens<'a>(
+    json: &mut Json<'a>,
+    key: &'a [u8],
+    odd: &mut Oddities<'a>,
+    slot: &mut u64,
+) -> Result<(), Malformed> {
+    let mut value = None;
+    odd.integer(json, key, &mut value)?;
+    match value.map(u64::try_from) {
+        Some(Ok(count)) => *slot = count,
+        Some(Err(_)) => odd.wrong_type(key),
+        None => {}
+    }
+    Ok(())
 }
 
 impl<'a> Block<'a> {

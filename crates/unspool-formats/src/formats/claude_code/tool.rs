@@ -233,7 +233,8 @@ impl<'a> ToolOutcome<'a> {
         if let Some(run) = self.workflow_run {
             link(out, "workflow", KeyKind::WorkflowRun, &run.decode());
         }
-        if let Some(agent) = content.and_then(agent_id_in_text) {
+        // The text repeats what a structured field says; alone it has to do.
+        if let Some(agent) = content.filter(|_| self.agent.is_none()).and_then(agent_id_in_text) {
             link(out, "text", KeyKind::Agent, &agent);
         }
     }
@@ -241,43 +242,52 @@ impl<'a> ToolOutcome<'a> {
 
 /// The first text of a result: a string, or the first text block.
 fn first_text(raw: &[u8]) -> Option<RawStr<'_>> {
+    texts(raw).into_iter().next()
+}
+
+/// The texts of a result: the string, or all text blocks.
+fn texts(raw: &[u8]) -> Vec<RawStr<'_>> {
+    let mut texts = Vec::new();
     let mut json = Json::new(raw);
-    match json.kind().ok()? {
-        Kind::String => json.string().ok()?,
-        Kind::Array => {
-            let mut first = None;
+    match json.kind() {
+        Ok(Kind::String) => texts.extend(json.string().ok().flatten()),
+        Ok(Kind::Array) => {
             let _ = json.array(|json| {
-                if first.is_some() || json.kind()? != Kind::Object {
+                if json.kind()? != Kind::Object {
                     return json.skip();
                 }
                 json.object(|json, key| {
                     match key {
-                        b"text" => first = json.string()?,
+                        b"text" => texts.extend(json.string()?),
                         _ => json.skip()?,
                     }
                     Ok(())
                 })
             });
-            first
         }
-        _ => None,
+        _ => {}
     }
+    texts
 }
 
-/// The agent id a spawn's result text names: `agentId: X`, or the hint how to write to it. Whether the call
-/// was a spawn at all is for the linker to know.
+/// The agent id a spawn's result text names: a line `agentId: X`, or the hint how to write to it, in the last text block,
+/// which is the harness's and not the agent's. Whether the call was a spawn at all is for the linker to know.
 fn agent_id_in_text(raw: &[u8]) -> Option<String> {
-    for needle in ["agentId:", "SendMessage with to: '"] {
-        let Some(found) = memmem::find(raw, needle.as_bytes()) else { continue };
-        let rest = &raw[found + needle.len()..];
-        let rest = rest.trim_ascii_start();
-        let len =
-            rest.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'@')).count();
-        if len > 0 {
-            return Some(String::from_utf8_lossy(&rest[..len]).into_owned());
-        }
+    const LINE: &[u8] = b"agentId:";
+    const HINT: &[u8] = b"SendMessage with to: '";
+    // Nearly every result is some tool's output; those are passed over without being taken apart.
+    if memmem::find(raw, LINE).is_none() && memmem::find(raw, HINT).is_none() {
+        return None;
     }
-    None
+    let text = texts(raw).pop()?.raw;
+    // In raw JSON a line break is the two characters `\n`.
+    let at_line_start = |at: &usize| *at == 0 || text[..*at].ends_with(b"\\n");
+    let line = memmem::find_iter(text, LINE).find(at_line_start).map(|at| at + LINE.len());
+    let start = line.or_else(|| memmem::find(text, HINT).map(|at| at + HINT.len()))?;
+    let rest = text[start..].trim_ascii_start();
+    let len =
+        rest.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'@')).count();
+    (len > 0).then(|| String::from_utf8_lossy(&rest[..len]).into_owned())
 }
 
 #[cfg(test)]
@@ -290,6 +300,8 @@ mod tests {
         assert_eq!(find(r#""ok\nagentId: a1b2 (use it)""#).as_deref(), Some("a1b2"));
         assert_eq!(find(r#""(use SendMessage with to: 'a9f' to continue)""#).as_deref(), Some("a9f"));
         assert_eq!(find(r#""agentId: ""#), None);
+        assert_eq!(find(r#""it says agentId: a1b2""#), None, "not at the start of a line");
+        assert_eq!(find(r#"[{"text":"agentId: no"},{"text":"agentId: yes"}]"#).as_deref(), Some("yes"));
         assert_eq!(find(r#""nothing""#), None);
     }
 
