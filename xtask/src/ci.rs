@@ -1,6 +1,6 @@
 //! The sequence CI runs, step by step, stopping at the first failure.
 
-use crate::{docs, fuzz, say, tidy};
+use crate::{docs, fuzz, picture, say, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -17,6 +17,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
         )
     })?;
     step("build", || cargo(root, &["build", "--release", "--locked"], "cargo build --release"))?;
+    step("picture", || picture::check(root))?;
     step("tests", || cargo(root, &["test", "--workspace", "--locked", "--quiet"], "cargo test --workspace"))?;
     step("fuzz", || fuzz::run(root, fuzz::BRIEF_S))
 }

@@ -6,6 +6,7 @@ mod bench;
 mod ci;
 mod docs;
 mod fuzz;
+mod picture;
 mod tidy;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ usage: cargo xtask COMMAND
   ci             everything CI checks: format, lints, tidy, docs, tests, a brief fuzz
   tidy           house rules: dependency direction, file sizes, docs complete
   docs [--check] write (or check) the generated documents
+  picture        draw the README's picture from the release binary's output
   fuzz [SECONDS] run every fuzz target for so long (default 10)
   bench [DIR]    measure the figures of docs/benchmarks.md";
 
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&root),
         ["docs"] => docs::write(&root),
         ["docs", "--check"] => docs::check(&root),
+        ["picture"] => picture::write(&root),
         ["fuzz"] => fuzz::run(&root, fuzz::BRIEF_S),
         ["fuzz", seconds] => fuzz::run(&root, seconds.parse().unwrap_or(fuzz::BRIEF_S)),
         ["bench"] => bench::run(&root, None),

@@ -173,7 +173,7 @@ impl Tree<'_> {
         match step.kind {
             StepKind::UserMessage => preview.to_string(),
             StepKind::ModelCall => {
-                let model = name.strip_prefix("claude-").unwrap_or(name);
+                let model = short_model(name);
                 if preview.is_empty() { model.to_string() } else { format!("{model}  {preview}") }
             }
             StepKind::ToolCall => {
@@ -225,7 +225,7 @@ fn rail(depth: u32) -> String {
 fn link_mark(agent: &Agent) -> String {
     match agent.spawn {
         Some(spawn) if spawn.rule.inferred() => {
-            let text = format!("~ inferred: {} {:.2}", spawn.rule.name(), spawn.confidence.as_f64());
+            let text = format!("~ {} {:.2}", spawn.rule.name(), spawn.confidence.as_f64());
             paint(YELLOW, &text)
         }
         Some(_) => String::new(),
@@ -257,6 +257,15 @@ fn write_line(
         format!("{}{}", " ".repeat(gap), paint(DIM, &figures))
     };
     writeln!(out, "{} {text}{}", paint(DIM, &format!("{time:<9}")), figures.trim_end())
+}
+
+/// A model's name without the vendor and the release date.
+fn short_model(name: &str) -> &str {
+    let name = name.strip_prefix("claude-").unwrap_or(name);
+    match name.rsplit_once('-') {
+        Some((short, date)) if date.len() == 8 && date.bytes().all(|b| b.is_ascii_digit()) => short,
+        _ => name,
+    }
 }
 
 /// Characters without colour codes.

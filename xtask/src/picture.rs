@@ -1,0 +1,135 @@
+//! The README's picture: what `unspool demo` prints, as SVG, made from the real output.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const PATH: &str = "docs/demo.svg";
+const CHAR_WIDTH: f64 = 7.8;
+const LINE_HEIGHT: usize = 19;
+const MARGIN: usize = 16;
+
+pub(crate) fn write(root: &Path) -> Result<(), String> {
+    fs::write(root.join(PATH), draw(root)?).map_err(|error| error.to_string())
+}
+
+pub(crate) fn check(root: &Path) -> Result<(), String> {
+    if fs::read_to_string(root.join(PATH)).unwrap_or_default() == draw(root)? {
+        return Ok(());
+    }
+    Err(format!("{PATH} is stale; run `cargo xtask picture`"))
+}
+
+fn draw(root: &Path) -> Result<String, String> {
+    let output = Command::new(root.join("target/release/unspool"))
+        .args(["demo", "--color", "always"])
+        .env_remove("UNSPOOL_CONFIG")
+        .env("XDG_CONFIG_HOME", root.join("target"))
+        .output()
+        .map_err(|error| format!("build the release binary first: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let (width, height) = (120.0 * CHAR_WIDTH + 2.0 * MARGIN as f64, lines.len() * LINE_HEIGHT + 2 * MARGIN);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height}\" \
+         viewBox=\"0 0 {width:.0} {height}\" font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" \
+         font-size=\"13\" xml:space=\"preserve\">\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#16181d\"/>\n"
+    );
+    for (n, line) in lines.iter().enumerate() {
+        let y = MARGIN + n * LINE_HEIGHT + 13;
+        for (column, style, text) in spans(line) {
+            let x = MARGIN as f64 + column as f64 * CHAR_WIDTH;
+            let (fill, weight) = look(&style);
+            let length = text.chars().count() as f64 * CHAR_WIDTH;
+            let _ = writeln!(
+                svg,
+                "<text x=\"{x:.1}\" y=\"{y}\" fill=\"{fill}\"{weight} textLength=\"{length:.1}\">{}</text>",
+                escape(&text)
+            );
+        }
+    }
+    svg.push_str("</svg>\n");
+    Ok(svg)
+}
+
+/// The stretches of a line with one look: column, codes, text. Blank stretches are left out.
+fn spans(line: &str) -> Vec<(usize, Vec<String>, String)> {
+    let mut spans = Vec::new();
+    let (mut column, mut codes, mut text) = (0, Vec::<String>::new(), String::new());
+    let mut rest = line;
+    while !rest.is_empty() {
+        if let Some(code) = rest.strip_prefix("\u{1b}[") {
+            flush(&mut spans, &mut column, &codes, &mut text);
+            let end = code.find('m').unwrap_or(code.len());
+            match &code[..end] {
+                "0" | "" => codes.clear(),
+                other => codes.extend(other.split(';').map(str::to_string)),
+            }
+            rest = code.get(end + 1..).unwrap_or_default();
+        } else {
+            let next = rest.find('\u{1b}').unwrap_or(rest.len());
+            text.push_str(&rest[..next]);
+            rest = &rest[next..];
+        }
+    }
+    flush(&mut spans, &mut column, &codes, &mut text);
+    spans
+}
+
+fn flush(
+    spans: &mut Vec<(usize, Vec<String>, String)>,
+    column: &mut usize,
+    codes: &[String],
+    text: &mut String,
+) {
+    // Runs of spaces become positions, so that no renderer can fold them.
+    for (at, word) in words(text) {
+        spans.push((*column + at, codes.to_vec(), word));
+    }
+    *column += text.chars().count();
+    text.clear();
+}
+
+/// Pieces without two spaces in a row, with their offsets in characters.
+fn words(text: &str) -> Vec<(usize, String)> {
+    let mut pieces = Vec::new();
+    let (mut start, mut piece) = (0, String::new());
+    for (at, character) in text.chars().chain("  ".chars()).enumerate() {
+        if piece.is_empty() {
+            start = at;
+        }
+        if character == ' ' && (piece.is_empty() || piece.ends_with(' ')) {
+            let done = piece.trim_end().to_string();
+            if !done.is_empty() {
+                pieces.push((start, done));
+            }
+            piece.clear();
+        } else {
+            piece.push(character);
+        }
+    }
+    pieces
+}
+
+fn look(codes: &[String]) -> (&'static str, &'static str) {
+    let has = |code: &str| codes.iter().any(|c| c == code);
+    let fill = if has("31") {
+        "#ff6b6b"
+    } else if has("32") {
+        "#7bd88f"
+    } else if has("33") {
+        "#ffd866"
+    } else if has("36") {
+        "#78dce8"
+    } else if has("2") {
+        "#7d828c"
+    } else {
+        "#d7dae0"
+    };
+    (fill, if has("1") { " font-weight=\"bold\"" } else { "" })
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
