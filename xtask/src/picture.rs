@@ -6,9 +6,11 @@ use std::path::Path;
 use std::process::Command;
 
 const PATH: &str = "docs/demo.svg";
-const CHAR_WIDTH: f64 = 7.8;
+/// Tenths of a pixel.
+const CHAR_WIDTH: usize = 78;
 const LINE_HEIGHT: usize = 19;
 const MARGIN: usize = 16;
+const COLUMNS: usize = 120;
 
 pub(crate) fn write(root: &Path) -> Result<(), String> {
     fs::write(root.join(PATH), draw(root)?).map_err(|error| error.to_string())
@@ -30,21 +32,21 @@ fn draw(root: &Path) -> Result<String, String> {
         .map_err(|error| format!("build the release binary first: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let lines: Vec<&str> = text.trim_end().lines().collect();
-    let (width, height) = (120.0 * CHAR_WIDTH + 2.0 * MARGIN as f64, lines.len() * LINE_HEIGHT + 2 * MARGIN);
+    let (width, height) = (COLUMNS * CHAR_WIDTH / 10 + 2 * MARGIN, lines.len() * LINE_HEIGHT + 2 * MARGIN);
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height}\" \
-         viewBox=\"0 0 {width:.0} {height}\" font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" \
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+         viewBox=\"0 0 {width} {height}\" font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" \
          font-size=\"13\" xml:space=\"preserve\">\n<rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#16181d\"/>\n"
     );
     for (n, line) in lines.iter().enumerate() {
         let y = MARGIN + n * LINE_HEIGHT + 13;
         for (column, style, text) in spans(line) {
-            let x = MARGIN as f64 + column as f64 * CHAR_WIDTH;
+            let x = tenths(MARGIN * 10 + column * CHAR_WIDTH);
             let (fill, weight) = look(&style);
-            let length = text.chars().count() as f64 * CHAR_WIDTH;
+            let length = tenths(text.chars().count() * CHAR_WIDTH);
             let _ = writeln!(
                 svg,
-                "<text x=\"{x:.1}\" y=\"{y}\" fill=\"{fill}\"{weight} textLength=\"{length:.1}\">{}</text>",
+                "<text x=\"{x}\" y=\"{y}\" fill=\"{fill}\"{weight} textLength=\"{length}\">{}</text>",
                 escape(&text)
             );
         }
@@ -128,6 +130,10 @@ fn look(codes: &[String]) -> (&'static str, &'static str) {
         "#d7dae0"
     };
     (fill, if has("1") { " font-weight=\"bold\"" } else { "" })
+}
+
+fn tenths(value: usize) -> String {
+    format!("{}.{}", value / 10, value % 10)
 }
 
 fn escape(text: &str) -> String {
