@@ -5,10 +5,12 @@ use crate::corpus::Corpus;
 use crate::grouping::Group;
 use crate::order::{self, Place};
 use crate::steps::StepDraft;
+use crate::symmap::SymMap;
 use crate::{agents, facts, finish, rules, steps, structure};
 use unspool_model::flow::NONE;
 use unspool_model::{
-    AttrName, Code, Confidence, EdgeKind, Event, Flow, KeyKind, RecordIx, Role, Rule, Run, Sym, Timestamp,
+    AttrName, Code, Confidence, Edge, EdgeKind, Event, Flow, KeyKind, RecordIx, Role, Rule, Run, Sym,
+    Timestamp, Usage,
 };
 
 /// Everything known about a session while it is being linked.
@@ -23,31 +25,17 @@ pub(crate) struct Draft<'c> {
     pub(crate) steps: Vec<StepDraft>,
     /// For each event of the group, the step it witnesses, or `NONE`.
     pub(crate) event_step: Vec<u32>,
+    /// Tokens of the steps that have some.
+    pub(crate) usages: Vec<Usage>,
     /// Each agent's steps in order.
     pub(crate) timeline: Vec<Vec<u32>>,
-    pub(crate) edges: Vec<EdgeDraft>,
+    /// Edges between steps as numbered here; `finish` renumbers them.
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) evidence: Vec<RecordIx>,
     pub(crate) runs: Vec<Run>,
     pub(crate) issues: Vec<IssueDraft>,
     /// Calls whose result names a teammate that no record names: call, name, event.
     pub(crate) nameless: Vec<(u32, Sym, usize)>,
-}
-
-/// An edge before evidence is laid out in columns.
-pub(crate) struct EdgeDraft {
-    pub(crate) from: u32,
-    pub(crate) to: u32,
-    pub(crate) kind: EdgeKind,
-    pub(crate) rule: Rule,
-    pub(crate) confidence: Confidence,
-    pub(crate) tool_use: Sym,
-    pub(crate) is_error: bool,
-    pub(crate) evidence: Evidence,
-}
-
-/// The records that show an edge. Most edges have two; few have more.
-pub(crate) enum Evidence {
-    Two(RecordIx, RecordIx),
-    Many(Vec<RecordIx>),
 }
 
 /// An issue found while linking.
@@ -66,8 +54,10 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
         event_agent: Vec::new(),
         steps: Vec::new(),
         event_step: Vec::new(),
+        usages: Vec::new(),
         timeline: Vec::new(),
         edges: Vec::new(),
+        evidence: Vec::new(),
         runs: Vec::new(),
         issues: Vec::new(),
         nameless: Vec::new(),
@@ -117,6 +107,11 @@ impl Draft<'_> {
         (self.reached[at], u32::try_from(at).unwrap_or(u32::MAX))
     }
 
+    /// An empty map for uuids of this session.
+    pub(crate) fn uuid_map(&self) -> SymMap {
+        SymMap::new(self.group.events.len(), self.corpus.batch.text.len())
+    }
+
     /// The first witness record of a step.
     pub(crate) fn first_record(&self, step: u32) -> RecordIx {
         self.event(self.steps[step as usize].first_event as usize).record
@@ -126,9 +121,33 @@ impl Draft<'_> {
         self.issues.push(IssueDraft { code, detail, record });
     }
 
-    pub(crate) fn add_edge(&mut self, edge: EdgeDraft) {
-        if edge.from != edge.to && edge.from != NONE && edge.to != NONE {
-            self.edges.push(edge);
+    /// Adds an edge and the records that show it. A step never leads to itself.
+    pub(crate) fn add_edge(&mut self, mut edge: Edge, evidence: &[RecordIx]) {
+        if edge.from == edge.to || edge.from == NONE || edge.to == NONE {
+            return;
         }
+        edge.first_evidence = u32::try_from(self.evidence.len()).unwrap_or(NONE);
+        for (n, record) in evidence.iter().enumerate() {
+            if !evidence[..n].contains(record) {
+                self.evidence.push(*record);
+            }
+        }
+        edge.evidence_count = u32::try_from(self.evidence.len()).unwrap_or(NONE) - edge.first_evidence;
+        self.edges.push(edge);
+    }
+}
+
+/// An exact edge that carries no tool call and no error; most are.
+pub(crate) fn exact(from: u32, to: u32, kind: EdgeKind, rule: Rule) -> Edge {
+    Edge {
+        from,
+        to,
+        first_evidence: 0,
+        evidence_count: 0,
+        tool_use_id: Sym::EMPTY,
+        confidence: Confidence::EXACT,
+        kind,
+        rule,
+        is_error: false,
     }
 }

@@ -88,9 +88,12 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize) {
             step.ended = step.ended.later(event.at);
             step.is_error |= event.flags.has(EventFlags::API_ERROR);
             if let Some(usage) = usage {
-                match &mut step.usage {
+                match draft.usages.get_mut(step.usage as usize) {
                     Some(sum) => sum.merge_witness(&usage),
-                    None => step.usage = Some(usage),
+                    None => {
+                        step.usage = u32::try_from(draft.usages.len()).unwrap_or(NONE);
+                        draft.usages.push(usage);
+                    }
                 }
             }
         }

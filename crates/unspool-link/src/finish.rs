@@ -1,14 +1,14 @@
 //! From the draft to the flow: stable order, ids, columns.
 
 use crate::agents::Origin;
-use crate::draft::{Draft, Evidence, IssueDraft};
+use crate::draft::{Draft, IssueDraft};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use unspool_model::flow::NONE;
 use unspool_model::issue::ISSUE_SAMPLES;
 use unspool_model::{
-    Agent, AttrName, Code, Edge, EventFlags, EventKind, Flow, Id, Issue, RecordIx, Session, Step, StepKind,
-    Sym, Timestamp, Usage,
+    Agent, AttrName, Code, EventFlags, EventKind, Flow, Id, Issue, RecordIx, Session, Step, StepKind, Sym,
+    Timestamp, Usage,
 };
 
 pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
@@ -26,6 +26,7 @@ pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
     let mut flow = Flow { session: session(&draft), ..Flow::default() };
     flow.agents = agents(&draft, &agent_order, &agent_index, &step_index);
     steps(&draft, &step_order, &mut flow);
+    flow.usages = std::mem::take(&mut draft.usages);
     for step in &mut flow.steps {
         step.agent = map(&agent_index, step.agent);
         step.run = map(&run_index, step.run);
@@ -38,7 +39,7 @@ pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
         run.id = Id::of(&[b"run", &flow.steps[run.trigger as usize].id.to_bytes()]);
         flow.runs.push(run);
     }
-    edges(&draft, &step_index, &mut flow);
+    edges(&mut draft, &step_index, &mut flow);
     flow.issues = issues(&draft);
     flow.context_records = context_records(&draft, &flow);
     flow
@@ -122,7 +123,7 @@ fn check_ledger(draft: &mut Draft<'_>) {
     }
     let Some((record, expected)) = ledger else { return };
     let mut sum = Usage::default();
-    for usage in draft.steps.iter().filter_map(|step| step.usage.as_ref()) {
+    for usage in &draft.usages {
         sum.add(usage);
     }
     if [sum.input, sum.cache_read, sum.cache_write, sum.output + sum.reasoning] != expected {
@@ -220,18 +221,20 @@ fn agent_id(draft: &Draft<'_>, n: u32) -> Id {
 }
 
 fn steps(draft: &Draft<'_>, order: &[u32], flow: &mut Flow) {
-    let mut witnesses = witness_lists(draft);
+    let (starts, records) = witnesses(draft);
+    flow.steps.reserve_exact(order.len());
+    flow.witnesses.reserve_exact(records.len());
     for n in order {
         let step = &draft.steps[*n as usize];
-        let records = std::mem::take(&mut witnesses[*n as usize]);
+        let mut own = &records[starts[*n as usize] as usize..starts[*n as usize + 1] as usize];
+        if own.is_empty() {
+            // A step made for an agent without records is witnessed by what names the agent.
+            own = &draft.agents[step.agent as usize].spawn_evidence;
+        }
         let first_witness = u32::try_from(flow.witnesses.len()).unwrap_or(NONE);
-        flow.witnesses.extend(&records);
-        let usage = step.usage.map_or(NONE, |usage| {
-            flow.usages.push(usage);
-            u32::try_from(flow.usages.len() - 1).unwrap_or(NONE)
-        });
+        flow.witnesses.extend_from_slice(own);
         flow.steps.push(Step {
-            id: step_id(draft, *n, records.first().copied()),
+            id: step_id(draft, *n, own.first().copied()),
             started: step.started,
             ended: step.ended,
             duration_ms: step.duration_ms,
@@ -240,8 +243,8 @@ fn steps(draft: &Draft<'_>, order: &[u32], flow: &mut Flow) {
             parent: step.parent,
             depth: 0,
             first_witness,
-            witness_count: u32::try_from(records.len()).unwrap_or(0),
-            usage,
+            witness_count: u32::try_from(own.len()).unwrap_or(0),
+            usage: step.usage,
             name: step.name,
             tool_use_id: step.tool_use,
             message_id: step.message,
@@ -260,38 +263,30 @@ fn steps(draft: &Draft<'_>, order: &[u32], flow: &mut Flow) {
     }
 }
 
-/// The records that witness each step, once each, in order.
-fn witness_lists(draft: &Draft<'_>) -> Vec<Vec<RecordIx>> {
-    let mut lists: Vec<Vec<RecordIx>> = vec![Vec::new(); draft.steps.len()];
-    for at in 0..draft.event_step.len() {
-        let step = draft.event_step[at];
-        if step != NONE {
-            let list = &mut lists[step as usize];
-            let record = draft.event(at).record;
-            if list.last() != Some(&record) {
-                list.push(record);
-            }
+/// The records that witness each step, once each and in order, as ranges of one column.
+fn witnesses(draft: &Draft<'_>) -> (Vec<u32>, Vec<RecordIx>) {
+    // Events of one record that witness one step need not be neighbours (a call between two others of its record).
+    let mut last: Vec<RecordIx> = vec![NONE; draft.steps.len()];
+    let mut pairs: Vec<(u32, RecordIx)> = Vec::with_capacity(draft.event_step.len());
+    let mut starts: Vec<u32> = vec![0; draft.steps.len() + 1];
+    for (at, step) in draft.event_step.iter().enumerate().filter(|(_, step)| **step != NONE) {
+        let record = draft.event(at).record;
+        if std::mem::replace(&mut last[*step as usize], record) != record {
+            pairs.push((*step, record));
+            starts[*step as usize + 1] += 1;
         }
     }
-    for agent in &draft.agents {
-        let Some(spawn) = agent.spawn else { continue };
-        // A step made for an agent without records is witnessed by what names the agent.
-        for (n, step) in draft.steps.iter().enumerate().skip(draft_made_from(draft)) {
-            if lists[n].is_empty()
-                && step.agent != NONE
-                && draft.agents[step.agent as usize].native_id == agent.native_id
-            {
-                let _ = spawn;
-                lists[n].clone_from(&agent.spawn_evidence);
-            }
-        }
+    for n in 1..starts.len() {
+        starts[n] += starts[n - 1];
     }
-    lists
-}
-
-/// Steps made without events stand after all others.
-fn draft_made_from(draft: &Draft<'_>) -> usize {
-    draft.event_step.iter().filter(|step| **step != NONE).map(|step| *step as usize + 1).max().unwrap_or(0)
+    let mut next = starts.clone();
+    let mut records = vec![0; pairs.len()];
+    for (step, record) in pairs {
+        let slot = &mut next[step as usize];
+        records[*slot as usize] = record;
+        *slot += 1;
+    }
+    (starts, records)
 }
 
 fn step_id(draft: &Draft<'_>, n: u32, first_record: Option<RecordIx>) -> Id {
@@ -308,38 +303,16 @@ fn step_id(draft: &Draft<'_>, n: u32, first_record: Option<RecordIx>) -> Id {
     Id::of(&[b"step", kind, session, &[step.key_kind], draft.text(step.key).as_bytes()])
 }
 
-fn edges(draft: &Draft<'_>, step_index: &[u32], flow: &mut Flow) {
-    let mut order: Vec<usize> = (0..draft.edges.len()).collect();
-    order.sort_by_key(|n| {
-        let edge = &draft.edges[*n];
-        (step_index[edge.to as usize], step_index[edge.from as usize], edge.kind, edge.rule)
-    });
-    flow.edges.reserve_exact(order.len());
-    flow.evidence.reserve_exact(order.len() * 2);
-    for n in order {
-        let edge = &draft.edges[n];
-        let first_evidence = u32::try_from(flow.evidence.len()).unwrap_or(NONE);
-        match &edge.evidence {
-            Evidence::Two(a, b) => {
-                flow.evidence.push(*a);
-                if a != b {
-                    flow.evidence.push(*b);
-                }
-            }
-            Evidence::Many(records) => flow.evidence.extend(records),
-        }
-        flow.edges.push(Edge {
-            from: step_index[edge.from as usize],
-            to: step_index[edge.to as usize],
-            first_evidence,
-            evidence_count: u32::try_from(flow.evidence.len()).unwrap_or(NONE) - first_evidence,
-            tool_use_id: edge.tool_use,
-            confidence: edge.confidence,
-            kind: edge.kind,
-            rule: edge.rule,
-            is_error: edge.is_error,
-        });
+/// Edges in place: renumbered, then ordered by target, source, kind and rule.
+fn edges(draft: &mut Draft<'_>, step_index: &[u32], flow: &mut Flow) {
+    let mut edges = std::mem::take(&mut draft.edges);
+    for edge in &mut edges {
+        edge.from = step_index[edge.from as usize];
+        edge.to = step_index[edge.to as usize];
     }
+    edges.sort_unstable_by_key(|edge| (edge.to, edge.from, edge.kind, edge.rule, edge.first_evidence));
+    flow.edges = edges;
+    flow.evidence = std::mem::take(&mut draft.evidence);
 }
 
 fn session(draft: &Draft<'_>) -> Session {
@@ -398,7 +371,7 @@ fn issues(draft: &Draft<'_>) -> Vec<Issue> {
         slot.records.extend(issue.records);
     };
     for n in &draft.group.issues {
-        if let Some(issue) = batch.issues.iter().nth(*n) {
+        if let Some(issue) = batch.issues.get(*n) {
             add(issue.clone());
         }
     }

@@ -34,6 +34,9 @@ struct Natives<'b> {
 
 const NO_NATIVE: u32 = u32::MAX;
 
+/// Different records with one uuid that replays are looked for among; more than a few means that uuids mean nothing.
+const MAX_DIFFERENT: usize = 16;
+
 pub(crate) fn group(batch: &Batch, table: &Table, rank: &[u32], first_event: &[u32]) -> Vec<Group> {
     let streams = records_by_stream(batch, rank);
     let mut natives = Natives {
@@ -171,12 +174,17 @@ impl<'b> Chains<'b> {
         let mut replayed: Vec<_> = self.more.iter().collect();
         replayed.sort_by_key(|(uuid, _)| self.batch.text.get(**uuid));
         for (uuid, _) in replayed {
-            let providers: Vec<u32> = self.providers(*uuid).collect();
-            for (n, a) in providers.iter().enumerate() {
-                for b in &providers[n + 1..] {
-                    if is_replay(self.batch, natives.head(*a), natives.head(*b)) {
-                        union.join(natives.of_record[*a as usize], natives.of_record[*b as usize]);
+            // Different records of one uuid are few, copies may be many: each is compared with the different ones so far.
+            let mut different: Vec<u32> = Vec::new();
+            for record in self.providers(*uuid) {
+                let known =
+                    different.iter().find(|a| is_replay(self.batch, natives.head(**a), natives.head(record)));
+                match known {
+                    Some(known) => {
+                        union.join(natives.of_record[*known as usize], natives.of_record[record as usize]);
                     }
+                    None if different.len() < MAX_DIFFERENT => different.push(record),
+                    None => {}
                 }
             }
         }

@@ -14,6 +14,7 @@ mod order;
 mod rules;
 mod steps;
 mod structure;
+mod symmap;
 mod table;
 mod union;
 

@@ -9,9 +9,7 @@ use crate::grouping::same_content;
 use crate::order::Place;
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
-use unspool_model::{
-    Code, EventFlags, EventKind, IntentSource, KeyKind, Role, StepKind, Sym, Timestamp, Usage,
-};
+use unspool_model::{Code, EventFlags, EventKind, IntentSource, KeyKind, Role, StepKind, Sym, Timestamp};
 
 /// A step in the making.
 pub(crate) struct StepDraft {
@@ -33,7 +31,8 @@ pub(crate) struct StepDraft {
     pub(crate) preview: Sym,
     pub(crate) intent: Sym,
     pub(crate) intent_source: IntentSource,
-    pub(crate) usage: Option<Usage>,
+    /// Index into the draft's usages, or `NONE`.
+    pub(crate) usage: u32,
     pub(crate) is_error: bool,
     pub(crate) start_estimated: bool,
     pub(crate) has_call: bool,
@@ -60,7 +59,7 @@ const BY_AGENT_START: u8 = 6;
 pub(crate) fn build(draft: &mut Draft<'_>) {
     let fused = fused_prompts(draft);
     let mut index: FxHashMap<StepKey, u32> = FxHashMap::default();
-    let mut head_of_uuid: FxHashMap<Sym, usize> = FxHashMap::default();
+    let mut head_of_uuid = draft.uuid_map();
     draft.event_step.reserve(draft.group.events.len());
     for at in 0..draft.group.events.len() {
         let Some(kind) = step_kind(draft, at) else {
@@ -70,7 +69,7 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
         let mut key = key_of(draft, at, kind, &fused);
         // Only a record that bears the uuid itself can contradict another; a fused one was matched by its text.
         if key.0 == BY_UUID && draft.key(at, KeyKind::Uuid, Role::Provides) == Some(key.1) {
-            let first = *head_of_uuid.entry(key.1).or_insert(at);
+            let first = head_of_uuid.first(key.1, u32::try_from(at).unwrap_or(NONE)) as usize;
             if first != at
                 && !same_content(&draft.corpus.batch, Some(draft.event(first)), Some(draft.event(at)))
             {
@@ -108,7 +107,7 @@ fn new_step(kind: StepKind, key: StepKey) -> StepDraft {
         preview: Sym::EMPTY,
         intent: Sym::EMPTY,
         intent_source: IntentSource::None,
-        usage: None,
+        usage: NONE,
         is_error: false,
         start_estimated: false,
         has_call: false,

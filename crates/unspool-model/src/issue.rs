@@ -135,6 +135,11 @@ impl Issues {
         self.list.iter()
     }
 
+    /// One of them, by its position.
+    pub fn get(&self, n: usize) -> Option<&Issue> {
+        self.list.get(n)
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

@@ -13,4 +13,4 @@ pub mod totals;
 pub mod tree_json;
 
 pub use prices::{Money, Prices};
-pub use totals::{FlowTotals, Totals, totals};
+pub use totals::{FlowTotals, Pricer, Totals, totals};

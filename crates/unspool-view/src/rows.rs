@@ -48,7 +48,7 @@ pub enum Row {
 pub struct Rows {
     /// In order.
     pub rows: Vec<Row>,
-    /// Sums of the session, its steps and its agents.
+    /// Sums of the session and its agents.
     pub sums: FlowTotals,
 }
 

@@ -3,7 +3,7 @@
 use crate::flow_json::{CountsDoc, IssueDoc, TotalsDoc, issue_doc, totals_doc};
 use crate::list::{SessionRow, session_row};
 use crate::prices::Prices;
-use crate::totals::Totals;
+use crate::totals::{Pricer, Totals};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -100,7 +100,9 @@ impl Stats {
             line.durations_ms.extend(agent.ended.ms_since(agent.started));
         }
         let mut days: BTreeMap<String, Totals> = BTreeMap::new();
-        for (step, sum) in flow.steps.iter().zip(&sums.steps) {
+        let mut pricer = Pricer::new(flow, text, prices);
+        for step in &flow.steps {
+            let sum = &pricer.step(step);
             let table = match step.kind {
                 StepKind::ToolCall => Some(&mut self.tools),
                 StepKind::ModelCall => Some(&mut self.models),

@@ -3,7 +3,7 @@
 use crate::prices::{ModelPrices, Money, Prices};
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
-use unspool_model::{Flow, Interner, StepKind, Sym, Timestamp, Usage};
+use unspool_model::{Flow, Interner, Step, StepKind, Sym, Timestamp, Usage};
 
 /// Sums over some steps.
 #[derive(Clone, Copy, Default, Debug)]
@@ -53,12 +53,10 @@ impl Totals {
     }
 }
 
-/// Sums of a session, of each step and of each agent, alone and with everything it started.
+/// Sums of a session and of each agent, alone and with everything it started.
 pub struct FlowTotals {
     /// The session.
     pub session: Totals,
-    /// Each step by itself.
-    pub steps: Vec<Totals>,
     /// Each agent's own steps.
     pub own: Vec<Totals>,
     /// Each agent's steps and those of all agents below it.
@@ -67,11 +65,11 @@ pub struct FlowTotals {
 
 /// Adds up a flow.
 pub fn totals(flow: &Flow, text: &Interner, prices: &Prices) -> FlowTotals {
-    let steps = step_totals(flow, text, prices);
+    let mut pricer = Pricer::new(flow, text, prices);
     let mut own = vec![Totals::default(); flow.agents.len()];
-    for (step, sum) in flow.steps.iter().zip(&steps) {
+    for step in &flow.steps {
         if let Some(agent) = own.get_mut(step.agent as usize) {
-            agent.add(sum);
+            agent.add(&pricer.step(step));
         }
     }
     let mut subtree = own.clone();
@@ -88,12 +86,25 @@ pub fn totals(flow: &Flow, text: &Interner, prices: &Prices) -> FlowTotals {
     for sum in &own {
         session.add(sum);
     }
-    FlowTotals { session, steps, own, subtree }
+    FlowTotals { session, own, subtree }
 }
 
-fn step_totals(flow: &Flow, text: &Interner, prices: &Prices) -> Vec<Totals> {
-    let mut by_model: FxHashMap<Sym, ModelPrices<'_>> = FxHashMap::default();
-    let one = |step: &unspool_model::Step| {
+/// Puts a price on single steps; looks each model up once.
+pub struct Pricer<'a> {
+    flow: &'a Flow,
+    text: &'a Interner,
+    prices: &'a Prices,
+    by_model: FxHashMap<Sym, ModelPrices<'a>>,
+}
+
+impl<'a> Pricer<'a> {
+    /// For the steps of a flow.
+    pub fn new(flow: &'a Flow, text: &'a Interner, prices: &'a Prices) -> Pricer<'a> {
+        Pricer { flow, text, prices, by_model: FxHashMap::default() }
+    }
+
+    /// One step by itself.
+    pub fn step(&mut self, step: &Step) -> Totals {
         let mut sum = Totals {
             steps: 1,
             model_calls: u64::from(step.kind == StepKind::ModelCall),
@@ -103,8 +114,10 @@ fn step_totals(flow: &Flow, text: &Interner, prices: &Prices) -> Vec<Totals> {
             ended: step.ended.later(step.started),
             ..Totals::default()
         };
-        if let Some(usage) = flow.usage_of(step) {
-            let model = by_model.entry(step.model).or_insert_with(|| prices.of_model(text.get(step.model)));
+        if let Some(usage) = self.flow.usage_of(step) {
+            let (text, prices) = (self.text, self.prices);
+            let model =
+                self.by_model.entry(step.model).or_insert_with(|| prices.of_model(text.get(step.model)));
             sum.usage = *usage;
             match model.cost(step.ended, usage) {
                 Some(cost) => sum.cost = cost,
@@ -112,6 +125,5 @@ fn step_totals(flow: &Flow, text: &Interner, prices: &Prices) -> Vec<Totals> {
             }
         }
         sum
-    };
-    flow.steps.iter().map(one).collect()
+    }
 }

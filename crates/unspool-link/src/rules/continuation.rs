@@ -1,12 +1,11 @@
 //! Conversations that go on after a cut: compaction, resume, fork, and messages to an agent that had stopped.
 
 use crate::agents::Origin;
-use crate::draft::{Draft, EdgeDraft, Evidence};
+use crate::draft::{Draft, exact};
+use crate::symmap::SymMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
-use unspool_model::{
-    AttrName, Confidence, EdgeKind, EventFlags, EventKind, KeyKind, Role, Rule, StepKind, Sym,
-};
+use unspool_model::{AttrName, Edge, EdgeKind, EventFlags, EventKind, KeyKind, Role, Rule, StepKind, Sym};
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
     let step_of = steps_by_uuid(draft);
@@ -16,65 +15,45 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
 }
 
 /// The step a uuid leads to: its own, or that of the nearest record above it that has one.
-fn steps_by_uuid(draft: &Draft<'_>) -> FxHashMap<Sym, u32> {
-    let mut own: FxHashMap<Sym, u32> = FxHashMap::default();
-    let mut above: FxHashMap<Sym, Sym> = FxHashMap::default();
-    let mut order = Vec::new();
+fn steps_by_uuid(draft: &Draft<'_>) -> SymMap {
+    let (mut step_of, mut above) = (draft.uuid_map(), draft.uuid_map());
+    let mut without = Vec::new();
     for at in 0..draft.group.events.len() {
         let Some(uuid) = draft.key(at, KeyKind::Uuid, Role::Provides) else { continue };
-        order.push(uuid);
-        if draft.event_step[at] != NONE {
-            own.entry(uuid).or_insert(draft.event_step[at]);
-        }
-        if let Some(parent) = draft.key(at, KeyKind::Uuid, Role::Refers) {
-            above.entry(uuid).or_insert(parent);
-        }
-    }
-    let mut resolved = own.clone();
-    for start in order {
-        let mut path = Vec::new();
-        let mut at = start;
-        let mut found = None;
-        // A chain is at most as long as there are records; a circle ends there.
-        while path.len() <= above.len() {
-            if let Some(step) = resolved.get(&at) {
-                found = Some(*step);
-                break;
-            }
-            path.push(at);
-            match above.get(&at) {
-                Some(parent) => at = *parent,
-                None => break,
-            }
-        }
-        if let Some(step) = found {
-            for uuid in path {
-                resolved.insert(uuid, step);
+        if draft.event_step[at] == NONE {
+            without.push(uuid);
+            if let Some(parent) = draft.key(at, KeyKind::Uuid, Role::Refers) {
+                above.first(uuid, u32::try_from(parent.index()).unwrap_or(NONE));
             }
         } else {
+            step_of.first(uuid, draft.event_step[at]);
+        }
+    }
+    for start in without {
+        let mut path = Vec::new();
+        let mut at = start;
+        while !step_of.contains(at) {
+            // What was passed is taken out, so that a circle ends and nothing is walked twice.
+            let Some(parent) = above.get(at) else { break };
+            above.insert(at, NONE);
+            path.push(at);
+            at = Sym::from_raw(i64::from(parent));
+        }
+        if let Some(step) = step_of.get(at) {
             for uuid in path {
-                above.remove(&uuid);
+                step_of.insert(uuid, step);
             }
         }
     }
-    resolved
+    step_of
 }
 
-fn edge(draft: &mut Draft<'_>, from: u32, to: u32, rule: Rule, tool_use: Sym) {
-    let evidence = Evidence::Two(draft.first_record(from), draft.first_record(to));
-    draft.add_edge(EdgeDraft {
-        from,
-        to,
-        kind: EdgeKind::Continuation,
-        rule,
-        confidence: Confidence::EXACT,
-        tool_use,
-        is_error: false,
-        evidence,
-    });
+fn edge(draft: &mut Draft<'_>, from: u32, to: u32, rule: Rule, tool_use_id: Sym) {
+    let evidence = [draft.first_record(from), draft.first_record(to)];
+    draft.add_edge(Edge { tool_use_id, ..exact(from, to, EdgeKind::Continuation, rule) }, &evidence);
 }
 
-fn compactions(draft: &mut Draft<'_>, step_of: &FxHashMap<Sym, u32>) {
+fn compactions(draft: &mut Draft<'_>, step_of: &SymMap) {
     for agent in 0..draft.timeline.len() {
         for position in 0..draft.timeline[agent].len() {
             let n = draft.timeline[agent][position];
@@ -84,7 +63,7 @@ fn compactions(draft: &mut Draft<'_>, step_of: &FxHashMap<Sym, u32>) {
                 StepKind::Compaction => {
                     let event = step.first_event as usize;
                     let named = draft.key(event, KeyKind::LogicalParent, Role::Refers);
-                    let from = named.and_then(|uuid| step_of.get(&uuid).copied()).or(before);
+                    let from = named.and_then(|uuid| step_of.get(uuid)).or(before);
                     if let Some(from) = from {
                         edge(draft, from, n, Rule::ContinuationCompaction, Sym::EMPTY);
                     }
@@ -105,11 +84,11 @@ fn compactions(draft: &mut Draft<'_>, step_of: &FxHashMap<Sym, u32>) {
 
 /// A main agent whose first own record names a parent in another conversation goes on from there; a prompt
 /// that names a record before the last prompt rewinds to it.
-fn resumes_and_forks(draft: &mut Draft<'_>, step_of: &FxHashMap<Sym, u32>) {
+fn resumes_and_forks(draft: &mut Draft<'_>, step_of: &SymMap) {
     let parent_of = |draft: &Draft<'_>, step: u32| {
         let event = draft.steps[step as usize].first_event as usize;
         let parent = draft.key(event, KeyKind::Uuid, Role::Refers)?;
-        step_of.get(&parent).copied()
+        step_of.get(parent)
     };
     for agent in 0..draft.timeline.len() {
         if !matches!(draft.agents[agent].origin, Origin::Main(_)) {

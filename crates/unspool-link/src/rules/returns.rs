@@ -1,13 +1,16 @@
 //! Spawn edges, and the way an agent's answer comes back: in the call's result, by notification, or by message.
 
-use super::tool_calls::{first_after, model_calls};
-use crate::draft::{Draft, EdgeDraft, Evidence};
+use super::tool_calls::{Calls, first_after, model_calls};
+use crate::draft::{Draft, exact};
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
-use unspool_model::{EdgeKind, EventFlags, EventKind, KeyKind, RecordIx, Role, Rule, Spawn, StepKind, Sym};
+use unspool_model::{
+    Edge, EdgeKind, EventFlags, EventKind, KeyKind, RecordIx, Role, Rule, Spawn, StepKind, Sym,
+};
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
     let (returns, said) = (returns_by_agent(draft), said(draft));
+    let calls: Vec<Calls> = (0..draft.agents.len()).map(|agent| model_calls(draft, agent)).collect();
     for agent in 0..draft.agents.len() {
         let Some(spawn) = draft.agents[agent].spawn else { continue };
         spawn_edge(draft, agent, spawn);
@@ -17,15 +20,15 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
         let reported = returns.get(&agent).map_or(&[][..], Vec::as_slice);
         if !reported.is_empty() {
             for event in reported {
-                notified(draft, agent, spawn, parent, *event);
+                notified(draft, agent, spawn, &calls[parent], *event);
             }
         } else if !is_async && call.result_event != NONE {
-            answered(draft, &said, agent, spawn, spawn.step, parent);
+            answered(draft, &said, agent, spawn, spawn.step, &calls[parent]);
         }
         for call in draft.agents[agent].continued_by.clone() {
             let step = &draft.steps[call as usize];
             if step.result_event != NONE && !step.flags.has(EventFlags::ASYNC) {
-                answered(draft, &said, agent, spawn, call, step.agent as usize);
+                answered(draft, &said, agent, spawn, call, &calls[step.agent as usize]);
             }
         }
     }
@@ -52,24 +55,20 @@ fn said(draft: &Draft<'_>) -> Said {
 
 fn spawn_edge(draft: &mut Draft<'_>, agent: usize, spawn: Spawn) {
     let Some(first) = draft.timeline[agent].first().copied() else { return };
-    let edge = EdgeDraft {
-        from: spawn.step,
-        to: first,
-        kind: EdgeKind::SubagentSpawn,
-        rule: spawn.rule,
+    let edge = Edge {
+        tool_use_id: spawn.tool_use_id,
         confidence: spawn.confidence,
-        tool_use: spawn.tool_use_id,
-        is_error: false,
-        evidence: Evidence::Many(draft.agents[agent].spawn_evidence.clone()),
+        ..exact(spawn.step, first, EdgeKind::SubagentSpawn, spawn.rule)
     };
-    draft.add_edge(edge);
+    let evidence = draft.agents[agent].spawn_evidence.clone();
+    draft.add_edge(edge, &evidence);
 }
 
 /// The result of a call carried the answer.
-fn answered(draft: &mut Draft<'_>, said: &Said, agent: usize, spawn: Spawn, call: u32, parent: usize) {
+fn answered(draft: &mut Draft<'_>, said: &Said, agent: usize, spawn: Spawn, call: u32, calls: &Calls) {
     let step = &draft.steps[call as usize];
     let (result, is_error, tool_use_id) = (step.result_event as usize, step.is_error, step.tool_use);
-    let receiver = first_after(&model_calls(draft, parent), draft.place(result).max(step.place));
+    let receiver = first_after(calls, draft.place(result).max(step.place));
     let (Some(receiver), Some(last)) = (receiver, last_words(draft, said, agent, result)) else { return };
     let record = draft.event(result).record;
     let spawn = Spawn { tool_use_id, ..spawn };
@@ -94,9 +93,9 @@ fn last_words(draft: &Draft<'_>, said: &Said, agent: usize, result: usize) -> Op
 }
 
 /// A notification or message carried the answer; it may come several times for one agent.
-fn notified(draft: &mut Draft<'_>, agent: usize, spawn: Spawn, parent: usize, event: usize) {
+fn notified(draft: &mut Draft<'_>, agent: usize, spawn: Spawn, calls: &Calls, event: usize) {
     let at = draft.event(event).at;
-    let receiver = first_after(&model_calls(draft, parent), draft.place(event));
+    let receiver = first_after(calls, draft.place(event));
     let by_then = |step: &&u32| {
         let step = &draft.steps[**step as usize];
         step.kind != StepKind::AgentStop && (!at.is_some() || step.started <= at)
@@ -120,19 +119,17 @@ fn return_edge(
 ) {
     // A return is no surer than the spawn it answers.
     let rule = if spawn.rule.inferred() { spawn.rule } else { rule };
-    let edge = EdgeDraft {
-        from,
-        to,
-        kind: EdgeKind::SubagentReturn,
-        rule,
+    let edge = Edge {
+        tool_use_id: spawn.tool_use_id,
         confidence: spawn.confidence,
-        tool_use: spawn.tool_use_id,
         is_error,
-        evidence: Evidence::Two(record, draft.first_record(to)),
+        ..exact(from, to, EdgeKind::SubagentReturn, rule)
     };
-    let same = |other: &&EdgeDraft| other.kind == edge.kind && other.from == from && other.to == to;
-    if !draft.edges.iter().rev().take(64).any(|other| same(&other)) {
-        draft.add_edge(edge);
+    // Several notifications of one end lead to one model call.
+    let same = |other: &Edge| other.kind == edge.kind && other.from == from && other.to == to;
+    if !draft.edges.iter().rev().take(64).any(same) {
+        let evidence = [record, draft.first_record(to)];
+        draft.add_edge(edge, &evidence);
     }
 }
 

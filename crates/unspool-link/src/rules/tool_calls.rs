@@ -1,10 +1,10 @@
 //! Tool calls to the model call that asked, and results to the model call that first received them. By id.
 
-use crate::draft::{Draft, EdgeDraft, Evidence};
+use crate::draft::{Draft, exact};
 use crate::order::Place;
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
-use unspool_model::{Confidence, EdgeKind, EventKind, Rule, StepKind};
+use unspool_model::{Edge, EdgeKind, EventKind, Rule, StepKind};
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
     link_calls(draft);
@@ -28,16 +28,11 @@ fn link_calls(draft: &mut Draft<'_>) {
                 asked_by.insert(step, model_call);
                 draft.steps[step as usize].caller = model_call;
                 let tool_use = draft.steps[step as usize].tool_use;
-                draft.add_edge(EdgeDraft {
-                    from: model_call,
-                    to: step,
-                    kind: EdgeKind::Calls,
-                    rule: Rule::ToolCallId,
-                    confidence: Confidence::EXACT,
-                    tool_use,
-                    is_error: false,
-                    evidence: Evidence::Two(record, record),
-                });
+                let edge = Edge {
+                    tool_use_id: tool_use,
+                    ..exact(model_call, step, EdgeKind::Calls, Rule::ToolCallId)
+                };
+                draft.add_edge(edge, &[record]);
             }
             _ => {}
         }
@@ -55,33 +50,28 @@ fn link_results(draft: &mut Draft<'_>) {
             // A coarse clock may date a result before its own call.
             let result_place = draft.place(step.result_event as usize).max(step.place);
             let Some(receiver) = first_after(&calls, result_place) else { continue };
-            let edge = EdgeDraft {
-                from: n,
-                to: receiver,
-                kind: EdgeKind::ToolResult,
-                rule: Rule::ToolResultId,
-                confidence: Confidence::EXACT,
-                tool_use: step.tool_use,
+            let edge = Edge {
+                tool_use_id: step.tool_use,
                 is_error: step.is_error,
-                evidence: Evidence::Two(
-                    draft.event(step.result_event as usize).record,
-                    draft.first_record(receiver),
-                ),
+                ..exact(n, receiver, EdgeKind::ToolResult, Rule::ToolResultId)
             };
-            draft.add_edge(edge);
+            let evidence = [draft.event(step.result_event as usize).record, draft.first_record(receiver)];
+            draft.add_edge(edge, &evidence);
         }
     }
 }
 
 /// An agent's model calls with their places, in order.
-pub(crate) fn model_calls(draft: &Draft<'_>, agent: usize) -> Vec<(Place, u32)> {
+pub(crate) type Calls = Vec<(Place, u32)>;
+
+pub(crate) fn model_calls(draft: &Draft<'_>, agent: usize) -> Calls {
     let steps = draft.timeline[agent].iter();
     let calls = steps.filter(|n| draft.steps[**n as usize].kind == StepKind::ModelCall);
     calls.map(|n| (draft.steps[*n as usize].place, *n)).collect()
 }
 
 /// The first model call after a place.
-pub(crate) fn first_after(calls: &[(Place, u32)], place: Place) -> Option<u32> {
+pub(crate) fn first_after(calls: &Calls, place: Place) -> Option<u32> {
     let next = calls.partition_point(|(at, _)| *at <= place);
     calls.get(next).map(|(_, step)| *step)
 }

@@ -7,7 +7,6 @@
 use crate::agents::stated;
 use crate::draft::Draft;
 use rustc_hash::FxHashMap;
-use unspool_model::flow::NONE;
 use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Status, StepKind, Sym, Timestamp};
 
 pub(crate) fn judge(draft: &mut Draft<'_>) {
@@ -27,12 +26,22 @@ pub(crate) fn judge(draft: &mut Draft<'_>) {
         agent.ended = ended;
         agent.status = status;
     }
-    for run in 0..draft.runs.len() {
-        let main = draft.steps[draft.runs[run].trigger as usize].agent as usize;
-        let index = u32::try_from(run).unwrap_or(NONE);
-        let steps = draft.timeline[main].iter().copied();
-        let own: Vec<u32> = steps.filter(|n| draft.steps[*n as usize].run == index).collect();
-        draft.runs[run].status = by_last_step(draft, &own);
+    // What a run's main agent did in it, in order.
+    let mut of_run: Vec<Vec<u32>> = vec![Vec::new(); draft.runs.len()];
+    for (agent, timeline) in draft.timeline.iter().enumerate() {
+        for n in timeline {
+            let run = draft.steps[*n as usize].run;
+            let is_main = draft
+                .runs
+                .get(run as usize)
+                .is_some_and(|run| draft.steps[run.trigger as usize].agent as usize == agent);
+            if is_main {
+                of_run[run as usize].push(*n);
+            }
+        }
+    }
+    for (run, steps) in of_run.iter().enumerate() {
+        draft.runs[run].status = by_last_step(draft, steps);
     }
 }
 

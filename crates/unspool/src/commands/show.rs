@@ -8,9 +8,9 @@ use crate::term::{BOLD, DIM, PLAIN, RED, YELLOW, cut, paint, width};
 use std::io::Write;
 use unspool_formats::Detail;
 use unspool_model::{Agent, Batch, Flow, IntentSource, Severity, Step, StepKind};
-use unspool_view::Totals;
 use unspool_view::flow_json::session_doc;
 use unspool_view::rows::{Filter, Row, Rows, rows};
+use unspool_view::{Pricer, Prices, Totals};
 
 pub(crate) fn run(args: &Args, show: &ShowArgs) -> Result<(), CliError> {
     let (loaded, sessions) = load_target(args, &show.target, &show.places, Detail::Full)?;
@@ -40,6 +40,7 @@ pub(crate) fn print(loaded: &Loaded, sessions: &[usize], filter: &Filter) -> Res
         Tree {
             flow: &flow,
             batch: &loaded.corpus.batch,
+            prices: &loaded.prices,
             rows: &rows,
             full: filter.full,
             errors: filter.errors,
@@ -55,6 +56,7 @@ pub(crate) fn print(loaded: &Loaded, sessions: &[usize], filter: &Filter) -> Res
 struct Tree<'a> {
     flow: &'a Flow,
     batch: &'a Batch,
+    prices: &'a Prices,
     rows: &'a Rows,
     full: bool,
     errors: bool,
@@ -144,7 +146,7 @@ impl Tree<'_> {
 
     fn step(&self, out: &mut dyn Write, n: usize, indent: u32) -> std::io::Result<()> {
         let step = &self.flow.steps[n];
-        let starts_run = self.flow.runs.iter().any(|run| run.trigger as usize == n);
+        let starts_run = self.flow.runs.get(step.run as usize).is_some_and(|run| run.trigger as usize == n);
         let rail = rail(step.depth);
         let (mark, style) = match step.kind {
             StepKind::UserMessage if starts_run => ("▶ ", BOLD),
@@ -165,7 +167,13 @@ impl Tree<'_> {
         let time = step.started.is_some().then(|| step.started.to_string());
         let time = time.as_deref().and_then(|at| at.get(11..19)).unwrap_or("");
         let took = step.duration_ms.filter(|_| step.kind != StepKind::UserMessage);
-        write_line(out, time, &line, took, Some(&self.rows.sums.steps[n]))
+        write_line(
+            out,
+            time,
+            &line,
+            took,
+            Some(&Pricer::new(self.flow, &self.batch.text, self.prices).step(step)),
+        )
     }
 
     fn describe(&self, step: &Step) -> String {
