@@ -1,0 +1,199 @@
+//! Who started whom, over the product of shapes and seeds: with explicit ids everything is right; with every id
+//! hidden, at least 99 % is right and nothing wrong is called certain.
+//!
+//! The ignored test prints what each rule was worth and how far each known gap is from closed:
+//! `cargo test -p unspool-testkit --release --test linking -- --ignored --nocapture`
+
+use std::fmt::Write as _;
+use unspool_testkit::{
+    Labelled, Launch, Layout, Mode, Prompts, Random, Replay, Score, Shape, Streaming, Types, generate, hide,
+    score,
+};
+
+const SEEDS: u64 = 20;
+
+/// Whether explicit ids are there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Ids {
+    Given,
+    Hidden,
+}
+
+/// Shapes the linker does not master yet: left out of the assertions, measured by the ignored test. A gap that is
+/// closed is deleted here, so that its shapes are asserted from then on.
+const KNOWN_GAPS: &[Gap] = &[
+    Gap {
+        name: "teammates without a meta file: the name in the call's result makes a second, empty agent",
+        ids: Ids::Given,
+        has: |shape| shape.mode == Mode::Teammates && shape.layout == Layout::Subagents,
+    },
+    Gap {
+        name: "same prompt, same answer, started in order: calls with equal or jumbled clocks lose their order",
+        ids: Ids::Hidden,
+        has: |shape| shape.prompts == Prompts::SameWithSameAnswer && shape.launch == Launch::InOrder,
+    },
+    Gap {
+        name: "same prompt, same answer, started in any order: only when calls return tells them apart",
+        ids: Ids::Hidden,
+        has: |shape| shape.prompts == Prompts::SameWithSameAnswer && shape.launch == Launch::Scattered,
+    },
+    Gap {
+        name: "same prompt, same answer, no ids in the format: only when calls return tells them apart",
+        ids: Ids::Given,
+        has: |shape| shape.prompts == Prompts::SameWithSameAnswer && shape.layout == Layout::Sidechain,
+    },
+    Gap {
+        name: "teammates of one prompt: what they report to the lead by name is not used",
+        ids: Ids::Hidden,
+        has: |shape| shape.mode == Mode::Teammates && shape.prompts == Prompts::Same,
+    },
+    Gap {
+        name: "teammates with sessions of their own: name and team in the call's input are not used",
+        ids: Ids::Hidden,
+        has: |shape| shape.mode == Mode::TeammateProcesses,
+    },
+    Gap {
+        name: "workflow agents without the run's id: no rule looks for the workflow call",
+        ids: Ids::Hidden,
+        has: |shape| shape.layout == Layout::Workflow,
+    },
+];
+
+struct Gap {
+    name: &'static str,
+    ids: Ids,
+    has: fn(&Shape) -> bool,
+}
+
+fn is_known_gap(shape: &Shape, ids: Ids) -> bool {
+    KNOWN_GAPS.iter().any(|gap| gap.ids == ids && (gap.has)(shape))
+}
+
+/// Every layout, mode, depth, sort of prompt and order of start that occurs.
+fn product() -> Vec<Shape> {
+    let mut shapes = Vec::new();
+    for layout in
+        [Layout::Sidechain, Layout::Flat, Layout::Subagents, Layout::SubagentsMeta, Layout::Workflow]
+    {
+        for mode in [Mode::Sync, Mode::Async, Mode::Teammates, Mode::TeammateProcesses] {
+            for depth in 1..=3 {
+                for prompts in [Prompts::Distinct, Prompts::Same, Prompts::SameWithSameAnswer] {
+                    let width = if depth == 1 { 4 } else { 2 };
+                    let shape = Shape { layout, mode, depth, prompts, width, rounds: 1, ..Shape::default() };
+                    shapes.extend(Some(shape).filter(Shape::occurs));
+                }
+            }
+        }
+    }
+    shapes
+}
+
+/// The shape with everything the product leaves open drawn by the seed.
+fn varied(base: Shape, seed: u64) -> Shape {
+    let mut random = Random::new(seed * 977 + 13);
+    let mut shape = Shape {
+        launch: [Launch::InOrder, Launch::Scattered][random.below(2)],
+        streaming: [Streaming::Whole, Streaming::Split, Streaming::Interleaved][random.below(3)],
+        replay: [Replay::None, Replay::None, Replay::None, Replay::Resume, Replay::Branch][random.below(5)],
+        types: [Types::Same, Types::Mixed][random.below(2)],
+        compaction: random.percent(25),
+        internal: random.percent(40),
+        errors: random.percent(25),
+        progress: random.percent(40),
+        retries: random.percent(25),
+        follow_ups: random.percent(25),
+        ..base
+    };
+    let forget: [fn(&mut Shape); 4] =
+        [|s| s.progress = false, |s| s.follow_ups = false, |s| s.internal = false, |s| s.retries = false];
+    for forget in forget {
+        if !shape.occurs() {
+            forget(&mut shape);
+        }
+    }
+    assert!(shape.occurs(), "{shape:?}");
+    let goes_on = shape.compaction || shape.retries || shape.replay != Replay::None;
+    Shape { turns: if goes_on { 2 } else { 1 }, ..shape }
+}
+
+fn measured(labelled: &Labelled, ids: Ids) -> Score {
+    match ids {
+        Ids::Given => score(&labelled.tree, &labelled.sessions),
+        Ids::Hidden => score(&hide(&labelled.tree), &labelled.sessions),
+    }
+}
+
+/// Scores every shape of the product, varied by every seed, that `wanted` keeps; on two threads.
+fn measure(ids: Ids, seeds: u64, wanted: impl Fn(&Shape) -> bool + Sync) -> Score {
+    let shapes = product();
+    let half = |parity: usize| {
+        let mut sum = Score::default();
+        for base in shapes.iter().skip(parity).step_by(2) {
+            for seed in 0..seeds {
+                let shape = varied(*base, seed);
+                if !wanted(&shape) {
+                    continue;
+                }
+                let mut found = measured(&generate(shape, seed), ids);
+                for note in &mut found.notes {
+                    let _ = write!(note, " in seed {seed} of {shape:?}");
+                }
+                sum.add(found);
+            }
+        }
+        sum
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| half(1));
+        let mut sum = half(0);
+        sum.add(other.join().unwrap());
+        sum
+    })
+}
+
+#[test]
+fn with_ids_everything_is_right() {
+    let found = measure(Ids::Given, SEEDS, |shape| !is_known_gap(shape, Ids::Given));
+    let notes = found.notes.join("\n");
+    assert!(found.total() > 5_000, "{}", found.total());
+    assert_eq!((found.wrong, found.missed, found.split_sessions), (0, 0, 0), "{notes}");
+    assert!(found.is_sound(), "{notes}");
+}
+
+#[test]
+fn without_ids_nearly_everything_is_right_and_nothing_wrong_is_certain() {
+    let found = measure(Ids::Hidden, SEEDS, |shape| !is_known_gap(shape, Ids::Hidden));
+    let notes = found.notes.join("\n");
+    assert!(found.total() > 3_000, "{}", found.total());
+    assert!(found.right_at_least(990), "{} of {} right\n{notes}", found.right, found.total());
+    assert!(found.is_sound(), "{notes}");
+}
+
+#[test]
+#[ignore = "a measurement, not a check"]
+fn what_the_rules_are_worth() {
+    for ids in [Ids::Given, Ids::Hidden] {
+        let asserted = measure(ids, 60, |shape| !is_known_gap(shape, ids));
+        show(&format!("{ids:?}, asserted shapes"), &asserted);
+        let all = measure(ids, 60, |_| true);
+        show(&format!("{ids:?}, all shapes"), &all);
+    }
+    for gap in KNOWN_GAPS {
+        let found = measure(gap.ids, 60, |shape| (gap.has)(shape));
+        show(&format!("gap, ids {:?}: {}", gap.ids, gap.name), &found);
+    }
+}
+
+fn show(title: &str, score: &Score) {
+    let Score { right, wrong, missed, exact_wrong, invented, split_sessions, .. } = score;
+    println!(
+        "\n{title}\n  right {right} wrong {wrong} missed {missed} exact-wrong {exact_wrong} invented {invented} split {split_sessions}"
+    );
+    let Score { token_mismatches, count_mismatches, internal_parented, wrong_depth, .. } = score;
+    println!(
+        "  tokens off {token_mismatches} counts off {count_mismatches} internal parented {internal_parented} wrong depth {wrong_depth}"
+    );
+    for line in score.rule_table().lines() {
+        println!("  {line}");
+    }
+}
