@@ -5,7 +5,7 @@
 
 use crate::generate::{Endless, generate};
 use crate::random::Random;
-use crate::shape::{Bodies, Launch, Layout, Mode, Prompts, Replay, Shape, Streaming, Types};
+use crate::shape::{Bodies, Launch, Layout, Mode, Opening, Prompts, Replay, Shape, Streaming, Types};
 use std::fs::{File, create_dir_all};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -121,9 +121,11 @@ fn everyday(random: &mut Random) -> Shape {
         progress: layout == Layout::Subagents && random.percent(50),
         retries: layout != Layout::Workflow && random.percent(5),
         follow_ups: layout == Layout::SubagentsMeta && mode == Mode::Async && random.percent(20),
+        opening: Opening::Prompt,
+        unfinished: random.percent(5),
         bodies: Bodies::Realistic,
         turns,
         spawning_turns: random.count(0, 3),
-        rounds: random.count(4, 18),
+        rounds: random.count(6, 22),
     }
 }

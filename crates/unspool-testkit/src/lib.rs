@@ -18,6 +18,6 @@ pub use generate::generate;
 pub use hide::hide;
 pub use random::Random;
 pub use score::{RuleScore, Score, read, score};
-pub use shape::{Bodies, Launch, Layout, Mode, Prompts, Replay, Shape, Streaming, Types};
+pub use shape::{Bodies, Launch, Layout, Mode, Opening, Prompts, Replay, Shape, Streaming, Types};
 pub use tree::Tree;
 pub use truth::{AgentTruth, Labelled, SessionTruth, Tokens};

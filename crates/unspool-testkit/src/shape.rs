@@ -33,6 +33,10 @@ pub struct Shape {
     pub retries: bool,
     /// Whether agents that have answered are written to again.
     pub follow_ups: bool,
+    /// What is left of an agent's first message.
+    pub opening: Opening,
+    /// Whether the last agent of each message is cut off before it answers.
+    pub unfinished: bool,
     /// How much text tools return.
     pub bodies: Bodies,
     /// User inputs.
@@ -122,6 +126,17 @@ pub enum Replay {
     Branch,
 }
 
+/// What is left of an agent's first message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// The prompt of the call.
+    Prompt,
+    /// Nothing: the file begins with the first answer.
+    Lost,
+    /// Other words than the call's, under the call's description, as a lead may write to a teammate.
+    Rewritten,
+}
+
 /// How much text tools return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bodies {
@@ -149,6 +164,8 @@ impl Default for Shape {
             progress: false,
             retries: false,
             follow_ups: false,
+            opening: Opening::Prompt,
+            unfinished: false,
             bodies: Bodies::Short,
             turns: 2,
             spawning_turns: 1,
@@ -164,7 +181,13 @@ impl Shape {
         let recent = matches!(self.layout, Layout::SubagentsMeta | Layout::Workflow);
         let of_its_time =
             (recent && !team || !self.follow_ups) && (self.layout == Layout::Subagents || !self.progress);
+        let opened = match self.opening {
+            Opening::Prompt => true,
+            Opening::Lost => self.layout != Layout::Sidechain,
+            Opening::Rewritten => team,
+        };
         of_its_time
+            && opened
             && match self.layout {
                 Layout::Sidechain => self.mode == Mode::Sync && self.depth == 1 && !self.internal,
                 Layout::Workflow => {

@@ -1,5 +1,7 @@
 //! What is read in another order, in other pieces, or twice, is the same session.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests may stop")]
+
 use proptest::prelude::*;
 use serde_json::Value;
 use unspool_formats::{Decoder, Detail, best};
@@ -62,9 +64,11 @@ fn first_difference(path: &str, a: &Value, b: &Value) -> String {
     }
 }
 
+type Gap = (&'static str, fn(&Shape) -> bool);
+
 /// Shapes whose export still hangs on the names of files, so that a copy which sorts first changes it. A gap that
 /// is closed is deleted here.
-const KNOWN_GAPS: &[(&str, fn(&Shape) -> bool)] = &[
+const KNOWN_GAPS: &[Gap] = &[
     ("the agent whose file sorts last returns the workflow's answer", |shape| {
         shape.layout == Layout::Workflow
     }),
@@ -186,7 +190,9 @@ proptest! {
         // A title without a session id is told apart by the name of its file, so its copy is one more record.
         let without_context = |sessions| {
             let mut sessions = without_places(sessions);
-            sessions.iter_mut().for_each(|session: &mut Value| session["context_records"] = Value::Null);
+            for session in &mut sessions {
+                session["context_records"] = Value::Null;
+            }
             sessions
         };
         prop_assert_eq!(difference(&without_context(once), &without_context(twice)), None);

@@ -4,14 +4,17 @@
 //! The ignored test prints what each rule was worth and how far each known gap is from closed:
 //! `cargo test -p unspool-testkit --release --test linking -- --ignored --nocapture`
 
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests may stop, and a measurement prints")]
+
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 use unspool_testkit::{
-    Labelled, Launch, Layout, Mode, Prompts, Random, Replay, Score, Shape, Streaming, Types, generate, hide,
-    score,
+    Labelled, Launch, Layout, Mode, Opening, Prompts, Random, Replay, Score, Shape, Streaming, Types,
+    generate, hide, score,
 };
 
-const SEEDS: u64 = 20;
+/// Seeds per shape; deeper shapes, which hold more agents, get their share of them.
+const SEEDS: usize = 20;
 
 /// Whether explicit ids are there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,19 +34,14 @@ const KNOWN_GAPS: &[Gap] = &[
         has: |shape| shape.mode == Mode::Teammates && shape.layout == Layout::Subagents,
     },
     Gap {
-        name: "same prompt, same answer, started in order: calls with equal or jumbled clocks lose their order",
-        ids: Ids::Hidden,
-        has: |shape| shape.prompts == Prompts::SameWithSameAnswer && shape.launch == Launch::InOrder,
+        name: "same prompt, same answer, no ids in the format, started in any order",
+        ids: Ids::Given,
+        has: |shape| shape.layout == Layout::Sidechain && !shape.can_be_told_apart(),
     },
     Gap {
         name: "same prompt, same answer, started in any order: only when calls return tells them apart",
         ids: Ids::Hidden,
-        has: |shape| shape.prompts == Prompts::SameWithSameAnswer && shape.launch == Launch::Scattered,
-    },
-    Gap {
-        name: "same prompt, same answer, no ids in the format: only when calls return tells them apart",
-        ids: Ids::Given,
-        has: |shape| shape.prompts == Prompts::SameWithSameAnswer && shape.layout == Layout::Sidechain,
+        has: |shape| !shape.can_be_told_apart(),
     },
     Gap {
         name: "teammates of one prompt: what they report to the lead by name is not used",
@@ -59,6 +57,42 @@ const KNOWN_GAPS: &[Gap] = &[
         name: "workflow agents without the run's id: no rule looks for the workflow call",
         ids: Ids::Hidden,
         has: |shape| shape.layout == Layout::Workflow,
+    },
+    Gap {
+        name: "the agent's first message is lost, or is not the call's prompt",
+        ids: Ids::Hidden,
+        has: |shape| shape.opening != Opening::Prompt,
+    },
+];
+
+/// Shapes that are asserted with all others and worth a look of their own.
+const WATCHED: &[Gap] = &[
+    Gap {
+        name: "same prompt, same answer, started in order",
+        ids: Ids::Hidden,
+        has: |shape| shape.prompts == Prompts::SameWithSameAnswer && !is_known_gap(shape, Ids::Hidden),
+    },
+    Gap {
+        name: "first message lost, waited for",
+        ids: Ids::Hidden,
+        has: |shape| shape.opening == Opening::Lost && shape.mode == Mode::Sync,
+    },
+    Gap {
+        name: "first message lost, in the background",
+        ids: Ids::Hidden,
+        has: |shape| {
+            shape.opening == Opening::Lost && shape.mode == Mode::Async && shape.layout != Layout::Workflow
+        },
+    },
+    Gap {
+        name: "first message lost, teammates",
+        ids: Ids::Hidden,
+        has: |shape| shape.opening == Opening::Lost && shape.mode == Mode::Teammates,
+    },
+    Gap {
+        name: "first message rewritten, teammates",
+        ids: Ids::Hidden,
+        has: |shape| shape.opening == Opening::Rewritten && shape.mode == Mode::Teammates,
     },
 ];
 
@@ -93,7 +127,7 @@ fn product() -> Vec<Shape> {
 
 /// The shape with everything the product leaves open drawn by the seed.
 fn varied(base: Shape, seed: u64) -> Shape {
-    let mut random = Random::new(seed * 977 + 13);
+    let mut random = Random::new(seed);
     let mut shape = Shape {
         launch: [Launch::InOrder, Launch::Scattered][random.below(2)],
         streaming: [Streaming::Whole, Streaming::Split, Streaming::Interleaved][random.below(3)],
@@ -105,16 +139,30 @@ fn varied(base: Shape, seed: u64) -> Shape {
         progress: random.percent(40),
         retries: random.percent(25),
         follow_ups: random.percent(25),
+        unfinished: random.percent(15),
+        opening: [Opening::Prompt, Opening::Prompt, Opening::Prompt, Opening::Lost, Opening::Rewritten]
+            [random.below(5)],
         ..base
     };
-    let forget: [fn(&mut Shape); 4] =
-        [|s| s.progress = false, |s| s.follow_ups = false, |s| s.internal = false, |s| s.retries = false];
+    let forget: [fn(&mut Shape); 5] = [
+        |s| s.opening = Opening::Prompt,
+        |s| s.progress = false,
+        |s| s.follow_ups = false,
+        |s| s.internal = false,
+        |s| s.retries = false,
+    ];
     for forget in forget {
         if !shape.occurs() {
             forget(&mut shape);
         }
     }
     assert!(shape.occurs(), "{shape:?}");
+    // An agent that never answered, in a layout without meta files, is named nowhere: its prompt must be left.
+    shape.unfinished &= !shape.errors;
+    let unnamed = (shape.errors || shape.unfinished) && shape.layout != Layout::SubagentsMeta;
+    if unnamed {
+        shape.opening = Opening::Prompt;
+    }
     let goes_on = shape.compaction || shape.retries || shape.replay != Replay::None;
     Shape { turns: if goes_on { 2 } else { 1 }, ..shape }
 }
@@ -128,12 +176,13 @@ fn measured(labelled: &Labelled, ids: Ids) -> Score {
 
 /// Scores every shape of the product, varied by every seed: with ids and without. `wanted` says for which of the
 /// two a shape counts. On two threads.
-fn measure(seeds: u64, wanted: impl Fn(&Shape, Ids) -> bool + Sync) -> [Score; 2] {
+fn measure(seeds: usize, wanted: impl Fn(&Shape, Ids) -> bool + Sync) -> [Score; 2] {
     let shapes = product();
     let half = |parity: usize| {
         let mut sums = [Score::default(), Score::default()];
-        for base in shapes.iter().skip(parity).step_by(2) {
-            for seed in 0..seeds {
+        for (n, base) in shapes.iter().enumerate().skip(parity).step_by(2) {
+            // Each shape has seeds of its own, so that what they draw differs too.
+            for seed in (n as u64 * 1_000..).take(seeds / base.depth) {
                 let shape = varied(*base, seed);
                 let labelled = generate(shape, seed);
                 for (ids, sum) in BOTH.into_iter().zip(&mut sums) {
@@ -169,7 +218,7 @@ fn asserted() -> &'static [Score; 2] {
 fn with_ids_everything_is_right() {
     let [found, _] = asserted();
     let notes = found.notes.join("\n");
-    assert!(found.total() > 5_000, "{}", found.total());
+    assert!(found.total() > 4_000, "{}", found.total());
     assert_eq!((found.wrong, found.missed, found.split_sessions), (0, 0, 0), "{notes}");
     assert!(found.is_sound(), "{notes}");
 }
@@ -178,7 +227,7 @@ fn with_ids_everything_is_right() {
 fn without_ids_nearly_everything_is_right_and_nothing_wrong_is_certain() {
     let [_, found] = asserted();
     let notes = found.notes.join("\n");
-    assert!(found.total() > 3_000, "{}", found.total());
+    assert!(found.total() > 2_500, "{}", found.total());
     assert!(found.right_at_least(990), "{} of {} right\n{notes}", found.right, found.total());
     assert!(found.is_sound(), "{notes}");
 }
@@ -191,9 +240,9 @@ fn what_the_rules_are_worth() {
         show(&format!("ids {ids:?}, asserted shapes"), &asserted[n]);
         show(&format!("ids {ids:?}, all shapes"), &all[n]);
     }
-    for gap in KNOWN_GAPS {
+    for gap in KNOWN_GAPS.iter().chain(WATCHED) {
         let found = measure(60, |shape, ids| ids == gap.ids && (gap.has)(shape));
-        show(&format!("gap, ids {:?}: {}", gap.ids, gap.name), &found[usize::from(gap.ids == Ids::Hidden)]);
+        show(&format!("ids {:?}: {}", gap.ids, gap.name), &found[usize::from(gap.ids == Ids::Hidden)]);
     }
 }
 

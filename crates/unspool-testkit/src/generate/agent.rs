@@ -5,7 +5,7 @@ use super::json::{Object, array, text_block};
 use super::spawn::fan_out;
 use super::world::{Entry, World};
 use super::{notice, prose, tools};
-use crate::shape::{Layout, Mode, Prompts, Types};
+use crate::shape::{Layout, Mode, Opening, Prompts, Types};
 use unspool_model::Timestamp;
 
 /// What an agent is asked to do.
@@ -29,7 +29,18 @@ pub(crate) struct Child {
     pub(crate) depth: u32,
     pub(crate) task: Task,
     pub(crate) mode: Mode,
-    pub(crate) failed: bool,
+    pub(crate) ending: Ending,
+}
+
+/// How an agent ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It answers.
+    Answers,
+    /// The API fails.
+    Fails,
+    /// It is cut off in the middle of its work.
+    Stops,
 }
 
 const KINDS: &[&str] = &["general-purpose", "Explore", "code-reviewer", "Plan"];
@@ -75,7 +86,7 @@ pub(crate) fn run(
     depth: u32,
     start: i64,
     mode: Mode,
-    fails: bool,
+    ending: Ending,
     may_spawn: bool,
 ) -> Child {
     let id = world.agent_id();
@@ -97,12 +108,15 @@ pub(crate) fn run(
         fan_out(world, &mut talk, depth + 1, &below);
         tools::rounds(world, &mut talk, 1);
     }
-    if fails {
-        synthetic_error(world, &mut talk);
-    } else if matches!(mode, Mode::Teammates | Mode::TeammateProcesses) {
-        notice::report(world, &mut talk, &task.answer);
-    } else {
-        tools::say(world, &mut talk, &task.answer);
+    let is_team = matches!(mode, Mode::Teammates | Mode::TeammateProcesses);
+    match ending {
+        Ending::Answers if is_team => notice::report(world, &mut talk, &task.answer),
+        Ending::Answers => tools::say(world, &mut talk, &task.answer),
+        Ending::Fails => synthetic_error(world, &mut talk),
+        Ending::Stops => tools::round(world, &mut talk),
+    }
+    if world.shape.opening == Opening::Lost {
+        talk.entries.remove(0);
     }
     let native_id = match &talk.speaker {
         Speaker::Sidechain => talk.root.clone(),
@@ -117,21 +131,23 @@ pub(crate) fn run(
         depth,
         task: task.clone(),
         mode,
-        failed: fails,
+        ending,
         talk,
     }
 }
 
 fn open(world: &mut World, talk: &mut Conversation, task: &Task, mode: Mode) {
     if matches!(mode, Mode::Teammates | Mode::TeammateProcesses) {
-        let summary = if world.random.percent(50) {
+        let rewritten = world.shape.opening == Opening::Rewritten;
+        let summary = if rewritten || world.random.percent(50) {
             format!(" summary=\"{}\"", task.description)
         } else {
             String::new()
         };
+        let lead = if rewritten { format!("You are {}. ", task.name) } else { String::new() };
         let prompt = &task.prompt;
         let text = format!(
-            "<teammate-message teammate_id=\"team-lead\" color=\"cyan\"{summary}>\n{prompt}\n</teammate-message>"
+            "<teammate-message teammate_id=\"team-lead\" color=\"cyan\"{summary}>\n{lead}{prompt}\n</teammate-message>"
         );
         talk.user_text(world, &text);
     } else if world.is_recent() && world.random.percent(20) {

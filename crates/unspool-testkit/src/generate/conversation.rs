@@ -1,6 +1,6 @@
 //! One agent's transcript, line by line: user texts, API messages cut into blocks, results.
 //!
-//! In: what is said, in order. Out: lines with ids, chains and clocks as Claude Code writes them: 5 % show a time
+//! In: what is said, in order. Out: lines with ids, chains and clocks as Claude Code writes them: some show a time
 //! slightly before the line above, results hang from the line that asked for them.
 
 use super::json::{Object, array, quote};
@@ -74,7 +74,8 @@ impl Conversation {
         body: impl FnOnce(Object) -> Object,
     ) -> String {
         let uuid = world.random.uuid();
-        let moved = self.shown.filter(|_| world.random.percent(5));
+        // Only lines written close together change places.
+        let moved = self.shown.filter(|before| self.now - before <= 400 && world.random.percent(12));
         let shown = moved.map_or(self.now, |before| before - world.random.between(1, 40));
         let time = Timestamp::from_ms(shown).to_string();
         self.shown = Some(shown);

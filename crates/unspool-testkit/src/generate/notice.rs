@@ -1,6 +1,6 @@
 //! Answers that come back outside the call's result: notifications, messages of teammates, second rounds.
 
-use super::agent::{Child, Task};
+use super::agent::{Child, Ending, Task};
 use super::conversation::{Conversation, Speaker};
 use super::json::{Object, array, quote, text_block};
 use super::prose;
@@ -26,7 +26,11 @@ pub(crate) fn notified(
     order.sort_by_key(|n| children.get(*n).map(|(child, _)| child.talk.now));
     for n in order {
         let (Some((child, _)), Some(task)) = (children.get(n), tasks.get(n)) else { continue };
-        let status = if child.failed { "failed" } else { "completed" };
+        let status = match child.ending {
+            Ending::Answers => "completed",
+            Ending::Fails => "failed",
+            Ending::Stops => continue,
+        };
         let text = notification(
             world,
             &child.native_id,
@@ -129,6 +133,7 @@ pub(crate) fn reported(world: &mut World, talk: &mut Conversation, children: &[(
     let words = prose::words(&mut world.random, 8);
     tools::say(world, talk, &words);
     let mut order: Vec<&Child> = children.iter().map(|(child, _)| child).collect();
+    order.retain(|child| child.ending == Ending::Answers);
     order.sort_by_key(|child| child.talk.now);
     for child in order {
         let (name, answer) = (&child.task.name, &child.answer);

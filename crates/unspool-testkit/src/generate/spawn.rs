@@ -1,6 +1,6 @@
 //! Calls that start agents: one message, several agents at once, and the ways their answers come back.
 
-use super::agent::{Child, Task, run, settle};
+use super::agent::{Child, Ending, Task, run, settle};
 use super::conversation::{Block, Conversation};
 use super::json::{Object, array, quote, text_block};
 use super::notice;
@@ -41,9 +41,15 @@ pub(crate) fn fan_out(world: &mut World, talk: &mut Conversation, depth: u32, ta
             start = start.max(last_start.saturating_add(world.random.between(1, 15)));
         }
         last_start = start;
-        let fails = world.shape.errors && depth == 1 && n == 0 && !is_team(mode);
+        let ending = if world.shape.errors && depth == 1 && n == 0 && !is_team(mode) {
+            Ending::Fails
+        } else if world.shape.unfinished && n + 1 == tasks.len() {
+            Ending::Stops
+        } else {
+            Ending::Answers
+        };
         let spawns = n < if depth == 1 { 2 } else { 1 };
-        let child = run(world, task, id, depth, start, mode, fails, spawns);
+        let child = run(world, task, id, depth, start, mode, ending, spawns);
         children.push((child, call.uuid.clone()));
     }
     match mode {
@@ -59,7 +65,7 @@ pub(crate) fn fan_out(world: &mut World, talk: &mut Conversation, depth: u32, ta
     }
     if world.shape.follow_ups && world.random.percent(60) {
         let at = world.random.below(children.len());
-        if let Some((child, _)) = children.get_mut(at).filter(|(child, _)| !child.failed) {
+        if let Some((child, _)) = children.get_mut(at).filter(|(child, _)| child.ending == Ending::Answers) {
             notice::follow_up(world, talk, child);
         }
     }
@@ -99,8 +105,11 @@ fn answers(world: &mut World, talk: &mut Conversation, children: &mut [(Child, S
     for n in order {
         let (Some((child, caller)), Some(task)) = (children.get(n), tasks.get(n)) else { continue };
         talk.now = talk.now.max(child.talk.now + world.random.between(1, 25));
-        if child.failed {
-            let text = "API Error: 529 Overloaded. The agent stopped before it could answer.";
+        if child.ending != Ending::Answers {
+            let text = match child.ending {
+                Ending::Stops => "[Request interrupted by user for tool use]",
+                _ => "API Error: 529 Overloaded. The agent stopped before it could answer.",
+            };
             let outcome = quote(&format!("Error: {text}"));
             talk.result(world, &child.tool_use_id, &quote(text), true, Some(&outcome), caller);
             continue;

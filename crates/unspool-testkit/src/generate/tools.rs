@@ -47,9 +47,9 @@ fn body_bytes(world: &mut World) -> usize {
         return world.random.count(0, 120);
     }
     match world.random.below(1_000) {
-        0..5 => world.random.count(70_000, 110_000),
-        5..60 => world.random.count(8_000, 20_000),
-        60..500 => world.random.count(1_000, 5_000),
+        0..4 => world.random.count(70_000, 110_000),
+        4..50 => world.random.count(8_000, 20_000),
+        50..460 => world.random.count(1_000, 4_000),
         _ => world.random.count(20, 1_000),
     }
 }

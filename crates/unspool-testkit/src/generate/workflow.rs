@@ -1,6 +1,6 @@
 //! A scripted workflow: one call, a folder of agents, a journal, and a snapshot at the end.
 
-use super::agent::{Child, run, tasks};
+use super::agent::{Child, Ending, run, tasks};
 use super::conversation::Conversation;
 use super::json::{Object, array, quote, text_block};
 use super::tools::{self, tool_block};
@@ -28,7 +28,7 @@ pub(crate) fn workflow(world: &mut World, talk: &mut Conversation) {
     let count = world.shape.width;
     let mut children = Vec::new();
     for task in tasks(world, 1, count) {
-        children.push(run(world, &task, &call, 1, start, Mode::Async, false, false));
+        children.push(run(world, &task, &call, 1, start, Mode::Async, Ending::Answers, false));
         start += match world.shape.launch {
             Launch::InOrder => world.random.between(1, 40),
             Launch::Scattered => world.random.between(1, 8_000),
