@@ -1,1 +1,23 @@
-//! .
+//! Development only: sessions whose truth is known, and the measure of how much of it Unspool finds.
+//!
+//! In: a shape and a seed. Out: the files Claude Code would have written, in memory, and beside them who started
+//! whom and what it cost; the same files without any explicit id; a score; and large folders to measure speed on.
+//! Never here: text from a real session, a clock, a source of randomness other than the seed.
+
+mod bench;
+mod generate;
+mod hide;
+mod random;
+mod score;
+mod shape;
+mod tree;
+mod truth;
+
+pub use bench::{Written, write_corpus, write_single_file};
+pub use generate::generate;
+pub use hide::hide;
+pub use random::Random;
+pub use score::{RuleScore, Score, read, score};
+pub use shape::{Bodies, Launch, Layout, Mode, Opening, Prompts, Replay, Shape, Streaming, Types};
+pub use tree::Tree;
+pub use truth::{AgentTruth, Labelled, SessionTruth, Tokens};
