@@ -17,10 +17,10 @@ pub(crate) struct AgentDraft {
     pub(crate) native_id: Sym,
     /// The native session it was first seen in.
     pub(crate) session: Sym,
-    pub(crate) kind: Sym,
-    pub(crate) name: Sym,
-    pub(crate) description: Sym,
-    pub(crate) model: Sym,
+    pub(crate) kind: Learned,
+    pub(crate) name: Learned,
+    pub(crate) description: Learned,
+    pub(crate) model: Learned,
     pub(crate) teammate: Sym,
     pub(crate) workflow: Sym,
     pub(crate) stated_depth: Option<i64>,
@@ -41,6 +41,29 @@ pub(crate) struct AgentDraft {
     pub(crate) status: Status,
     pub(crate) started: Timestamp,
     pub(crate) ended: Timestamp,
+}
+
+/// A fact about an agent, and how good the source was that said so.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Learned {
+    pub(crate) value: Sym,
+    standing: u8,
+}
+
+impl Learned {
+    /// Takes a value from a better source than before; of equal sources, the first.
+    fn learn(&mut self, standing: u8, value: Option<Sym>) {
+        if let Some(value) = value
+            && (self.value.is_empty() || standing < self.standing)
+        {
+            *self = Learned { value, standing };
+        }
+    }
+
+    /// A value from a spawn's own record.
+    pub(crate) fn of_spawn(value: Option<Sym>) -> Learned {
+        Learned { value: value.unwrap_or_default(), standing: 2 }
+    }
 }
 
 /// What tells an agent apart.
@@ -78,7 +101,15 @@ pub(crate) fn assign(draft: &mut Draft<'_>) {
             current = find_or_add(draft, &mut index, Origin::Native(id), draft.group.event_native[at]);
         }
         draft.event_agent.push(current);
-        learn(draft, &mut index, at, current);
+        if event.kind != EventKind::SpawnLink {
+            learn(draft, &index, at, current);
+        }
+    }
+    // Links speak of agents that may stand anywhere in the order.
+    for at in 0..draft.group.events.len() {
+        if draft.event(at).kind == EventKind::SpawnLink {
+            learn(draft, &index, at, draft.event_agent[at]);
+        }
     }
     mark_internal(draft);
 }
@@ -170,7 +201,7 @@ fn chain_roots(draft: &Draft<'_>) -> FxHashMap<Sym, Sym> {
 }
 
 /// Takes what an event says about an agent: the one it belongs to, or one it speaks of.
-fn learn(draft: &mut Draft<'_>, index: &mut FxHashMap<Origin, u32>, at: usize, current: u32) {
+fn learn(draft: &mut Draft<'_>, index: &FxHashMap<Origin, u32>, at: usize, current: u32) {
     let event = *draft.event(at);
     let target = match event.kind {
         EventKind::AgentInfo | EventKind::AgentStart | EventKind::AgentStop | EventKind::ModelCall => current,
@@ -197,21 +228,25 @@ fn learn(draft: &mut Draft<'_>, index: &mut FxHashMap<Origin, u32>, at: usize, c
     let stream_workflow = draft.corpus.batch.stream_of(event.record).workflow;
     let agent = &mut draft.agents[target as usize];
     let is_main = matches!(agent.origin, Origin::Main(_));
-    let mut set = |slot: fn(&mut AgentDraft) -> &mut Sym, value: Option<Sym>| {
-        if let Some(value) = value
-            && slot(agent).is_empty()
-        {
-            *slot(agent) = value;
-        }
+    // Who knows an agent best: what was written about it, then hooks, then its spawn, then what its calls are billed to.
+    let standing = match event.kind {
+        EventKind::AgentInfo => 0,
+        EventKind::AgentStart | EventKind::AgentStop => 1,
+        EventKind::SpawnLink => 2,
+        _ => 3,
     };
     // The attribution on a main agent's model call names what it acts for, not what it is.
-    set(|a| &mut a.kind, kind.filter(|_| event.kind != EventKind::ModelCall || !is_main));
-    set(|a| &mut a.name, name);
-    set(|a| &mut a.description, description);
-    set(|a| &mut a.model, model);
-    set(|a| &mut a.teammate, teammate);
+    agent.kind.learn(standing, kind.filter(|_| event.kind != EventKind::ModelCall || !is_main));
+    agent.name.learn(standing, name);
+    agent.description.learn(standing, description);
+    agent.model.learn(standing, model);
+    if agent.teammate.is_empty() {
+        agent.teammate = teammate.unwrap_or_default();
+    }
     if event.kind != EventKind::SpawnLink {
-        set(|a| &mut a.workflow, stream_workflow.some());
+        if agent.workflow.is_empty() {
+            agent.workflow = stream_workflow;
+        }
         agent.stated_status = status.or(agent.stated_status);
     }
     agent.stated_depth = agent.stated_depth.or(depth);

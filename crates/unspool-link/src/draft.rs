@@ -68,6 +68,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     rules::tool_calls::link(&mut draft);
     rules::spawn_ids::link(&mut draft);
     rules::spawn_inference::link(&mut draft);
+    rules::spawn_workflow::link(&mut draft);
     rules::spawn_ids::settle_nameless(&mut draft);
     structure::clocks::compare(&mut draft);
     rules::returns::link(&mut draft);

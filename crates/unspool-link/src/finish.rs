@@ -181,12 +181,12 @@ fn agents(draft: &Draft<'_>, order: &[u32], index: &[u32], step_index: &[u32]) -
         agents.push(Agent {
             id: agent_id(draft, *n),
             native_id: agent.native_id,
-            kind: or(agent.kind, asked(AttrName::AgentType)),
+            kind: or(agent.kind.value, asked(AttrName::AgentType)),
             name: or(
-                agent.name,
-                or(agent.description, or(asked(AttrName::AgentName), asked(AttrName::Description))),
+                agent.name.value,
+                or(agent.description.value, or(asked(AttrName::AgentName), asked(AttrName::Description))),
             ),
-            model: agent.model,
+            model: agent.model.value,
             parent: index.get(agent.parent as usize).copied().unwrap_or(NONE),
             depth: agent.depth,
             status: agent.status,

@@ -262,8 +262,9 @@ fn join_forks(natives: &Natives<'_>, union: &mut Union) {
     }
 }
 
-/// A teammate that runs as its own process has a session of its own. It joins the session of the latest call
-/// that started a teammate of its name before it began.
+/// A teammate that runs as its own process has a session of its own. It joins the session of the latest call that
+/// started a teammate of its name before it began. The call names it in its input or in its result; a result is
+/// written a while after the teammate began.
 fn join_teams(natives: &Natives<'_>, table: &Table, union: &mut Union) {
     let batch = natives.batch;
     let mut spawned: FxHashMap<Sym, Vec<(Timestamp, u32)>> = FxHashMap::default();
@@ -273,26 +274,35 @@ fn join_teams(natives: &Natives<'_>, table: &Table, union: &mut Union) {
         if native == NO_NATIVE || batch.records[event.record as usize].outcome != Outcome::Stored {
             continue;
         }
-        let Some(teammate) = batch.key(event, KeyKind::Teammate, Role::Provides) else { continue };
-        if event.kind == EventKind::SpawnLink {
-            spawned.entry(teammate).or_default().push((event.at, native));
-        } else {
-            let first = began.entry((teammate, native)).or_insert(event.at);
-            *first = first.earlier(event.at);
+        let provides = batch.key(event, KeyKind::Teammate, Role::Provides);
+        match event.kind {
+            EventKind::ToolCall if table.is_spawn_tool(batch.text.get(event.name)) => {
+                if let Some(teammate) = batch.key(event, KeyKind::Teammate, Role::Refers) {
+                    spawned.entry(teammate).or_default().push((event.at, native));
+                }
+            }
+            EventKind::SpawnLink => {
+                if let Some(teammate) = provides {
+                    let at = event.at.plus_ms(-table.type_window_ms);
+                    spawned.entry(teammate).or_default().push((at, native));
+                }
+            }
+            _ => {
+                if let Some(teammate) = provides {
+                    let first = began.entry((teammate, native)).or_insert(event.at);
+                    *first = first.earlier(event.at);
+                }
+            }
         }
     }
+    let name = |native: u32| batch.text.get(natives.list[native as usize]);
     let mut began: Vec<_> = began.into_iter().collect();
-    began.sort_by_key(|((teammate, native), at)| {
-        (*at, batch.text.get(*teammate), batch.text.get(natives.list[*native as usize]))
-    });
+    began.sort_by_key(|((teammate, native), at)| (*at, batch.text.get(*teammate), name(*native)));
     for ((teammate, native), at) in began {
         let Some(spawns) = spawned.get(&teammate) else { continue };
         let latest = at.plus_ms(table.coarse_clock_tolerance_ms);
         let fits = spawns.iter().filter(|(spawn_at, _)| !at.is_some() || *spawn_at <= latest);
-        let best = fits.max_by_key(|(at, native)| {
-            (*at, std::cmp::Reverse(batch.text.get(natives.list[*native as usize])))
-        });
-        if let Some((_, parent)) = best {
+        if let Some((_, parent)) = fits.max_by_key(|(at, native)| (*at, std::cmp::Reverse(name(*native)))) {
             union.join(native, *parent);
         }
     }

@@ -84,7 +84,9 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
         });
         draft.event_step.push(step);
     }
-    choose_agents(draft);
+    let ranks = agent_ranks(draft);
+    name_sessions(draft, &ranks);
+    choose_agents(draft, &ranks);
     build_timeline(draft);
 }
 
@@ -217,8 +219,7 @@ fn fused_prompts(draft: &Draft<'_>) -> FxHashMap<u32, Sym> {
 
 /// Which agent a step is of, and which of its events gives it its place. A copy in another agent's stream does
 /// not take a step away from the agent that did it.
-fn choose_agents(draft: &mut Draft<'_>) {
-    let ranks = agent_ranks(draft);
+fn choose_agents(draft: &mut Draft<'_>, ranks: &[u32]) {
     let nobody = (u8::MAX, u32::MAX, (Timestamp::NONE, u32::MAX));
     let mut best_result = vec![nobody; draft.steps.len()];
     let mut best: Vec<(u8, u32, Place)> = vec![nobody; draft.steps.len()];
@@ -256,6 +257,25 @@ fn choose_agents(draft: &mut Draft<'_>) {
             step.agent = agent;
             step.first_event = u32::try_from(at).unwrap_or(NONE);
             step.place = place;
+        }
+    }
+}
+
+/// An agent whose records are replayed in later sessions is of the session that was there first.
+fn name_sessions(draft: &mut Draft<'_>, ranks: &[u32]) {
+    let mut rank_of_session: FxHashMap<Sym, u32> = FxHashMap::default();
+    for (agent, rank) in draft.agents.iter().zip(ranks) {
+        if let Origin::Main(session) = agent.origin {
+            rank_of_session.insert(session, *rank);
+        }
+    }
+    let mut best = vec![u32::MAX; draft.agents.len()];
+    for at in 0..draft.event_agent.len() {
+        let (agent, session) = (draft.event_agent[at] as usize, draft.group.event_native[at]);
+        let rank = rank_of_session.get(&session).copied().unwrap_or(u32::MAX);
+        if rank < best[agent] {
+            best[agent] = rank;
+            draft.agents[agent].session = session;
         }
     }
 }

@@ -6,7 +6,7 @@
 use crate::tree::Tree;
 use crate::truth::{SessionTruth, Tokens};
 use std::collections::BTreeMap;
-use unspool_formats::{Decoder, Detail, SNIFF_BYTES, best, note_unknown};
+use unspool_formats::{Decoder, Detail, SNIFF_BYTES, claim};
 use unspool_link::{Corpus, Table};
 use unspool_model::{Batch, Flow, StepKind, Timestamp};
 
@@ -123,10 +123,7 @@ pub fn read(tree: &Tree, chunk: usize) -> Batch {
 /// Reads one file into the batch.
 pub(crate) fn read_file(batch: &mut Batch, name: &str, bytes: &[u8], chunk: usize) {
     let head = bytes.get(..SNIFF_BYTES).unwrap_or(bytes);
-    let Some((format, sniff)) = best(name, head) else {
-        note_unknown(batch, name);
-        return;
-    };
+    let Some((format, sniff)) = claim(batch, name, head) else { return };
     let mut decoder = Decoder::new(batch, format, sniff, name, Detail::Full);
     for piece in bytes.chunks(chunk.max(1)) {
         decoder.push(piece);

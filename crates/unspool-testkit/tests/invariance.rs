@@ -68,15 +68,10 @@ type Gap = (&'static str, fn(&Shape) -> bool);
 
 /// Shapes whose export still hangs on the names of files, so that a copy which sorts first changes it. A gap that
 /// is closed is deleted here.
-const KNOWN_GAPS: &[Gap] = &[
-    ("the agent whose file sorts last returns the workflow's answer", |shape| {
-        shape.layout == Layout::Workflow
-    }),
-    (
-        "ids of replayed side chains, and evidence from replayed records, come from the file that sorts first",
-        |shape| shape.replay != Replay::None,
-    ),
-];
+const KNOWN_GAPS: &[Gap] = &[(
+    "ids of replayed side chains, and evidence from replayed records, come from the file that sorts first",
+    |shape| shape.replay != Replay::None,
+)];
 
 fn is_known_gap(shape: &Shape) -> bool {
     KNOWN_GAPS.iter().any(|(_, has)| has(shape))

@@ -2,7 +2,8 @@
 
 use std::ops::{Add, Sub};
 
-/// What a pair costs: evidence first (more is better, so it is negative), time only between equal evidence.
+/// What a pair costs: evidence first (more is better, so it is negative), time only between equal evidence, order only
+/// between equal times.
 /// Costs form an ordered group, which is all the algorithm needs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct Cost {
@@ -10,24 +11,34 @@ pub struct Cost {
     pub evidence: i64,
     /// Squared distance in time, so that order is kept among equals.
     pub time: i64,
+    /// Squared distance of the places in order.
+    pub order: i64,
 }
 
 impl Cost {
     /// More than any real pair; the pair is not possible.
-    pub const IMPOSSIBLE: Cost = Cost { evidence: 1 << 40, time: 0 };
+    pub const IMPOSSIBLE: Cost = Cost { evidence: 1 << 40, time: 0, order: 0 };
 }
 
 impl Add for Cost {
     type Output = Cost;
     fn add(self, other: Cost) -> Cost {
-        Cost { evidence: self.evidence + other.evidence, time: self.time + other.time }
+        Cost {
+            evidence: self.evidence + other.evidence,
+            time: self.time + other.time,
+            order: self.order + other.order,
+        }
     }
 }
 
 impl Sub for Cost {
     type Output = Cost;
     fn sub(self, other: Cost) -> Cost {
-        Cost { evidence: self.evidence - other.evidence, time: self.time - other.time }
+        Cost {
+            evidence: self.evidence - other.evidence,
+            time: self.time - other.time,
+            order: self.order - other.order,
+        }
     }
 }
 
@@ -118,7 +129,7 @@ mod tests {
     use super::{Cost, assign};
 
     fn cost(evidence: i64, time: i64) -> Cost {
-        Cost { evidence: -evidence, time }
+        Cost { evidence: -evidence, time, order: 0 }
     }
 
     fn total(costs: &[Vec<Cost>], chosen: &[Option<usize>]) -> Cost {

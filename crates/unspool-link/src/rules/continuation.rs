@@ -139,7 +139,9 @@ fn messages(draft: &mut Draft<'_>) {
     let mut by_name: FxHashMap<String, usize> = FxHashMap::default();
     for (n, agent) in draft.agents.iter().enumerate() {
         let short = draft.text(agent.teammate).split('@').next().unwrap_or_default();
-        for name in [draft.text(agent.native_id), draft.text(agent.name), draft.text(agent.teammate), short] {
+        for name in
+            [draft.text(agent.native_id), draft.text(agent.name.value), draft.text(agent.teammate), short]
+        {
             if !name.is_empty() {
                 by_name.entry(name.to_string()).or_insert(n);
             }

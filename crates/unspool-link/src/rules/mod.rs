@@ -6,4 +6,5 @@ pub(crate) mod returns;
 pub(crate) mod sequence;
 pub(crate) mod spawn_ids;
 pub(crate) mod spawn_inference;
+pub(crate) mod spawn_workflow;
 pub(crate) mod tool_calls;

@@ -140,7 +140,11 @@ fn returns_by_agent(draft: &Draft<'_>) -> FxHashMap<usize, Vec<usize>> {
     for (n, agent) in draft.agents.iter().enumerate() {
         by_id.insert(agent.native_id, n);
         if let Some(spawn) = agent.spawn {
-            by_call.insert(spawn.tool_use_id, n);
+            // What a call with several agents returns is no single agent's answer.
+            by_call
+                .entry(spawn.tool_use_id)
+                .and_modify(|only: &mut Option<usize>| *only = None)
+                .or_insert(Some(n));
         }
         if let Some(teammate) = agent.teammate.some() {
             by_teammate.insert(teammate, n);
@@ -166,7 +170,7 @@ fn returns_by_agent(draft: &Draft<'_>) -> FxHashMap<usize, Vec<usize>> {
         let key = |kind| draft.key(at, kind, Role::Refers);
         let agent = key(KeyKind::Task)
             .and_then(|id| by_id.get(&id))
-            .or_else(|| key(KeyKind::ToolUse).and_then(|id| by_call.get(&id)))
+            .or_else(|| key(KeyKind::ToolUse).and_then(|id| by_call.get(&id)).and_then(Option::as_ref))
             .or_else(|| {
                 key(KeyKind::Teammate).and_then(|id| by_teammate.get(&id).or_else(|| by_short_name(id)))
             });

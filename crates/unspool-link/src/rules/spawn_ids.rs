@@ -1,7 +1,7 @@
 //! Spawns by explicit ids: the result, the meta file, a hook, a notification, progress, a teammate's name, a
 //! workflow's run, or an id in the result's text. Worth 1.0.
 
-use crate::agents::{AgentDraft, Origin};
+use crate::agents::{AgentDraft, Learned, Origin};
 use crate::draft::Draft;
 use crate::steps::build_timeline;
 use rustc_hash::FxHashMap;
@@ -92,7 +92,7 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
             teammates.entry(teammate).or_insert(n);
         }
     }
-    let mut claims = Vec::new();
+    let mut claims = claims_by_name(draft, &teammates);
     for at in 0..draft.group.events.len() {
         let event = *draft.event(at);
         if event.kind != EventKind::SpawnLink {
@@ -162,6 +162,44 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
     claims
 }
 
+/// A call that asks for a teammate of a name in a team, and the agent that bears it: of several such calls, the
+/// latest before the agent began.
+fn claims_by_name(draft: &Draft<'_>, teammates: &FxHashMap<Sym, u32>) -> Vec<Claim> {
+    let mut latest: FxHashMap<u32, Claim> = FxHashMap::default();
+    for at in 0..draft.group.events.len() {
+        let event = draft.event(at);
+        let step = draft.event_step[at];
+        if event.kind != EventKind::ToolCall || !draft.corpus.table.is_spawn_tool(draft.text(event.name)) {
+            continue;
+        }
+        let Some(name) = draft.key(at, KeyKind::Teammate, Role::Refers) else { continue };
+        let Some(agent) = teammates.get(&name).copied() else { continue };
+        let first = draft.timeline[agent as usize].first();
+        let began = first.map(|first| draft.steps[*first as usize].started).unwrap_or_default();
+        let called = draft.steps[step as usize].started;
+        let after =
+            called.ms_since(began).is_some_and(|ms| ms > draft.corpus.table.tolerance_ms(began, called));
+        if after || continues_agent(draft, step) {
+            continue;
+        }
+        let place = |claim: &Claim| draft.steps[claim.step as usize].place;
+        let claim = Claim {
+            step,
+            agent,
+            rule: Rule::SpawnTeammateId,
+            record: event.record,
+            event: at,
+            continues: false,
+        };
+        if latest.get(&agent).is_none_or(|other| place(other) < place(&claim)) {
+            latest.insert(agent, claim);
+        }
+    }
+    let mut claims: Vec<Claim> = latest.into_values().collect();
+    claims.sort_by_key(|claim| claim.event);
+    claims
+}
+
 fn table_knows(draft: &Draft<'_>, tool: &str) -> bool {
     draft.corpus.table.is_spawn_tool(tool) || draft.corpus.table.is_workflow_tool(tool)
 }
@@ -177,8 +215,8 @@ fn add_unwitnessed(draft: &mut Draft<'_>, id: Sym, at: usize) -> u32 {
         origin: Origin::Native(id),
         native_id: id,
         session: draft.group.event_native[at],
-        kind: draft.attr_text(at, AttrName::AgentType).unwrap_or_default(),
-        model: draft.attr_text(at, AttrName::Model).unwrap_or_default(),
+        kind: Learned::of_spawn(draft.attr_text(at, AttrName::AgentType)),
+        model: Learned::of_spawn(draft.attr_text(at, AttrName::Model)),
         parent: NONE,
         ..AgentDraft::default()
     });
@@ -242,7 +280,7 @@ fn witness_missing(draft: &mut Draft<'_>) {
         step.ended = Timestamp::NONE;
         step.place = place;
         step.first_event = session_event;
-        step.name = agent.kind;
+        step.name = agent.kind.value;
         draft.steps.push(step);
         let record = agent.spawn_evidence.first().copied();
         let id = agent.native_id;

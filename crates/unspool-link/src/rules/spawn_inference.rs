@@ -27,6 +27,9 @@ mod weight {
     pub(super) const AFTER_RESULT: i64 = -200;
 }
 
+/// Beyond this, distances in time are all the same.
+const MAX_DISTANCE_MS: i64 = 1_000_000;
+
 /// Rivals kept per agent; the full count is kept beside them.
 const MAX_RIVALS: usize = 16;
 
@@ -37,9 +40,12 @@ struct Child {
     summary: Sym,
     kind: Sym,
     answers: Vec<Sym>,
+    /// What it wrote to others.
+    messages: Vec<Sym>,
     tool_count: i64,
     start: Timestamp,
     end: Timestamp,
+    has_answered: bool,
 }
 
 #[derive(Default)]
@@ -53,6 +59,8 @@ struct Call {
     tool_count: Option<i64>,
     called: Timestamp,
     answered: Timestamp,
+    /// When a notification of its agent's end came.
+    notified: Timestamp,
     is_async: bool,
     taken: bool,
 }
@@ -114,7 +122,7 @@ fn children(draft: &Draft<'_>) -> Vec<Child> {
         let times = own.iter().map(|step| &draft.steps[*step as usize]);
         let child = Child {
             agent: n,
-            kind: agent.kind,
+            kind: agent.kind.value,
             start: times.clone().map(|step| step.started).find(|at| at.is_some()).unwrap_or_default(),
             end: times.clone().map(|step| step.ended.later(step.started)).max().unwrap_or_default(),
             tool_count: i64::try_from(times.filter(|step| step.kind == StepKind::ToolCall).count())
@@ -135,11 +143,18 @@ fn children(draft: &Draft<'_>) -> Vec<Child> {
         let event = draft.event(at);
         let keys = draft.corpus.batch.keys_of(event).iter();
         match event.kind {
-            EventKind::UserMessage if child.prompts.is_empty() && !event.flags.has(EventFlags::META) => {
+            EventKind::UserMessage
+                if child.prompts.is_empty()
+                    && !child.has_answered
+                    && !event.flags.has(EventFlags::META)
+                    && !event.flags.has(EventFlags::NOTIFICATION) =>
+            {
                 child.prompts.extend(keys.filter(|key| key.kind == KeyKind::PromptHash).map(|key| key.value));
                 child.summary = draft.attr_text(at, AttrName::Description).unwrap_or_default();
             }
             EventKind::ModelCall | EventKind::AgentStop => {
+                // What is said to an agent after its first answer is not what it was started with.
+                child.has_answered = true;
                 let hashes: Vec<Sym> =
                     keys.filter(|key| key.kind == KeyKind::AnswerHash).map(|key| key.value).collect();
                 if !hashes.is_empty() {
@@ -150,8 +165,17 @@ fn children(draft: &Draft<'_>) -> Vec<Child> {
                     child.answers.extend(hashes);
                 }
             }
+            EventKind::ToolCall => {
+                child
+                    .messages
+                    .extend(keys.filter(|key| key.kind == KeyKind::AnswerHash).map(|key| key.value));
+            }
             _ => {}
         }
+    }
+    for child in &mut children {
+        let messages = std::mem::take(&mut child.messages);
+        child.answers.extend(messages);
     }
     children
 }
@@ -162,6 +186,7 @@ fn calls(draft: &Draft<'_>) -> Vec<Call> {
     let mut calls: Vec<Call> = Vec::new();
     let mut index: FxHashMap<u32, usize> = FxHashMap::default();
     let mut by_id: FxHashMap<Sym, usize> = FxHashMap::default();
+    let mut by_name: FxHashMap<&str, usize> = FxHashMap::default();
     for (n, step) in draft.steps.iter().enumerate() {
         let n = u32::try_from(n).unwrap_or(NONE);
         if step.kind != StepKind::ToolCall || !draft.corpus.table.is_spawn_tool(draft.text(step.name)) {
@@ -169,10 +194,18 @@ fn calls(draft: &Draft<'_>) -> Vec<Call> {
         }
         index.insert(n, calls.len());
         by_id.insert(step.tool_use, calls.len());
+        // Messages name their sender with or without the team.
+        let event = step.first_event as usize;
+        let name =
+            draft.key(event, KeyKind::Teammate, Role::Refers).or(draft.attr_text(event, AttrName::AgentName));
+        if let Some(name) = name {
+            by_name.insert(short(draft.text(name)), calls.len());
+        }
         calls.push(Call {
             step: n,
             agent: step.agent,
-            called: step.started,
+            // Where the line stands in its file, not what a clock that went back says.
+            called: step.place.0,
             answered: step.ended,
             is_async: step.flags.has(EventFlags::ASYNC),
             taken: taken.contains(&n),
@@ -183,7 +216,9 @@ fn calls(draft: &Draft<'_>) -> Vec<Call> {
         let event = draft.event(at);
         let call = match event.kind {
             EventKind::AgentReturn => {
-                draft.key(at, KeyKind::ToolUse, Role::Refers).and_then(|id| by_id.get(&id))
+                let key = |kind| draft.key(at, kind, Role::Refers);
+                let by_name = || key(KeyKind::Teammate).and_then(|name| by_name.get(short(draft.text(name))));
+                key(KeyKind::ToolUse).and_then(|id| by_id.get(&id)).or_else(by_name)
             }
             EventKind::ToolCall | EventKind::ToolResult => index.get(&draft.event_step[at]),
             _ => None,
@@ -201,10 +236,18 @@ fn calls(draft: &Draft<'_>) -> Vec<Call> {
             // A call that continues an agent starts none.
             call.taken |= draft.attr_text(at, AttrName::Resume).is_some();
         }
+        if event.kind == EventKind::AgentReturn {
+            call.notified = call.notified.earlier(event.at);
+        }
         call.tool_count = call.tool_count.or(draft.attr_int(at, AttrName::ToolUseCount));
         call.answers.extend(draft.key(at, KeyKind::AnswerHash, Role::Provides));
     }
     calls
+}
+
+/// A teammate's name without its team.
+fn short(name: &str) -> &str {
+    name.split('@').next().unwrap_or(name)
 }
 
 /// What speaks for a pair, or why it is impossible. `Err(None)`: nothing speaks for it at all.
@@ -271,8 +314,12 @@ fn weigh(draft: &Draft<'_>, child: &Child, call: &Call) -> Result<Match, Option<
         (_, _, true) => Rule::SpawnAnswer,
         _ => Rule::SpawnTypeTime,
     };
-    let distance = waited.abs().min(1_000_000);
-    Ok(Match { evidence, time: distance * distance, rule })
+    // A call starts its agent at once, and its end is reported as soon as the agent has answered.
+    let squared = |ms: i64| ms.abs().min(MAX_DISTANCE_MS).pow(2);
+    let reported = if call.is_async { call.notified } else { call.answered };
+    let after_end = reported.ms_since(child.end).unwrap_or(0);
+    let time = squared(waited) + squared(after_end);
+    Ok(Match { evidence, time, rule })
 }
 
 type Pair = (usize, usize, Match);
@@ -308,10 +355,7 @@ fn settle(draft: &mut Draft<'_>, children: &[Child], calls: &[Call], pairs: &[Pa
     rows.sort_by_key(|c| {
         (children[*c].start, draft.text(draft.agents[children[*c].agent as usize].native_id))
     });
-    columns.sort_by_key(|s| {
-        let step = &draft.steps[calls[*s].step as usize];
-        (calls[*s].called, step.place, draft.text(step.tool_use))
-    });
+    columns.sort_by_key(|s| draft.steps[calls[*s].step as usize].place);
     let mut table: Vec<Vec<Option<Match>>> = vec![vec![None; columns.len()]; rows.len()];
     let row_of: FxHashMap<usize, usize> = rows.iter().enumerate().map(|(n, c)| (*c, n)).collect();
     let column_of: FxHashMap<usize, usize> = columns.iter().enumerate().map(|(n, s)| (*s, n)).collect();
@@ -319,12 +363,15 @@ fn settle(draft: &mut Draft<'_>, children: &[Child], calls: &[Call], pairs: &[Pa
         table[row_of[c]][column_of[s]] = Some(*found);
     }
     let chosen = if rows.len().max(columns.len()) <= draft.corpus.table.max_joint_assignment {
-        let cost = |found: &Option<Match>| match found {
-            Some(found) => Cost { evidence: -found.evidence, time: found.time },
+        let cost = |row: usize, column: usize| match table[row][column] {
+            Some(found) => {
+                let apart = i64::try_from(row.abs_diff(column)).unwrap_or(i64::from(u16::MAX));
+                Cost { evidence: -found.evidence, time: found.time, order: apart * apart }
+            }
             None => Cost::IMPOSSIBLE,
         };
-        let costs: Vec<Vec<Cost>> = table.iter().map(|row| row.iter().map(cost).collect()).collect();
-        assign(&costs)
+        let row = |row: usize| (0..columns.len()).map(|column| cost(row, column)).collect();
+        assign(&(0..rows.len()).map(row).collect::<Vec<Vec<Cost>>>())
     } else {
         let record = draft.first_record(calls[columns[0]].step);
         draft.issue(Code::SpawnGroupTooLarge, Sym::EMPTY, Some(record));

@@ -73,6 +73,11 @@ pub(crate) fn emit_returns(text: &str, team: &str, copy: bool, at: Timestamp, ou
             let full = if team.is_empty() { name.to_string() } else { format!("{name}@{team}") };
             out.begin(EventKind::AgentReturn, at).name("teammate");
             out.key(KeyKind::Teammate, Role::Refers, &full);
+            let said = message.get(open_end + 1..).unwrap_or_default();
+            let said = said.find(TEAMMATE_END).map_or(said, |end| &said[..end]);
+            if let Some(hash) = text_hash(said) {
+                out.key(KeyKind::AnswerHash, Role::Provides, &hash);
+            }
         }
         rest = &message[open_end..];
     }

@@ -16,6 +16,8 @@ pub(crate) struct ToolInput<'a> {
     name: Option<RawStr<'a>>,
     team: Option<RawStr<'a>>,
     resume: Option<RawStr<'a>>,
+    /// What is written to another agent.
+    message: Option<RawStr<'a>>,
     /// The field that shows best what the call does.
     subject: Option<RawStr<'a>>,
     background: bool,
@@ -37,6 +39,7 @@ impl<'a> ToolInput<'a> {
                 b"name" => input.name = json.string()?,
                 b"team_name" => input.team = json.string()?,
                 b"resume" | b"to" | b"recipient" => input.resume = json.string()?,
+                b"message" | b"content" => input.message = json.string()?,
                 b"run_in_background" => input.background = json.boolean()?.unwrap_or(false),
                 b"command" | b"file_path" | b"path" | b"notebook_path" | b"pattern" | b"query" | b"url"
                 | b"skill" | b"subject" | b"task_id" | b"taskId" | b"plan" => {
@@ -77,6 +80,9 @@ impl<'a> ToolInput<'a> {
         }
         if let Some(resume) = self.resume {
             out.text(AttrName::Resume, &resume.decode_start(128));
+            if let Some(hash) = self.message.and_then(|message| text_hash(&message.decode())) {
+                out.key(KeyKind::AnswerHash, Role::Provides, &hash);
+            }
         }
         out.text(AttrName::AgentType, &text(self.agent_type));
         if self.prompt.is_some() || out.wants_text() {
