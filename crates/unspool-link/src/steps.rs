@@ -85,8 +85,9 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
         draft.event_step.push(step);
     }
     let ranks = agent_ranks(draft);
-    name_sessions(draft, &ranks);
-    choose_agents(draft, &ranks);
+    let session_ranks = session_ranks(draft, &ranks);
+    name_sessions(draft, &session_ranks);
+    choose_agents(draft, &ranks, &session_ranks);
     build_timeline(draft);
 }
 
@@ -219,10 +220,10 @@ fn fused_prompts(draft: &Draft<'_>) -> FxHashMap<u32, Sym> {
 
 /// Which agent a step is of, and which of its events gives it its place. A copy in another agent's stream does
 /// not take a step away from the agent that did it.
-fn choose_agents(draft: &mut Draft<'_>, ranks: &[u32]) {
-    let nobody = (u8::MAX, u32::MAX, (Timestamp::NONE, u32::MAX));
+fn choose_agents(draft: &mut Draft<'_>, ranks: &[u32], session_ranks: &FxHashMap<Sym, u32>) {
+    let nobody = (u8::MAX, u32::MAX, u32::MAX, (Timestamp::NONE, u32::MAX));
     let mut best_result = vec![nobody; draft.steps.len()];
-    let mut best: Vec<(u8, u32, Place)> = vec![nobody; draft.steps.len()];
+    let mut best: Vec<(u8, u32, u32, Place)> = vec![nobody; draft.steps.len()];
     let mut standing = 0_u8;
     for at in 0..draft.event_step.len() {
         let step = draft.event_step[at];
@@ -245,7 +246,8 @@ fn choose_agents(draft: &mut Draft<'_>, ranks: &[u32]) {
         }
         let strength = standing * 2 + u8::from(event.kind == EventKind::ToolResult);
         let rank = ranks[agent as usize];
-        let candidate = (strength, rank, draft.place(at));
+        let session = session_ranks.get(&draft.group.event_native[at]).copied().unwrap_or(u32::MAX);
+        let candidate = (strength, rank, session, draft.place(at));
         if event.kind == EventKind::ToolResult && candidate < best_result[step as usize] {
             best_result[step as usize] = candidate;
             draft.steps[step as usize].result_event = u32::try_from(at).unwrap_or(NONE);
@@ -261,14 +263,17 @@ fn choose_agents(draft: &mut Draft<'_>, ranks: &[u32]) {
     }
 }
 
+/// The order in which native sessions were there: that of their main agents.
+fn session_ranks(draft: &Draft<'_>, ranks: &[u32]) -> FxHashMap<Sym, u32> {
+    let mains = draft.agents.iter().zip(ranks).filter_map(|(agent, rank)| match agent.origin {
+        Origin::Main(session) => Some((session, *rank)),
+        _ => None,
+    });
+    mains.collect()
+}
+
 /// An agent whose records are replayed in later sessions is of the session that was there first.
-fn name_sessions(draft: &mut Draft<'_>, ranks: &[u32]) {
-    let mut rank_of_session: FxHashMap<Sym, u32> = FxHashMap::default();
-    for (agent, rank) in draft.agents.iter().zip(ranks) {
-        if let Origin::Main(session) = agent.origin {
-            rank_of_session.insert(session, *rank);
-        }
-    }
+fn name_sessions(draft: &mut Draft<'_>, rank_of_session: &FxHashMap<Sym, u32>) {
     let mut best = vec![u32::MAX; draft.agents.len()];
     for at in 0..draft.event_agent.len() {
         let (agent, session) = (draft.event_agent[at] as usize, draft.group.event_native[at]);

@@ -95,7 +95,10 @@ fn last_words(draft: &Draft<'_>, said: &Said, agent: usize, result: usize) -> Op
 /// A notification or message carried the answer; it may come several times for one agent.
 fn notified(draft: &mut Draft<'_>, agent: usize, spawn: Spawn, calls: &Calls, event: usize) {
     let at = draft.event(event).at;
-    let receiver = first_after(calls, draft.place(event));
+    // A replayed message is one message: its step has the place, whichever file the report was read from.
+    let message = draft.event_step[head_of(draft, event)];
+    let place = if message == NONE { draft.place(event) } else { draft.steps[message as usize].place };
+    let receiver = first_after(calls, place);
     let by_then = |step: &&u32| {
         let step = &draft.steps[**step as usize];
         step.kind != StepKind::AgentStop && (!at.is_some() || step.started <= at)
@@ -104,8 +107,16 @@ fn notified(draft: &mut Draft<'_>, agent: usize, spawn: Spawn, calls: &Calls, ev
     let (Some(receiver), Some(last)) = (receiver, last) else { return };
     let teammate = draft.text(draft.event(event).name) == "teammate";
     let rule = if teammate { Rule::ReturnTeammateId } else { Rule::ReturnNotificationId };
-    let record = draft.event(event).record;
+    let record = if message == NONE { draft.event(event).record } else { draft.first_record(message) };
     return_edge(draft, spawn, last, receiver, rule, false, record);
+}
+
+/// The first event of an event's record.
+fn head_of(draft: &Draft<'_>, mut event: usize) -> usize {
+    while event > 0 && draft.event(event - 1).record == draft.event(event).record {
+        event -= 1;
+    }
+    event
 }
 
 fn return_edge(

@@ -4,7 +4,7 @@
 use crate::agents::{AgentDraft, Learned, Origin};
 use crate::draft::Draft;
 use crate::steps::build_timeline;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
 use unspool_model::{
     AttrName, Code, Confidence, EventKind, KeyKind, RecordIx, Role, Rule, Spawn, StepKind, Sym, Timestamp,
@@ -242,6 +242,18 @@ fn believe(draft: &mut Draft<'_>, claims: &[Claim]) {
         let id = draft.agents[best.agent as usize].native_id;
         draft.issue(Code::SpawnConflict, id, Some(rival.record));
     }
+    // The strongest sources are kept; among equals, whichever records they are, not where they lie.
+    let records = &draft.corpus.batch.records;
+    let mut evidence: Vec<(u8, RecordIx)> = claims
+        .iter()
+        .filter(|claim| claim.step == best.step)
+        .map(|claim| (strength(claim.rule), claim.record))
+        .collect();
+    evidence.sort_by_key(|(strength, record)| (*strength, records[*record as usize].id));
+    let mut evidence: Vec<RecordIx> = evidence.into_iter().map(|(_, record)| record).collect();
+    let mut seen = FxHashSet::default();
+    evidence.retain(|record| seen.insert(*record));
+    evidence.truncate(unspool_model::issue::ISSUE_SAMPLES);
     let tool_use_id = draft.steps[best.step as usize].tool_use;
     let agent = &mut draft.agents[best.agent as usize];
     agent.internal = false;
@@ -254,13 +266,6 @@ fn believe(draft: &mut Draft<'_>, claims: &[Claim]) {
         .collect();
     continued_by.dedup();
     agent.continued_by = continued_by;
-    let mut evidence: Vec<RecordIx> = Vec::new();
-    for claim in claims.iter().filter(|claim| claim.step == best.step) {
-        if !evidence.contains(&claim.record) {
-            evidence.push(claim.record);
-        }
-    }
-    evidence.truncate(unspool_model::issue::ISSUE_SAMPLES);
     agent.spawn_evidence = evidence;
 }
 

@@ -2,40 +2,42 @@
 
 use crate::draft::{Draft, exact};
 use crate::order::Place;
-use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
-use unspool_model::{Edge, EdgeKind, EventKind, Rule, StepKind};
+use unspool_model::{Edge, EdgeKind, EventKind, RecordIx, Rule, StepKind};
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
     link_calls(draft);
     link_results(draft);
 }
 
-/// A call stands in the same record as (a block of) the answer that asked for it.
+/// A call stands in the same record as (a block of) the answer that asked for it. Repeated history never makes a
+/// second edge: of several such records, the one that gives the call its place is the evidence.
 fn link_calls(draft: &mut Draft<'_>) {
-    let mut asked_by: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut asked: Vec<(u32, RecordIx)> = vec![(NONE, 0); draft.steps.len()];
     let (mut record, mut model_call) = (u32::MAX, NONE);
     for at in 0..draft.event_step.len() {
-        let event = *draft.event(at);
+        let event = draft.event(at);
         let step = draft.event_step[at];
         if event.record != record {
             (record, model_call) = (event.record, NONE);
         }
         match event.kind {
             EventKind::ModelCall => model_call = step,
-            // The first occurrence wins: repeated history never makes a second edge.
-            EventKind::ToolCall if model_call != NONE && !asked_by.contains_key(&step) => {
-                asked_by.insert(step, model_call);
-                draft.steps[step as usize].caller = model_call;
-                let tool_use = draft.steps[step as usize].tool_use;
-                let edge = Edge {
-                    tool_use_id: tool_use,
-                    ..exact(model_call, step, EdgeKind::Calls, Rule::ToolCallId)
-                };
-                draft.add_edge(edge, &[record]);
+            EventKind::ToolCall if model_call != NONE => {
+                let slot = &mut asked[step as usize];
+                if slot.0 == NONE || draft.steps[step as usize].first_event as usize == at {
+                    *slot = (model_call, record);
+                }
             }
             _ => {}
         }
+    }
+    for (n, (model_call, record)) in
+        asked.into_iter().enumerate().filter(|(_, (model_call, _))| *model_call != NONE)
+    {
+        draft.steps[n].caller = model_call;
+        let call = exact(model_call, u32::try_from(n).unwrap_or(NONE), EdgeKind::Calls, Rule::ToolCallId);
+        draft.add_edge(Edge { tool_use_id: draft.steps[n].tool_use, ..call }, &[record]);
     }
 }
 
