@@ -88,12 +88,11 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize) {
             step.ended = step.ended.later(event.at);
             step.is_error |= event.flags.has(EventFlags::API_ERROR);
             if let Some(usage) = usage {
-                match draft.usages.get_mut(step.usage as usize) {
-                    Some(sum) => sum.merge_witness(&usage),
-                    None => {
-                        step.usage = u32::try_from(draft.usages.len()).unwrap_or(NONE);
-                        draft.usages.push(usage);
-                    }
+                if let Some(sum) = draft.usages.get_mut(step.usage as usize) {
+                    sum.merge_witness(&usage);
+                } else {
+                    step.usage = u32::try_from(draft.usages.len()).unwrap_or(NONE);
+                    draft.usages.push(usage);
                 }
             }
         }

@@ -187,7 +187,7 @@ fn claims_by_name(draft: &Draft<'_>, teammates: &FxHashMap<Sym, u32>) -> Vec<Cla
             step,
             agent,
             rule: Rule::SpawnTeammateId,
-            record: event.record,
+            record: draft.first_record(step),
             event: at,
             continues: false,
         };
