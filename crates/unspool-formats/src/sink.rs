@@ -24,6 +24,7 @@ pub struct Sink<'b> {
     detail: Detail,
     last_cwd: Sym,
     last_version: Sym,
+    previews: u8,
 }
 
 impl<'b> Sink<'b> {
@@ -37,6 +38,7 @@ impl<'b> Sink<'b> {
             detail,
             last_cwd: Sym::EMPTY,
             last_version: Sym::EMPTY,
+            previews: 0,
         }
     }
 
@@ -48,6 +50,16 @@ impl<'b> Sink<'b> {
     /// Whether previews and summaries are wanted.
     pub fn wants_text(&self) -> bool {
         self.detail == Detail::Full
+    }
+
+    /// Adds the first words of a message to an agent. Without text, the first few of a stream do: one of them is the
+    /// session's title.
+    pub fn message_preview(&mut self, shown: &str) {
+        const TITLE_CANDIDATES: u8 = 8;
+        if self.wants_text() || self.previews < TITLE_CANDIDATES {
+            self.previews = self.previews.saturating_add(1);
+            self.text(AttrName::Preview, shown);
+        }
     }
 
     /// Says that this record means something else in a stream of another name, so that an equal record there
@@ -143,7 +155,7 @@ impl<'b> Sink<'b> {
     pub fn usage(&mut self, usage: Usage) -> &mut Self {
         if let Some(event) = &mut self.open {
             event.usage = u32::try_from(self.batch.usages.len()).unwrap_or(u32::MAX);
-            self.batch.usages.push(usage);
+            self.batch.usages.push(usage.into());
         }
         self
     }

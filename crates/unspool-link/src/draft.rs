@@ -105,7 +105,13 @@ impl Draft<'_> {
     }
 
     pub(crate) fn place(&self, at: usize) -> Place {
-        (self.reached[at], u32::try_from(at).unwrap_or(u32::MAX))
+        let reached = self.reached.get(at).copied().unwrap_or_default();
+        (reached, u32::try_from(at).unwrap_or(u32::MAX))
+    }
+
+    /// Where a step stands in the order.
+    pub(crate) fn place_of(&self, step: &StepDraft) -> Place {
+        self.place(step.first_event as usize)
     }
 
     /// An empty map for uuids of this session.
@@ -133,7 +139,8 @@ impl Draft<'_> {
                 self.evidence.push(*record);
             }
         }
-        edge.evidence_count = u32::try_from(self.evidence.len()).unwrap_or(NONE) - edge.first_evidence;
+        let last = u32::try_from(self.evidence.len()).unwrap_or(NONE);
+        edge.evidence_count = u16::try_from(last - edge.first_evidence).unwrap_or(u16::MAX);
         self.edges.push(edge);
     }
 }

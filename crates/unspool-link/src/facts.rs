@@ -5,19 +5,17 @@
 //! wins over a difference of times. Errors: any witness.
 
 use crate::draft::Draft;
-use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 use unspool_model::{
-    AttrName, Code, EventFlags, EventKind, IntentSource, KeyKind, Role, StepKind, Sym, Timestamp, Usage,
+    AttrName, Code, EventFlags, EventKind, IntentSource, KeyKind, Role, StepKind, Sym, Timestamp,
 };
 
 pub(crate) fn fill(draft: &mut Draft<'_>) {
-    let mut finals: FxHashMap<u32, Usage> = FxHashMap::default();
     for at in 0..draft.event_step.len() {
         let step = draft.event_step[at];
         if step != NONE {
+            check_final(draft, at, step);
             take(draft, at, step as usize);
-            check_final(draft, at, step, &mut finals);
         }
     }
     mark_local_commands(draft);
@@ -27,23 +25,23 @@ pub(crate) fn fill(draft: &mut Draft<'_>) {
     }
 }
 
-/// Lines with a stop reason are final and should agree.
-fn check_final(draft: &mut Draft<'_>, at: usize, step: u32, finals: &mut FxHashMap<u32, Usage>) {
+/// Lines with a stop reason are final and should agree with what was counted so far.
+fn check_final(draft: &mut Draft<'_>, at: usize, step: u32) {
     let event = *draft.event(at);
     if event.kind != EventKind::ModelCall || draft.attr_text(at, AttrName::StopReason).is_none() {
         return;
     }
-    let Some(usage) = draft.corpus.batch.usage(&event).copied() else { return };
-    let first = *finals.entry(step).or_insert(usage);
-    if first != usage {
-        finals.insert(step, usage);
+    let Some(usage) = draft.corpus.batch.usage(&event) else { return };
+    let step = &mut draft.steps[step as usize];
+    let seen = std::mem::replace(&mut step.has_final_usage, true);
+    if seen && draft.usages.get(step.usage as usize).is_some_and(|counted| *counted != usage) {
         draft.issue(Code::UsageConflict, Sym::EMPTY, Some(event.record));
     }
 }
 
 fn take(draft: &mut Draft<'_>, at: usize, n: usize) {
     let event = *draft.event(at);
-    let usage = draft.corpus.batch.usage(&event).copied().filter(|_| !event.flags.has(EventFlags::COPY));
+    let usage = draft.corpus.batch.usage(&event).filter(|_| !event.flags.has(EventFlags::COPY));
     let uuid = draft.key(at, KeyKind::Uuid, Role::Provides).unwrap_or_default();
     let preview = draft.attr_text(at, AttrName::Preview).unwrap_or_default();
     let error = draft.attr_text(at, AttrName::ErrorText).unwrap_or_default();
@@ -132,7 +130,9 @@ fn estimate_model_starts(draft: &mut Draft<'_>) {
         for n in &draft.timeline[agent] {
             let step = &draft.steps[*n as usize];
             match step.kind {
-                StepKind::UserMessage | StepKind::Compaction => inputs.push((step.place, step.ended)),
+                StepKind::UserMessage | StepKind::Compaction => {
+                    inputs.push((draft.place_of(step), step.ended))
+                }
                 StepKind::ToolCall if step.result_event != NONE => {
                     inputs.push((draft.place(step.result_event as usize), step.ended));
                 }
@@ -143,11 +143,12 @@ fn estimate_model_starts(draft: &mut Draft<'_>) {
         let mut next = 0;
         let mut last_input = Timestamp::NONE;
         for n in draft.timeline[agent].clone() {
+            let own_place = draft.place_of(&draft.steps[n as usize]);
             let step = &mut draft.steps[n as usize];
             if step.kind != StepKind::ModelCall {
                 continue;
             }
-            while let Some((place, at)) = inputs.get(next).filter(|(place, _)| *place < step.place) {
+            while let Some((place, at)) = inputs.get(next).filter(|(place, _)| *place < own_place) {
                 let _ = place;
                 last_input = last_input.later(*at);
                 next += 1;
@@ -174,9 +175,7 @@ fn settle(draft: &mut Draft<'_>, n: usize) {
     }
     let between = step.ended.ms_since(step.started);
     let skewed = between.is_some_and(|ms| ms < 0);
-    if step.duration_ms.is_none() {
-        step.duration_ms = between.filter(|ms| *ms >= 0);
-    }
+    step.duration_ms = step.duration_ms.or(between.filter(|ms| *ms >= 0));
     let (kind, has_call, tool_use, has_result) =
         (step.kind, step.has_call, step.tool_use, step.result_event != NONE);
     let record = draft.first_record(u32::try_from(n).unwrap_or(NONE));

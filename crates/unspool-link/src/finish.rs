@@ -2,6 +2,7 @@
 
 use crate::agents::Origin;
 use crate::draft::{Draft, IssueDraft};
+use crate::steps::StepDraft;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use unspool_model::flow::NONE;
@@ -25,7 +26,11 @@ pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
 
     let mut flow = Flow { session: session(&draft), ..Flow::default() };
     flow.agents = agents(&draft, &agent_order, &agent_index, &step_index);
-    steps(&draft, &step_order, &mut flow);
+    draft.reached = Vec::new();
+    draft.timeline = Vec::new();
+    draft.event_agent = Vec::new();
+    steps(&mut draft, &step_order, &step_index, &mut flow);
+    draft.event_step = Vec::new();
     flow.usages = std::mem::take(&mut draft.usages);
     for step in &mut flow.steps {
         step.agent = map(&agent_index, step.agent);
@@ -220,46 +225,71 @@ fn agent_id(draft: &Draft<'_>, n: u32) -> Id {
     Id::of(&[b"agent", kind, draft.text(agent.session).as_bytes(), draft.text(agent.native_id).as_bytes()])
 }
 
-fn steps(draft: &Draft<'_>, order: &[u32], flow: &mut Flow) {
+/// How many steps are turned at a time before the memory of the drafts is given back.
+const STEPS_AT_A_TIME: usize = 1 << 15;
+
+/// Turns drafts into steps from the end on, giving memory back on the way: a huge session is never held twice.
+fn steps(draft: &mut Draft<'_>, order: &[u32], index: &[u32], flow: &mut Flow) {
     let (starts, records) = witnesses(draft);
-    flow.steps.reserve_exact(order.len());
+    let mut drafts = std::mem::take(&mut draft.steps);
+    permute(&mut drafts, index);
     flow.witnesses.reserve_exact(records.len());
-    for n in order {
-        let step = &draft.steps[*n as usize];
-        let mut own = &records[starts[*n as usize] as usize..starts[*n as usize + 1] as usize];
+    while let Some(step) = drafts.pop() {
+        if drafts.len().is_multiple_of(STEPS_AT_A_TIME) {
+            drafts.shrink_to_fit();
+        }
+        let n = order[drafts.len()] as usize;
+        let mut own = &records[starts[n] as usize..starts[n + 1] as usize];
         if own.is_empty() {
             // A step made for an agent without records is witnessed by what names the agent.
             own = &draft.agents[step.agent as usize].spawn_evidence;
         }
         let first_witness = u32::try_from(flow.witnesses.len()).unwrap_or(NONE);
         flow.witnesses.extend_from_slice(own);
-        flow.steps.push(Step {
-            id: step_id(draft, *n, own.first().copied()),
-            started: step.started,
-            ended: step.ended,
-            duration_ms: step.duration_ms,
-            agent: step.agent,
-            run: step.run,
-            parent: step.parent,
-            depth: 0,
-            first_witness,
-            witness_count: u32::try_from(own.len()).unwrap_or(0),
-            usage: step.usage,
-            name: step.name,
-            tool_use_id: step.tool_use,
-            message_id: step.message,
-            uuid: step.uuid,
-            model: step.model,
-            preview: step.preview,
-            intent: step.intent,
-            intent_source: step.intent_source,
-            kind: step.kind,
-            is_error: step.is_error,
-            start_estimated: step.start_estimated,
-            pending: step.kind == StepKind::ToolCall && step.result_event == NONE,
-            meta: step.flags.has(EventFlags::META) || step.flags.has(EventFlags::COMMAND),
-            is_async: step.flags.has(EventFlags::ASYNC),
-        });
+        flow.steps.push(finished(draft, &step, first_witness, own));
+    }
+    flow.steps.reverse();
+}
+
+/// Brings every item to the place `index` gives it, in place.
+fn permute<T>(items: &mut [T], index: &[u32]) {
+    let mut target = index.to_vec();
+    for n in 0..items.len() {
+        while target[n] as usize != n {
+            let to = target[n] as usize;
+            items.swap(n, to);
+            target.swap(n, to);
+        }
+    }
+}
+
+fn finished(draft: &Draft<'_>, step: &StepDraft, first_witness: u32, witnesses: &[RecordIx]) -> Step {
+    Step {
+        id: step_id(draft, step, witnesses.first().copied()),
+        started: step.started,
+        ended: step.ended,
+        duration_ms: step.duration_ms,
+        agent: step.agent,
+        run: step.run,
+        parent: step.parent,
+        depth: 0,
+        first_witness,
+        witness_count: u32::try_from(witnesses.len()).unwrap_or(0),
+        usage: step.usage,
+        name: step.name,
+        tool_use_id: step.tool_use,
+        message_id: step.message,
+        uuid: step.uuid,
+        model: step.model,
+        preview: step.preview,
+        intent: step.intent,
+        intent_source: step.intent_source,
+        kind: step.kind,
+        is_error: step.is_error,
+        start_estimated: step.start_estimated,
+        pending: step.kind == StepKind::ToolCall && step.result_event == NONE,
+        meta: step.flags.has(EventFlags::META) || step.flags.has(EventFlags::COMMAND),
+        is_async: step.flags.has(EventFlags::ASYNC),
     }
 }
 
@@ -289,8 +319,7 @@ fn witnesses(draft: &Draft<'_>) -> (Vec<u32>, Vec<RecordIx>) {
     (starts, records)
 }
 
-fn step_id(draft: &Draft<'_>, n: u32, first_record: Option<RecordIx>) -> Id {
-    let step = &draft.steps[n as usize];
+fn step_id(draft: &Draft<'_>, step: &StepDraft, first_record: Option<RecordIx>) -> Id {
     let agent = &draft.agents[step.agent as usize];
     let session = draft.text(agent.session).as_bytes();
     let kind = step.kind.name().as_bytes();
@@ -345,7 +374,8 @@ fn session(draft: &Draft<'_>) -> Session {
         session.ended = session.ended.later(step.ended.later(step.started));
     }
     if session.title.is_empty() {
-        let first_run = draft.runs.iter().min_by_key(|run| draft.steps[run.trigger as usize].place);
+        let first_run =
+            draft.runs.iter().min_by_key(|run| draft.place_of(&draft.steps[run.trigger as usize]));
         let prompt = first_run.map(|run| draft.steps[run.trigger as usize].preview);
         session.title = prompt.unwrap_or_default();
         session.title_inferred = !session.title.is_empty();

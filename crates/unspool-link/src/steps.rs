@@ -6,9 +6,8 @@
 use crate::agents::Origin;
 use crate::draft::Draft;
 use crate::grouping::same_content;
-use crate::order::Place;
 use rustc_hash::FxHashMap;
-use unspool_model::flow::NONE;
+use unspool_model::flow::{Millis, NONE};
 use unspool_model::{Code, EventFlags, EventKind, IntentSource, KeyKind, Role, StepKind, Sym, Timestamp};
 
 /// A step in the making.
@@ -17,10 +16,9 @@ pub(crate) struct StepDraft {
     pub(crate) agent: u32,
     /// Event that gives it its place in the agent.
     pub(crate) first_event: u32,
-    pub(crate) place: Place,
     pub(crate) started: Timestamp,
     pub(crate) ended: Timestamp,
-    pub(crate) duration_ms: Option<i64>,
+    pub(crate) duration_ms: Millis,
     pub(crate) key: Sym,
     pub(crate) key_kind: u8,
     pub(crate) name: Sym,
@@ -34,8 +32,13 @@ pub(crate) struct StepDraft {
     /// Index into the draft's usages, or `NONE`.
     pub(crate) usage: u32,
     pub(crate) is_error: bool,
+    /// Standing of the records that give it its place and its result.
+    standing: u8,
+    result_standing: u8,
     pub(crate) start_estimated: bool,
     pub(crate) has_call: bool,
+    /// A line with a stop reason gave its usage.
+    pub(crate) has_final_usage: bool,
     /// Event that carries its result, first hand if there is one; or `NONE`.
     pub(crate) result_event: u32,
     pub(crate) flags: EventFlags,
@@ -96,10 +99,11 @@ fn new_step(kind: StepKind, key: StepKey) -> StepDraft {
         kind,
         agent: NONE,
         first_event: NONE,
-        place: (Timestamp::NONE, u32::MAX),
         started: Timestamp::NONE,
         ended: Timestamp::NONE,
-        duration_ms: None,
+        duration_ms: Millis::NONE,
+        standing: 0,
+        result_standing: 0,
         key: key.1,
         key_kind: key.0,
         name: Sym::EMPTY,
@@ -114,6 +118,7 @@ fn new_step(kind: StepKind, key: StepKey) -> StepDraft {
         is_error: false,
         start_estimated: false,
         has_call: false,
+        has_final_usage: false,
         result_event: NONE,
         flags: EventFlags::none(),
         run: NONE,
@@ -221,44 +226,43 @@ fn fused_prompts(draft: &Draft<'_>) -> FxHashMap<u32, Sym> {
 /// Which agent a step is of, and which of its events gives it its place. A copy in another agent's stream does
 /// not take a step away from the agent that did it.
 fn choose_agents(draft: &mut Draft<'_>, ranks: &[u32], session_ranks: &FxHashMap<Sym, u32>) {
-    let nobody = (u8::MAX, u32::MAX, u32::MAX, (Timestamp::NONE, u32::MAX));
-    let mut best_result = vec![nobody; draft.steps.len()];
-    let mut best: Vec<(u8, u32, u32, Place)> = vec![nobody; draft.steps.len()];
+    // How good a witness an event is: its standing, whose it is, which session was there first, its place.
+    let worth = |draft: &Draft<'_>, at: usize, standing: u8| {
+        let strength = standing * 2 + u8::from(draft.event(at).kind == EventKind::ToolResult);
+        let session = session_ranks.get(&draft.group.event_native[at]).copied().unwrap_or(u32::MAX);
+        (strength, ranks[draft.event_agent[at] as usize], session, draft.place(at))
+    };
     let mut standing = 0_u8;
     for at in 0..draft.event_step.len() {
-        let step = draft.event_step[at];
-        let event = draft.event(at);
-        let agent = draft.event_agent[at];
         if is_head(draft, at) {
             // A record of a chain was written by the agent itself; a note about it that names the agent is second
             // hand; a source that cannot name agents (old hooks) says "main" by default.
-            standing = match (
-                draft.key(at, KeyKind::Uuid, Role::Provides),
-                draft.key(at, KeyKind::Agent, Role::Refers),
-            ) {
+            let key = |kind, role| draft.key(at, kind, role);
+            standing = match (key(KeyKind::Uuid, Role::Provides), key(KeyKind::Agent, Role::Refers)) {
                 (Some(_), _) => 0,
                 (None, Some(_)) => 1,
                 (None, None) => 2,
             };
         }
+        let step = draft.event_step[at];
         if step == NONE {
             continue;
         }
-        let strength = standing * 2 + u8::from(event.kind == EventKind::ToolResult);
-        let rank = ranks[agent as usize];
-        let session = session_ranks.get(&draft.group.event_native[at]).copied().unwrap_or(u32::MAX);
-        let candidate = (strength, rank, session, draft.place(at));
-        if event.kind == EventKind::ToolResult && candidate < best_result[step as usize] {
-            best_result[step as usize] = candidate;
-            draft.steps[step as usize].result_event = u32::try_from(at).unwrap_or(NONE);
+        let best = &draft.steps[step as usize];
+        let (agent, index) = (draft.event_agent[at], u32::try_from(at).unwrap_or(NONE));
+        let own = worth(draft, at, standing);
+        let better = |other: u32, other_standing: u8| {
+            other == NONE || own < worth(draft, other as usize, other_standing)
+        };
+        let is_result = draft.event(at).kind == EventKind::ToolResult;
+        let best_result = is_result && better(best.result_event, best.result_standing);
+        let best_place = better(best.first_event, best.standing);
+        let step = &mut draft.steps[step as usize];
+        if best_result {
+            (step.result_event, step.result_standing) = (index, standing);
         }
-        if candidate < best[step as usize] {
-            best[step as usize] = candidate;
-            let place = draft.place(at);
-            let step = &mut draft.steps[step as usize];
-            step.agent = agent;
-            step.first_event = u32::try_from(at).unwrap_or(NONE);
-            step.place = place;
+        if best_place {
+            (step.agent, step.first_event, step.standing) = (agent, index, standing);
         }
     }
 }
@@ -326,10 +330,10 @@ pub(crate) fn build_timeline(draft: &mut Draft<'_>) {
             // An agent's start and stop frame its life, whatever a coarse clock says.
             let frame = match step.kind {
                 StepKind::AgentStart => 0,
-                StepKind::AgentStop if !step.place.0.is_some() => 2,
+                StepKind::AgentStop if !draft.place_of(step).0.is_some() => 2,
                 _ => 1,
             };
-            let mut place = step.place;
+            let mut place = draft.place_of(step);
             if step.kind == StepKind::AgentStop && place.0.is_whole_second() {
                 // A clock that counts whole seconds dates the end before what came earlier in its second.
                 place.0 = place.0.plus_ms(999);

@@ -1,6 +1,7 @@
 //! What decoding yields: records and events in columns, with the text they share.
 
 use crate::event::{Attr, AttrName, Event, Key, KeyKind, Role};
+use crate::usage::PackedUsage;
 use crate::{Id, Interner, Issues, Sym, Timestamp, Usage};
 
 /// A format as records name it: the registry's id text.
@@ -70,7 +71,7 @@ pub struct Batch {
     /// Attributes, as ranges of events.
     pub attrs: Vec<Attr>,
     /// Usage of model calls.
-    pub usages: Vec<Usage>,
+    pub usages: Vec<PackedUsage>,
     /// What was odd.
     pub issues: Issues,
 }
@@ -104,8 +105,8 @@ impl Batch {
     }
 
     /// The usage an event carries.
-    pub fn usage(&self, event: &Event) -> Option<&Usage> {
-        self.usages.get(event.usage as usize)
+    pub fn usage(&self, event: &Event) -> Option<Usage> {
+        self.usages.get(event.usage as usize).copied().map(Usage::from)
     }
 
     /// The stream a record came from.

@@ -5,6 +5,31 @@ use crate::{Id, Issue, RecordIx, Sym, Timestamp, Usage};
 /// Marks "none" in index fields.
 pub const NONE: u32 = u32::MAX;
 
+/// A length of time in milliseconds, or none; half the size of an optional number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Millis(i64);
+
+impl Millis {
+    /// No length is known.
+    pub const NONE: Millis = Millis(i64::MIN);
+
+    /// From a known length or none.
+    pub fn new(ms: Option<i64>) -> Millis {
+        Millis(ms.unwrap_or(i64::MIN))
+    }
+
+    /// The known length.
+    pub fn get(self) -> Option<i64> {
+        (self != Millis::NONE).then_some(self.0)
+    }
+
+    /// This length, or the other when none is known.
+    #[must_use]
+    pub fn or(self, other: Option<i64>) -> Millis {
+        if self == Millis::NONE { Millis::new(other) } else { self }
+    }
+}
+
 /// The flow of one session.
 #[derive(Debug, Default)]
 pub struct Flow {
@@ -208,7 +233,7 @@ pub struct Step {
     /// When it ended.
     pub ended: Timestamp,
     /// Milliseconds it took, when known.
-    pub duration_ms: Option<i64>,
+    pub duration_ms: Millis,
     /// Whose step it is.
     pub agent: u32,
     /// The run it belongs to, or `NONE`.
@@ -312,7 +337,7 @@ pub struct Edge {
     /// First evidence record in the flow's evidence column.
     pub first_evidence: u32,
     /// How many.
-    pub evidence_count: u32,
+    pub evidence_count: u16,
     /// Native id of the tool call it runs over, if any.
     pub tool_use_id: Sym,
     /// How much it is believed.

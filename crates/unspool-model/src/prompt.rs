@@ -1,13 +1,13 @@
 //! What counts as the same prompt.
 
 use std::borrow::Cow;
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A hash of the text that survives what clients add and remove around it: reminders and outer white space.
 pub fn text_hash(text: &str) -> Option<String> {
     let kept = without_reminders(text);
     let kept = kept.trim();
-    (!kept.is_empty()).then(|| format!("{:032x}", xxh3_128(kept.as_bytes())))
+    (!kept.is_empty()).then(|| format!("{:016x}", xxh3_64(kept.as_bytes())))
 }
 
 /// The text without `<system-reminder>` blocks.

@@ -53,6 +53,32 @@ impl Usage {
     }
 }
 
+/// Tokens of one call as they lie in a batch: half the size. A call with more than four billion tokens of a sort counts
+/// as four billion.
+#[derive(Clone, Copy, Debug)]
+pub struct PackedUsage([u32; 6]);
+
+impl From<Usage> for PackedUsage {
+    fn from(usage: Usage) -> PackedUsage {
+        let parts = [
+            usage.input,
+            usage.cache_read,
+            usage.cache_write,
+            usage.cache_write_long,
+            usage.output,
+            usage.reasoning,
+        ];
+        PackedUsage(parts.map(|n| u32::try_from(n).unwrap_or(u32::MAX)))
+    }
+}
+
+impl From<PackedUsage> for Usage {
+    fn from(packed: PackedUsage) -> Usage {
+        let [input, cache_read, cache_write, cache_write_long, output, reasoning] = packed.0.map(u64::from);
+        Usage { input, cache_read, cache_write, cache_write_long, output, reasoning }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Usage;

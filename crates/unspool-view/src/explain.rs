@@ -271,7 +271,7 @@ impl Why<'_> {
             .filter(|event| event.kind == EventKind::ModelCall && witnesses.contains(&event.record))
         {
             if let Some(usage) = self.batch.usage(event) {
-                lines.push(format!("{}: {}", self.record(event.record), show(usage)));
+                lines.push(format!("{}: {}", self.record(event.record), show(&usage)));
             }
         }
         lines.push(format!(

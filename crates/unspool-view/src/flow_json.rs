@@ -400,7 +400,7 @@ fn step_doc(flow: &Flow, n: usize, show: &Show<'_>) -> StepDoc {
         started_at: time(step.started),
         started_at_estimated: step.start_estimated,
         ended_at: time(step.ended),
-        duration_ms: step.duration_ms,
+        duration_ms: step.duration_ms.get(),
         elapsed_ms: step.started.ms_since(flow.session.started),
         is_error: step.is_error,
         pending: step.pending,

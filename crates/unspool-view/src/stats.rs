@@ -113,7 +113,7 @@ impl Stats {
                 let line = line(table, if name.is_empty() { "(unnamed)" } else { name });
                 line.count += 1;
                 line.totals.add(sum);
-                line.durations_ms.extend(step.duration_ms);
+                line.durations_ms.extend(step.duration_ms.get());
             }
             let at = step.ended.later(step.started);
             let day = if at.is_some() { at.day() } else { "(time unknown)".into() };

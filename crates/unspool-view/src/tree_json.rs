@@ -120,7 +120,7 @@ pub fn tree_doc(flow: &Flow, batch: &Batch) -> TreeDoc {
             seq: n + 1,
             timestamp: step.started.is_some().then(|| step.started.to_string()),
             elapsed_ms: step.started.ms_since(flow.session.started),
-            duration_ms: step.duration_ms,
+            duration_ms: step.duration_ms.get(),
             agent_id,
             agent_type: agent.and_then(|agent| some(agent.kind)),
             is_sidechain: agent.is_some_and(|agent| !agent.main),

@@ -316,7 +316,7 @@ fn user_prompt(fields: &Fields<'_>, at: Timestamp, out: &mut Sink<'_>) {
     if let Some(hash) = text_hash(&text) {
         out.key(KeyKind::PromptHash, Role::Provides, &hash);
     }
-    out.text(AttrName::Preview, &shown_text(&text));
+    out.message_preview(&shown_text(&text));
     emit_returns(&text, "", false, at, out);
 }
 

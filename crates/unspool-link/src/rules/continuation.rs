@@ -113,7 +113,8 @@ fn resumes_and_forks(draft: &mut Draft<'_>, step_of: &SymMap) {
             } else if other as usize == agent
                 && is_prompt(draft, n)
                 && last_prompt.is_some_and(|last: u32| {
-                    draft.steps[parent as usize].place < draft.steps[last as usize].place
+                    draft.place_of(&draft.steps[parent as usize])
+                        < draft.place_of(&draft.steps[last as usize])
                 })
             {
                 edge(draft, parent, n, Rule::ContinuationFork, Sym::EMPTY);
@@ -161,7 +162,7 @@ fn messages(draft: &mut Draft<'_>) {
             sent.push((n, agent));
         }
     }
-    sent.sort_by_key(|(n, _)| draft.steps[*n].place);
+    sent.sort_by_key(|(n, _)| draft.place_of(&draft.steps[*n]));
     let mut taken: FxHashSet<u32> = FxHashSet::default();
     for (n, agent) in sent {
         let (at, tool_use) = (draft.steps[n].started, draft.steps[n].tool_use);

@@ -68,7 +68,7 @@ fn spawn_edge(draft: &mut Draft<'_>, agent: usize, spawn: Spawn) {
 fn answered(draft: &mut Draft<'_>, said: &Said, agent: usize, spawn: Spawn, call: u32, calls: &Calls) {
     let step = &draft.steps[call as usize];
     let (result, is_error, tool_use_id) = (step.result_event as usize, step.is_error, step.tool_use);
-    let receiver = first_after(calls, draft.place(result).max(step.place));
+    let receiver = first_after(calls, draft.place(result).max(draft.place_of(step)));
     let (Some(receiver), Some(last)) = (receiver, last_words(draft, said, agent, result)) else { return };
     let record = draft.event(result).record;
     let spawn = Spawn { tool_use_id, ..spawn };
@@ -97,7 +97,8 @@ fn notified(draft: &mut Draft<'_>, agent: usize, spawn: Spawn, calls: &Calls, ev
     let at = draft.event(event).at;
     // A replayed message is one message: its step has the place, whichever file the report was read from.
     let message = draft.event_step[head_of(draft, event)];
-    let place = if message == NONE { draft.place(event) } else { draft.steps[message as usize].place };
+    let place =
+        if message == NONE { draft.place(event) } else { draft.place_of(&draft.steps[message as usize]) };
     let receiver = first_after(calls, place);
     let by_then = |step: &&u32| {
         let step = &draft.steps[**step as usize];

@@ -28,7 +28,7 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
     // Of several claims, one that does not continue the agent wins, then the stronger source, then the earlier call.
     claims.sort_by_key(|claim| {
         let step = &draft.steps[claim.step as usize];
-        (claim.agent, claim.continues, strength(claim.rule), step.started, step.place, claim.event)
+        (claim.agent, claim.continues, strength(claim.rule), step.started, draft.place_of(step), claim.event)
     });
     let mut at = 0;
     while at < claims.len() {
@@ -182,7 +182,7 @@ fn claims_by_name(draft: &Draft<'_>, teammates: &FxHashMap<Sym, u32>) -> Vec<Cla
         if after || continues_agent(draft, step) {
             continue;
         }
-        let place = |claim: &Claim| draft.steps[claim.step as usize].place;
+        let place = |claim: &Claim| draft.place_of(&draft.steps[claim.step as usize]);
         let claim = Claim {
             step,
             agent,
@@ -279,12 +279,11 @@ fn witness_missing(draft: &mut Draft<'_>) {
         }
         let Some(spawn) = agent.spawn else { continue };
         let call = &draft.steps[spawn.step as usize];
-        let (started, place, session_event) = (call.started, call.place, call.first_event);
+        let (started, call_event) = (call.started, call.first_event);
         let mut step = crate::steps::unwitnessed_start(u32::try_from(n).unwrap_or(NONE));
         step.started = started;
         step.ended = Timestamp::NONE;
-        step.place = place;
-        step.first_event = session_event;
+        step.first_event = call_event;
         step.name = agent.kind.value;
         draft.steps.push(step);
         let record = agent.spawn_evidence.first().copied();

@@ -205,7 +205,7 @@ fn calls(draft: &Draft<'_>) -> Vec<Call> {
             step: n,
             agent: step.agent,
             // Where the line stands in its file, not what a clock that went back says.
-            called: step.place.0,
+            called: draft.place_of(step).0,
             answered: step.ended,
             is_async: step.flags.has(EventFlags::ASYNC),
             taken: taken.contains(&n),
@@ -355,7 +355,7 @@ fn settle(draft: &mut Draft<'_>, children: &[Child], calls: &[Call], pairs: &[Pa
     rows.sort_by_key(|c| {
         (children[*c].start, draft.text(draft.agents[children[*c].agent as usize].native_id))
     });
-    columns.sort_by_key(|s| draft.steps[calls[*s].step as usize].place);
+    columns.sort_by_key(|s| draft.place_of(&draft.steps[calls[*s].step as usize]));
     let mut table: Vec<Vec<Option<Match>>> = vec![vec![None; columns.len()]; rows.len()];
     let row_of: FxHashMap<usize, usize> = rows.iter().enumerate().map(|(n, c)| (*c, n)).collect();
     let column_of: FxHashMap<usize, usize> = columns.iter().enumerate().map(|(n, s)| (*s, n)).collect();

@@ -25,7 +25,7 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
         return;
     }
     let cost = |run: &Run, call: u32| {
-        let called = draft.steps[call as usize].place.0;
+        let called = draft.place_of(&draft.steps[call as usize]).0;
         let waited = run.start.ms_since(called).unwrap_or(0);
         if waited < -table.tolerance_ms(run.start, called) || waited > table.prompt_window_ms {
             return Cost::IMPOSSIBLE;
@@ -86,6 +86,6 @@ fn calls(draft: &Draft<'_>) -> Vec<u32> {
             calls.push(n);
         }
     }
-    calls.sort_by_key(|n| draft.steps[*n as usize].place);
+    calls.sort_by_key(|n| draft.place_of(&draft.steps[*n as usize]));
     calls
 }

@@ -50,7 +50,7 @@ fn link_results(draft: &mut Draft<'_>) {
                 continue;
             }
             // A coarse clock may date a result before its own call.
-            let result_place = draft.place(step.result_event as usize).max(step.place);
+            let result_place = draft.place(step.result_event as usize).max(draft.place_of(step));
             let Some(receiver) = first_after(&calls, result_place) else { continue };
             let edge = Edge {
                 tool_use_id: step.tool_use,
@@ -69,7 +69,7 @@ pub(crate) type Calls = Vec<(Place, u32)>;
 pub(crate) fn model_calls(draft: &Draft<'_>, agent: usize) -> Calls {
     let steps = draft.timeline[agent].iter();
     let calls = steps.filter(|n| draft.steps[**n as usize].kind == StepKind::ModelCall);
-    calls.map(|n| (draft.steps[*n as usize].place, *n)).collect()
+    calls.map(|n| (draft.place_of(&draft.steps[*n as usize]), *n)).collect()
 }
 
 /// The first model call after a place.

@@ -85,7 +85,7 @@ fn number(draft: &mut Draft<'_>) {
     for timeline in &draft.timeline {
         let mut reached = Timestamp::NONE;
         for (position, n) in timeline.iter().enumerate() {
-            reached = reached.later(draft.steps[*n as usize].place.0);
+            reached = reached.later(draft.place_of(&draft.steps[*n as usize]).0);
             key[*n as usize] = (reached, position);
         }
     }

@@ -113,7 +113,7 @@ fn extras(drawn: &Drawn<'_>, step: &Step, line: &mut String) {
             let clock = at.split_once('T').map_or(at.as_str(), |(_, clock)| clock.trim_end_matches('Z'));
             let _ = write!(line, " @{}{clock}", if step.start_estimated { "~" } else { "" });
         }
-        if let Some(ms) = step.duration_ms {
+        if let Some(ms) = step.duration_ms.get() {
             let _ = write!(line, " {ms} ms");
         }
     }

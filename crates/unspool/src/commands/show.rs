@@ -166,7 +166,7 @@ impl Tree<'_> {
         let line = format!("{}{indent}{}", paint(DIM, &rail), paint(style, &text));
         let time = step.started.is_some().then(|| step.started.to_string());
         let time = time.as_deref().and_then(|at| at.get(11..19)).unwrap_or("");
-        let took = step.duration_ms.filter(|_| step.kind != StepKind::UserMessage);
+        let took = step.duration_ms.get().filter(|_| step.kind != StepKind::UserMessage);
         write_line(
             out,
             time,

@@ -161,7 +161,7 @@ pub(crate) fn prompt_facts(texts: &[Cow<'_, str>], out: &mut Sink<'_>) {
         out.key(KeyKind::PromptHash, Role::Provides, &hash);
     }
     if let Some(shown) = texts.iter().map(|text| shown_text(text)).find(|text| !text.is_empty()) {
-        out.text(AttrName::Preview, &shown);
+        out.message_preview(&shown);
     }
 }
 
