@@ -84,6 +84,7 @@ pub(crate) fn assign(draft: &mut Draft<'_>) {
     let mut index: FxHashMap<Origin, u32> = FxHashMap::default();
     let mut record = u32::MAX;
     let mut current = NONE;
+    draft.event_agent.reserve_exact(draft.group.events.len());
     for at in 0..draft.group.events.len() {
         let event = *draft.event(at);
         if event.record != record {

@@ -65,6 +65,8 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     agents::assign(&mut draft);
     steps::build(&mut draft);
     facts::fill(&mut draft);
+    draft.edges.reserve_exact(draft.steps.len() * 3);
+    draft.evidence.reserve_exact(draft.steps.len() * 6);
     rules::tool_calls::link(&mut draft);
     rules::spawn_ids::link(&mut draft);
     rules::spawn_inference::link(&mut draft);
@@ -114,8 +116,8 @@ impl Draft<'_> {
         self.place(step.first_event as usize)
     }
 
-    /// An empty map for uuids of this session.
-    pub(crate) fn uuid_map(&self) -> SymMap {
+    /// An empty map for ids of this session.
+    pub(crate) fn id_map(&self) -> SymMap {
         SymMap::new(self.group.events.len(), self.corpus.batch.text.len())
     }
 

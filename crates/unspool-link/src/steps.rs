@@ -6,6 +6,7 @@
 use crate::agents::Origin;
 use crate::draft::Draft;
 use crate::grouping::same_content;
+use crate::symmap::SymMap;
 use rustc_hash::FxHashMap;
 use unspool_model::flow::{Millis, NONE};
 use unspool_model::{Code, EventFlags, EventKind, IntentSource, KeyKind, Role, StepKind, Sym, Timestamp};
@@ -59,11 +60,42 @@ const BY_UUID: u8 = 4;
 const BY_RECORD: u8 = 5;
 const BY_AGENT_START: u8 = 6;
 
+/// Steps by their keys.
+struct Index {
+    by_message: SymMap,
+    by_tool_use: SymMap,
+    by_uuid: SymMap,
+    others: FxHashMap<StepKey, u32>,
+}
+
+impl Index {
+    fn new(draft: &Draft<'_>) -> Index {
+        Index {
+            by_message: draft.id_map(),
+            by_tool_use: draft.id_map(),
+            by_uuid: draft.id_map(),
+            others: FxHashMap::default(),
+        }
+    }
+
+    /// The step a key leads to, or `next` from now on.
+    fn first(&mut self, key: StepKey, next: u32) -> u32 {
+        match key.0 {
+            BY_MESSAGE => self.by_message.first(key.1, next),
+            BY_TOOL_USE => self.by_tool_use.first(key.1, next),
+            BY_UUID => self.by_uuid.first(key.1, next),
+            _ => *self.others.entry(key).or_insert(next),
+        }
+    }
+}
+
 pub(crate) fn build(draft: &mut Draft<'_>) {
     let fused = fused_prompts(draft);
-    let mut index: FxHashMap<StepKey, u32> = FxHashMap::default();
-    let mut head_of_uuid = draft.uuid_map();
-    draft.event_step.reserve(draft.group.events.len());
+    let mut index = Index::new(draft);
+    let mut head_of_uuid = draft.id_map();
+    // Memory that is not touched costs nothing, growing by copying does.
+    draft.steps.reserve_exact(draft.group.events.len());
+    draft.event_step.reserve_exact(draft.group.events.len());
     for at in 0..draft.group.events.len() {
         let Some(kind) = step_kind(draft, at) else {
             draft.event_step.push(NONE);
@@ -81,10 +113,11 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
                 key = (BY_RECORD, Sym::EMPTY, record);
             }
         }
-        let step = *index.entry(key).or_insert_with(|| {
+        let next = u32::try_from(draft.steps.len()).unwrap_or(NONE);
+        let step = index.first(key, next);
+        if step == next {
             draft.steps.push(new_step(kind, key));
-            u32::try_from(draft.steps.len() - 1).unwrap_or(NONE)
-        });
+        }
         draft.event_step.push(step);
     }
     let ranks = agent_ranks(draft);

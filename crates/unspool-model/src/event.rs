@@ -134,8 +134,9 @@ impl EventFlags {
     }
 }
 
-/// One join key.
+/// One join key. Packed, because there are several for every event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(Rust, packed)]
 pub struct Key {
     /// The key's value.
     pub value: Sym,

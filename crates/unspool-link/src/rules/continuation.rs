@@ -16,7 +16,7 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
 
 /// The step a uuid leads to: its own, or that of the nearest record above it that has one.
 fn steps_by_uuid(draft: &Draft<'_>) -> SymMap {
-    let (mut step_of, mut above) = (draft.uuid_map(), draft.uuid_map());
+    let (mut step_of, mut above) = (draft.id_map(), draft.id_map());
     let mut without = Vec::new();
     for at in 0..draft.group.events.len() {
         let Some(uuid) = draft.key(at, KeyKind::Uuid, Role::Provides) else { continue };

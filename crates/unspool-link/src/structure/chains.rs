@@ -10,7 +10,7 @@ use unspool_model::{Code, EventKind, KeyKind, RecordIx, Role, Sym};
 const NO_PARENT: u32 = 0;
 
 pub(crate) fn check(draft: &mut Draft<'_>) {
-    let mut parent = draft.uuid_map();
+    let mut parent = draft.id_map();
     let mut order: Vec<(Sym, RecordIx)> = Vec::new();
     for at in 0..draft.group.events.len() {
         let Some(uuid) = draft.key(at, KeyKind::Uuid, Role::Provides) else { continue };
@@ -27,7 +27,7 @@ pub(crate) fn check(draft: &mut Draft<'_>) {
     for record in missing {
         draft.issue(Code::ParentMissing, Sym::EMPTY, Some(record));
     }
-    for record in circles(draft.uuid_map(), &parent, &order) {
+    for record in circles(draft.id_map(), &parent, &order) {
         draft.issue(Code::ParentCycle, Sym::EMPTY, Some(record));
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::draft::Draft;
 use unspool_model::flow::NONE;
-use unspool_model::{Code, StepKind, Timestamp};
+use unspool_model::{Code, StepKind, Sym, Timestamp};
 
 /// Parents and depths of agents. A circle of spawns, which only contradictory records can make, is cut.
 pub(crate) fn depths(draft: &mut Draft<'_>) {
@@ -49,7 +49,8 @@ pub(crate) fn arrange(draft: &mut Draft<'_>) {
         let first = draft.timeline[agent].first().copied().unwrap_or(NONE);
         let spawn = draft.agents[agent].spawn.map_or(NONE, |spawn| spawn.step);
         let is_sub = !matches!(draft.agents[agent].origin, crate::agents::Origin::Main(_)) || spawn != NONE;
-        for n in draft.timeline[agent].clone() {
+        for position in 0..draft.timeline[agent].len() {
+            let n = draft.timeline[agent][position];
             let step = &draft.steps[n as usize];
             let trigger = if step.run == NONE { NONE } else { draft.runs[step.run as usize].trigger };
             let parent = if step.kind == StepKind::ToolCall && step.caller != NONE {
@@ -71,35 +72,13 @@ pub(crate) fn arrange(draft: &mut Draft<'_>) {
 
 /// Depth-first order, children by time and, within an agent, as they follow each other; without recursion.
 fn number(draft: &mut Draft<'_>) {
-    let mut children: Vec<Vec<u32>> = vec![Vec::new(); draft.steps.len()];
-    let mut stack: Vec<u32> = Vec::new();
-    for n in 0..draft.steps.len() {
-        let index = u32::try_from(n).unwrap_or(NONE);
-        match draft.steps[n].parent {
-            NONE => stack.push(index),
-            parent => children[parent as usize].push(index),
-        }
-    }
-    // A step without a time of its own counts as of the time its agent had reached.
-    let mut key: Vec<(Timestamp, usize)> = vec![(Timestamp::NONE, 0); draft.steps.len()];
-    for timeline in &draft.timeline {
-        let mut reached = Timestamp::NONE;
-        for (position, n) in timeline.iter().enumerate() {
-            reached = reached.later(draft.place_of(&draft.steps[*n as usize]).0);
-            key[*n as usize] = (reached, position);
-        }
-    }
-    let order = |draft: &Draft<'_>, list: &mut Vec<u32>| {
-        list.sort_by_cached_key(|n| {
-            let agent = &draft.agents[draft.steps[*n as usize].agent as usize];
-            let (reached, position) = key[*n as usize];
-            (reached, draft.text(agent.native_id).to_string(), position)
-        });
-        list.reverse();
-    };
-    order(draft, &mut stack);
+    let (starts, children) = children(draft);
+    let below = |n: u32| &children[starts[n as usize] as usize..starts[n as usize + 1] as usize];
+    // The last range holds what hangs from nothing.
+    let roots = u32::try_from(draft.steps.len()).unwrap_or(NONE);
+    let mut stack: Vec<u32> = below(roots).iter().rev().copied().collect();
     let mut seen = vec![false; draft.steps.len()];
-    let mut seq = 0;
+    let (mut seq, mut left) = (0, 0);
     loop {
         while let Some(n) = stack.pop() {
             if std::mem::replace(&mut seen[n as usize], true) {
@@ -107,15 +86,58 @@ fn number(draft: &mut Draft<'_>) {
             }
             draft.steps[n as usize].seq = seq;
             seq += 1;
-            let mut below = std::mem::take(&mut children[n as usize]);
-            order(draft, &mut below);
-            stack.extend(below);
+            stack.extend(below(n).iter().rev());
         }
         // Steps in a circle hang from nothing; they are cut loose rather than lost.
-        let Some(left) = seen.iter().position(|seen| !seen) else { break };
-        let record = draft.first_record(u32::try_from(left).unwrap_or(NONE));
-        draft.issue(Code::ParentCycle, unspool_model::Sym::EMPTY, Some(record));
+        while seen.get(left) == Some(&true) {
+            left += 1;
+        }
+        if left == seen.len() {
+            break;
+        }
+        let index = u32::try_from(left).unwrap_or(NONE);
+        draft.issue(Code::ParentCycle, Sym::EMPTY, Some(draft.first_record(index)));
         draft.steps[left].parent = NONE;
-        stack.push(u32::try_from(left).unwrap_or(NONE));
+        stack.push(index);
     }
+}
+
+/// The children of every step in order, as ranges of one list; the range after the last step's is that of the roots.
+fn children(draft: &Draft<'_>) -> (Vec<u32>, Vec<u32>) {
+    let mut agents: Vec<usize> = (0..draft.agents.len()).collect();
+    agents.sort_by_key(|n| draft.text(draft.agents[*n].native_id));
+    let mut rank = vec![0_usize; agents.len()];
+    for (position, agent) in agents.into_iter().enumerate() {
+        rank[agent] = position;
+    }
+    // A step without a time of its own counts as of the time its agent had reached.
+    let mut order: Vec<(Timestamp, usize, u32)> = Vec::with_capacity(draft.steps.len());
+    for (agent, timeline) in draft.timeline.iter().enumerate() {
+        let mut reached = Timestamp::NONE;
+        for n in timeline {
+            reached = reached.later(draft.place_of(&draft.steps[*n as usize]).0);
+            order.push((reached, rank[agent], *n));
+        }
+    }
+    // Stable: steps of one agent stay as they follow each other.
+    order.sort_by_key(|(reached, rank, _)| (*reached, *rank));
+    let slot = |n: u32| match draft.steps[n as usize].parent {
+        NONE => draft.steps.len(),
+        parent => parent as usize,
+    };
+    let mut starts = vec![0_u32; draft.steps.len() + 2];
+    for (_, _, n) in &order {
+        starts[slot(*n) + 1] += 1;
+    }
+    for n in 1..starts.len() {
+        starts[n] += starts[n - 1];
+    }
+    let mut next = starts.clone();
+    let mut children = vec![0; order.len()];
+    for (_, _, n) in order {
+        let at = &mut next[slot(n)];
+        children[*at as usize] = n;
+        *at += 1;
+    }
+    (starts, children)
 }
