@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 #![expect(clippy::disallowed_methods, reason = "a test may read its fixtures")]
 
+use proptest::prelude::*;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -185,5 +186,47 @@ fn drawings() {
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(name, draw(&decode(&fixture.name, &fixture.bytes, usize::MAX)));
         });
+    }
+}
+
+/// What happens to files: bytes are changed, taken out, put in, repeated.
+fn damage(bytes: &mut Vec<u8>, wounds: &[(u16, u8, u8)]) {
+    for (at, kind, byte) in wounds {
+        if bytes.is_empty() {
+            return;
+        }
+        let at = usize::from(*at) % bytes.len();
+        match kind % 5 {
+            0 => bytes[at] = *byte,
+            1 => _ = bytes.remove(at),
+            2 => bytes.insert(at, *byte),
+            3 => bytes.truncate(at),
+            _ => {
+                let tail = bytes[at..].to_vec();
+                bytes.extend(tail);
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn decode_never_panics(
+        which in any::<prop::sample::Index>(),
+        wounds in prop::collection::vec((any::<u16>(), any::<u8>(), any::<u8>()), 0..12),
+        chunk in 1_usize..200,
+    ) {
+        let fixtures = fixtures();
+        let fixture = which.get(&fixtures);
+        let mut bytes = fixture.bytes.clone();
+        damage(&mut bytes, &wounds);
+        if best(&fixture.name, head(&bytes)).is_some() {
+            let batch = decode(&fixture.name, &bytes, chunk);
+            prop_assert_eq!(draw(&batch), draw(&decode(&fixture.name, &bytes, usize::MAX)));
+            for event in &batch.events {
+                let record = &batch.records[event.record as usize];
+                prop_assert_eq!(record.outcome, Outcome::Stored, "a rejected record leaves no events");
+            }
+        }
     }
 }

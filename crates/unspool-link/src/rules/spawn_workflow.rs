@@ -5,7 +5,7 @@ use super::assignment::{Cost, assign};
 use crate::draft::Draft;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
-use unspool_model::flow::NONE;
+use unspool_model::flow::{NONE, Rival, RivalReason};
 use unspool_model::{Rule, Spawn, StepKind, Timestamp};
 
 /// The agents of one run and when the first of them began.
@@ -37,8 +37,15 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
         runs.iter().map(|run| calls.iter().map(|call| cost(run, *call)).collect()).collect();
     for (run, column) in assign(&costs).into_iter().enumerate() {
         let Some(call) = column.map(|column| calls[column]) else { continue };
-        let rivals = costs[run].iter().filter(|cost| **cost < Cost::IMPOSSIBLE).count() - 1;
-        let confidence = if rivals == 0 { table.type_time } else { table.type_time_tied };
+        let possible = calls.iter().zip(&costs[run]).filter(|(_, cost)| **cost < Cost::IMPOSSIBLE);
+        let rivals: Vec<Rival> = possible
+            .filter(|(other, _)| **other != call)
+            .map(|(other, _)| Rival {
+                tool_use_id: draft.steps[*other as usize].tool_use,
+                reason: RivalReason::Tied,
+            })
+            .collect();
+        let confidence = if rivals.is_empty() { table.type_time } else { table.type_time_tied };
         let tool_use_id = draft.steps[call as usize].tool_use;
         for agent in &runs[run].agents {
             let first = draft.timeline[*agent as usize].first().copied().unwrap_or(call);
@@ -46,7 +53,8 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
             let agent = &mut draft.agents[*agent as usize];
             agent.spawn = Some(Spawn { step: call, tool_use_id, rule: Rule::SpawnTypeTime, confidence });
             agent.spawn_evidence = evidence;
-            agent.rival_count = u32::try_from(rivals).unwrap_or(u32::MAX);
+            agent.rival_count = u32::try_from(rivals.len()).unwrap_or(u32::MAX);
+            agent.rivals.clone_from(&rivals);
         }
     }
 }
