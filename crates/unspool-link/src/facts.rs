@@ -131,7 +131,7 @@ fn estimate_model_starts(draft: &mut Draft<'_>) {
             let step = &draft.steps[*n as usize];
             match step.kind {
                 StepKind::UserMessage | StepKind::Compaction => {
-                    inputs.push((draft.place_of(step), step.ended))
+                    inputs.push((draft.place_of(step), step.ended));
                 }
                 StepKind::ToolCall if step.result_event != NONE => {
                     inputs.push((draft.place(step.result_event as usize), step.ended));
