@@ -1,6 +1,6 @@
 //! The sequence CI runs, step by step, stopping at the first failure.
 
-use crate::{docs, fuzz, picture, say, tidy};
+use crate::{dependencies, docs, fuzz, picture, say, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -8,6 +8,7 @@ use std::time::Instant;
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     step("format", || cargo(root, &["fmt", "--all", "--check"], "cargo fmt"))?;
     step("tidy", || tidy::run(root))?;
+    step("dependencies", || dependencies::check(root))?;
     step("docs", || docs::check(root))?;
     step("lints", || {
         cargo(

@@ -4,6 +4,7 @@
 
 mod bench;
 mod ci;
+mod dependencies;
 mod docs;
 mod fuzz;
 mod picture;
