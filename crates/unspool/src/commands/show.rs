@@ -124,7 +124,7 @@ impl Tree<'_> {
             (_, _, kind) => kind.to_string(),
         };
         let name = agent.name.some().filter(|_| !agent.main).map(|name| format!(" “{}”", self.text(name)));
-        let id = if agent.main { String::new() } else { format!(" {}", self.text(agent.native_id)) };
+        let id = if agent.main { String::new() } else { format!(" {}", short_id(self.text(agent.native_id))) };
         let label = format!("{}{}", kind.trim_end(), name.unwrap_or_default());
         let status = agent.status.name();
         let mark = link_mark(agent);
@@ -265,6 +265,14 @@ fn write_line(
         format!("{}{}", " ".repeat(gap), paint(DIM, &figures))
     };
     writeln!(out, "{} {text}{}", paint(DIM, &format!("{time:<9}")), figures.trim_end())
+}
+
+/// An agent's id; of a uuid, the part that is enough to type.
+fn short_id(id: &str) -> &str {
+    match id.split_once('-') {
+        Some((first, _)) if first.len() == 8 && id.len() == 36 => first,
+        _ => id,
+    }
 }
 
 /// A model's name without the vendor and the release date.
