@@ -22,6 +22,7 @@ pub struct Sink<'b> {
     pub(crate) identity_needs_name: bool,
     open: Option<Event>,
     detail: Detail,
+    last_session: Sym,
     last_cwd: Sym,
     last_version: Sym,
     previews: u8,
@@ -36,6 +37,7 @@ impl<'b> Sink<'b> {
             identity_needs_name: false,
             open: None,
             detail,
+            last_session: Sym::EMPTY,
             last_cwd: Sym::EMPTY,
             last_version: Sym::EMPTY,
             previews: 0,
@@ -112,6 +114,10 @@ impl<'b> Sink<'b> {
 
     /// Adds a key whose text is interned already.
     pub fn key_sym(&mut self, kind: KeyKind, role: Role, value: Sym) -> &mut Self {
+        if kind == KeyKind::Session && role == Role::Refers && value != self.last_session {
+            // Surroundings are stated once per session.
+            (self.last_session, self.last_cwd, self.last_version) = (value, Sym::EMPTY, Sym::EMPTY);
+        }
         if let Some(event) = &mut self.open
             && !value.is_empty()
             && event.key_count < u8::MAX

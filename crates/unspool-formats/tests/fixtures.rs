@@ -85,9 +85,9 @@ fn draw(batch: &Batch) -> String {
         }
         writeln!(out).unwrap();
     }
-    for issue in batch.issues.iter() {
-        writeln!(out, "issue {} ×{} {}", issue.code.name(), issue.count, batch.text.get(issue.detail))
-            .unwrap();
+    for issue in unspool_model::issue::add_up(batch.issues.iter().copied(), &batch.text, |record| record) {
+        let detail = batch.text.get(issue.detail);
+        writeln!(out, "issue {} ×{} {detail}", issue.code.name(), issue.count).unwrap();
     }
     out
 }

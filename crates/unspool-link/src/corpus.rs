@@ -2,7 +2,8 @@
 
 use crate::grouping::{Group, group};
 use crate::{Table, draft};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use unspool_model::issue::{Occurrence, add_up};
 use unspool_model::prompt::text_hash;
 use unspool_model::{Batch, Flow, Id, Issue, Outcome, RecordIx, Sym, Timestamp};
 
@@ -16,6 +17,8 @@ pub struct Corpus {
     pub as_of: Timestamp,
     pub(crate) groups: Vec<Group>,
     pub(crate) stream_rank: Vec<u32>,
+    /// For each record, the first of its events.
+    pub(crate) first_event: Vec<u32>,
     /// Hashes of the first messages of internal agents, as far as any record holds them.
     pub(crate) internal_prompts: Vec<Sym>,
     counts: Counts,
@@ -45,7 +48,7 @@ impl Corpus {
         let hashes = table.internal_first_prompts.iter().filter_map(|prompt| text_hash(prompt));
         let internal_prompts = hashes.filter_map(|hash| batch.text.find(&hash)).collect();
         batch.text.forget_lookup();
-        Corpus { batch, table, as_of, groups, stream_rank, internal_prompts, counts }
+        Corpus { batch, table, as_of, groups, stream_rank, first_event, internal_prompts, counts }
     }
 
     /// How many sessions there are.
@@ -79,12 +82,29 @@ impl Corpus {
         (group.started, group.natives.iter().map(|native| self.batch.text.get(*native)).collect())
     }
 
-    /// Issues that belong to no session.
+    /// Issues that belong to no session, in the order of the catalogue.
     pub fn loose_issues(&self) -> Vec<Issue> {
-        let placed: rustc_hash::FxHashSet<usize> =
-            self.groups.iter().flat_map(|group| group.issues.iter().copied()).collect();
-        let all = self.batch.issues.iter().enumerate();
-        all.filter(|(n, _)| !placed.contains(n)).map(|(_, issue)| issue.clone()).collect()
+        let placed: FxHashSet<u32> = self.groups.iter().flat_map(|group| group.issues.iter().copied()).collect();
+        let all = (0_u32..).zip(self.batch.issues.iter()).filter(|(n, one)| !placed.contains(n) && self.counts_issue(one));
+        self.add_up(all.map(|(_, one)| *one))
+    }
+
+    /// Everything that was odd while reading, whatever session it belongs to.
+    pub fn reading_issues(&self) -> Vec<Issue> {
+        self.add_up(self.batch.issues.iter().copied().filter(|one| self.counts_issue(one)))
+    }
+
+    /// What is odd about a copy was counted with the original.
+    fn counts_issue(&self, one: &Occurrence) -> bool {
+        self.batch.records.get(one.record as usize).is_none_or(|record| record.outcome != Outcome::Duplicate)
+    }
+
+    pub(crate) fn add_up(&self, occurrences: impl Iterator<Item = Occurrence>) -> Vec<Issue> {
+        let place = |record: RecordIx| {
+            let record = &self.batch.records[record as usize];
+            (self.stream_rank[record.stream as usize], record.ordinal)
+        };
+        add_up(occurrences, &self.batch.text, place)
     }
 
     /// The record with this id.
@@ -115,9 +135,6 @@ fn mark_duplicates(batch: &mut Batch, stream_rank: &[u32]) {
     };
     for n in 0..batch.records.len() {
         let record = batch.records[n];
-        if record.outcome == Outcome::Rejected {
-            continue;
-        }
         let n = u32::try_from(n).unwrap_or(u32::MAX);
         match first.get(&record.id) {
             None => _ = first.insert(record.id, n),

@@ -116,6 +116,13 @@ impl Draft<'_> {
         self.place(step.first_event as usize)
     }
 
+    /// The first event of an event's record. Events of a record are neighbours, and those of the group are in order.
+    pub(crate) fn head_of(&self, at: usize) -> usize {
+        let record = self.event(at).record;
+        let offset = self.group.events[at] - self.corpus.first_event[record as usize];
+        at - offset as usize
+    }
+
     /// An empty map for ids of this session.
     pub(crate) fn id_map(&self) -> SymMap {
         SymMap::new(self.group.events.len(), self.corpus.batch.text.len())

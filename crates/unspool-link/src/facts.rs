@@ -47,7 +47,7 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize) {
     let error = draft.attr_text(at, AttrName::ErrorText).unwrap_or_default();
     let description = draft.attr_text(at, AttrName::Description).unwrap_or_default();
     let summary = draft.attr_text(at, AttrName::Summary).unwrap_or_default();
-    let duration = draft.attr_int(at, AttrName::DurationMs);
+    let duration = draft.attr_int(at, AttrName::DurationMs).filter(|ms| *ms >= 0);
     let step = &mut draft.steps[n];
     let first = |slot: &mut Sym, value: Sym| {
         if slot.is_empty() {

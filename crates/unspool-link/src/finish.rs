@@ -6,7 +6,7 @@ use crate::steps::StepDraft;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use unspool_model::flow::NONE;
-use unspool_model::issue::ISSUE_SAMPLES;
+use unspool_model::issue::Occurrence;
 use unspool_model::{
     Agent, AttrName, Code, EventFlags, EventKind, Flow, Id, Issue, RecordIx, Session, Step, StepKind, Sym,
     Timestamp, Usage,
@@ -288,7 +288,9 @@ fn finished(draft: &Draft<'_>, step: &StepDraft, first_witness: u32, witnesses: 
         is_error: step.is_error,
         start_estimated: step.start_estimated,
         pending: step.kind == StepKind::ToolCall && step.result_event == NONE,
-        meta: step.flags.has(EventFlags::META) || step.flags.has(EventFlags::COMMAND),
+        // A call that a model asked for is not the client's, whatever its result is marked as.
+        meta: step.kind != StepKind::ToolCall
+            && (step.flags.has(EventFlags::META) || step.flags.has(EventFlags::COMMAND)),
         is_async: step.flags.has(EventFlags::ASYNC),
     }
 }
@@ -327,9 +329,14 @@ fn step_id(draft: &Draft<'_>, step: &StepDraft, first_record: Option<RecordIx>) 
         let record =
             first_record.map(|record| draft.corpus.batch.records[record as usize].id).unwrap_or_default();
         let agent = draft.text(agent.native_id).as_bytes();
-        return Id::of(&[b"step", kind, session, agent, &record.to_bytes()]);
+        // Several steps of one record are told apart by where in it they stand.
+        let event = step.first_event as usize;
+        let nth = if event < draft.group.events.len() { event - draft.head_of(event) } else { 0 };
+        return Id::of(&[b"step", kind, session, agent, &record.to_bytes(), &nth.to_le_bytes()]);
     }
-    Id::of(&[b"step", kind, session, &[step.key_kind], draft.text(step.key).as_bytes()])
+    // A request without a message id is a step of its agent only.
+    let owner = if step.is_of_agent() { draft.text(agent.native_id).as_bytes() } else { b"" };
+    Id::of(&[b"step", kind, session, &[step.key_kind], draft.text(step.key).as_bytes(), owner])
 }
 
 /// Edges in place: renumbered, then ordered by target, source, kind and rule.
@@ -385,43 +392,17 @@ fn session(draft: &Draft<'_>) -> Session {
     session
 }
 
-/// Issues of reading and linking, equal ones added up, in the order of the catalogue.
+/// Issues of reading and linking, equal ones added up.
 fn issues(draft: &Draft<'_>) -> Vec<Issue> {
     let batch = &draft.corpus.batch;
-    let mut merged: BTreeMap<(Code, &str), Issue> = BTreeMap::new();
-    let mut add = |issue: Issue| {
-        let entry = merged.entry((issue.code, draft.text(issue.detail)));
-        let slot = entry.or_insert_with(|| Issue {
-            count: 0,
-            records: Vec::new(),
-            stream: u32::MAX,
-            ..issue.clone()
-        });
-        slot.count += issue.count;
-        slot.records.extend(issue.records);
-    };
-    for n in &draft.group.issues {
-        if let Some(issue) = batch.issues.get(*n) {
-            add(issue.clone());
-        }
-    }
-    for IssueDraft { code, detail, record } in &draft.issues {
-        let records = record.iter().copied().collect();
-        add(Issue { code: *code, detail: *detail, stream: u32::MAX, count: 1, records });
-    }
-    let place = |record: &RecordIx| {
-        let record = &batch.records[*record as usize];
-        (draft.corpus.stream_rank[record.stream as usize], record.ordinal)
-    };
-    merged
-        .into_values()
-        .map(|mut issue| {
-            issue.records.sort_by_key(place);
-            issue.records.dedup();
-            issue.records.truncate(ISSUE_SAMPLES);
-            issue
-        })
-        .collect()
+    let read = draft.group.issues.iter().filter_map(|n| batch.issues.get(*n as usize)).copied();
+    let linked = draft.issues.iter().map(|IssueDraft { code, detail, record }| Occurrence {
+        detail: *detail,
+        stream: u32::MAX,
+        record: record.unwrap_or(u32::MAX),
+        code: *code,
+    });
+    draft.corpus.add_up(read.chain(linked))
 }
 
 /// Records of the session that witness no step.

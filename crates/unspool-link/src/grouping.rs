@@ -16,7 +16,7 @@ pub(crate) struct Group {
     /// Native session ids, sorted by text.
     pub(crate) natives: Vec<Sym>,
     /// Issues found while reading its records, as indices into the batch's.
-    pub(crate) issues: Vec<usize>,
+    pub(crate) issues: Vec<u32>,
     pub(crate) started: Timestamp,
     /// Records, also those without events.
     pub(crate) records: u32,
@@ -357,7 +357,7 @@ fn collect(
     groups
 }
 
-/// An issue belongs to the session of its first record, or of its stream.
+/// An issue belongs to the session of its record, or of its stream. What is odd about a copy counts with the original.
 fn place_issues(
     batch: &Batch,
     natives: &Natives<'_>,
@@ -376,10 +376,13 @@ fn place_issues(
             of_stream.insert(*stream, native);
         }
     }
-    for (n, issue) in batch.issues.iter().enumerate() {
-        let by_record = issue.records.first().map(|record| natives.of_record[*record as usize]);
-        let native =
-            by_record.filter(|native| *native != NO_NATIVE).or_else(|| of_stream.get(&issue.stream).copied());
+    for (n, issue) in (0_u32..).zip(batch.issues.iter()) {
+        let record = batch.records.get(issue.record as usize);
+        if record.is_some_and(|record| record.outcome == Outcome::Duplicate) {
+            continue;
+        }
+        let by_record = natives.of_record.get(issue.record as usize).copied().filter(|native| *native != NO_NATIVE);
+        let native = by_record.or_else(|| of_stream.get(&issue.stream).copied());
         if let Some(group) = native.and_then(|native| group_of.get(&union.find(native))) {
             groups[*group].issues.push(n);
         }

@@ -50,6 +50,13 @@ pub(crate) struct StepDraft {
     pub(crate) seq: u32,
 }
 
+impl StepDraft {
+    /// Whether its key says something only inside its agent.
+    pub(crate) fn is_of_agent(&self) -> bool {
+        self.key_kind == BY_REQUEST
+    }
+}
+
 /// What finds a step: a namespace and a value.
 type StepKey = (u8, Sym, u32);
 
@@ -59,6 +66,7 @@ const BY_TOOL_USE: u8 = 3;
 const BY_UUID: u8 = 4;
 const BY_RECORD: u8 = 5;
 const BY_AGENT_START: u8 = 6;
+const BY_EVENT: u8 = 7;
 
 /// Steps by their keys.
 struct Index {
@@ -198,7 +206,8 @@ fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, fused: &FxHashMap<u32, S
         }
         StepKind::ToolCall => key(KeyKind::ToolUse, Role::Provides)
             .or_else(|| key(KeyKind::ToolUse, Role::Refers))
-            .map(|id| (BY_TOOL_USE, id, 0)),
+            .map(|id| (BY_TOOL_USE, id, 0))
+            .or(Some((BY_EVENT, Sym::EMPTY, u32::try_from(at).unwrap_or(NONE)))),
         StepKind::AgentStart => Some((BY_AGENT_START, Sym::EMPTY, draft.event_agent[at])),
         StepKind::AgentStop | StepKind::Hook => None,
         StepKind::UserMessage => fused.get(&event.record).map(|uuid| (BY_UUID, *uuid, 0)),

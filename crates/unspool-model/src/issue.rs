@@ -1,6 +1,7 @@
 //! Named anomalies. Each code has a severity and a sentence here, in one catalogue, and nowhere else.
 
-use crate::{RecordIx, Sym};
+use crate::{Interner, RecordIx, Sym};
+use std::collections::BTreeMap;
 
 /// How much an issue matters to the reader of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -95,8 +96,6 @@ pub struct Issue {
     pub code: Code,
     /// What it is about (a type name, a tool, a file), if anything.
     pub detail: Sym,
-    /// The stream it was seen in, or `u32::MAX` for none.
-    pub stream: u32,
     /// How often.
     pub count: u64,
     /// The first records it was seen in, at most `ISSUE_SAMPLES`.
@@ -106,37 +105,38 @@ pub struct Issue {
 /// How many records an issue names; its count says how many there were.
 pub const ISSUE_SAMPLES: usize = 8;
 
-/// Issues, added up as they come.
-#[derive(Clone, Debug, Default)]
-pub struct Issues {
-    list: Vec<Issue>,
+/// One occurrence of an anomaly.
+#[derive(Clone, Copy, Debug)]
+pub struct Occurrence {
+    /// What it is about, if anything.
+    pub detail: Sym,
+    /// The stream it was seen in, or `u32::MAX` for none.
+    pub stream: u32,
+    /// The record it was seen in, or `u32::MAX` for none.
+    pub record: RecordIx,
+    /// What it is.
+    pub code: Code,
 }
 
-/// How far back an equal issue is looked for while adding; older equals are joined by `compact`.
-const RECENT: usize = 16;
+/// Every occurrence, in the order of reading.
+#[derive(Clone, Debug, Default)]
+pub struct Issues {
+    list: Vec<Occurrence>,
+}
 
 impl Issues {
-    /// Counts one occurrence.
+    /// Notes one occurrence.
     pub fn add(&mut self, code: Code, detail: Sym, stream: u32, record: Option<RecordIx>) {
-        let same =
-            |issue: &&mut Issue| issue.code == code && issue.detail == detail && issue.stream == stream;
-        if let Some(issue) = self.list.iter_mut().rev().take(RECENT).find(same) {
-            issue.count += 1;
-            if issue.records.len() < ISSUE_SAMPLES {
-                issue.records.extend(record);
-            }
-            return;
-        }
-        self.list.push(Issue { code, detail, stream, count: 1, records: record.into_iter().collect() });
+        self.list.push(Occurrence { detail, stream, record: record.unwrap_or(u32::MAX), code });
     }
 
-    /// All issues, in the order they were first seen.
-    pub fn iter(&self) -> impl Iterator<Item = &Issue> {
+    /// All occurrences.
+    pub fn iter(&self) -> impl Iterator<Item = &Occurrence> {
         self.list.iter()
     }
 
     /// One of them, by its position.
-    pub fn get(&self, n: usize) -> Option<&Issue> {
+    pub fn get(&self, n: usize) -> Option<&Occurrence> {
         self.list.get(n)
     }
 
@@ -152,23 +152,49 @@ impl Issues {
         record_base: u32,
         stream_base: u32,
     ) {
-        self.list.extend(other.list.into_iter().map(|mut issue| {
-            issue.detail = sym(issue.detail);
-            if issue.stream != u32::MAX {
-                issue.stream += stream_base;
-            }
-            for record in &mut issue.records {
-                *record += record_base;
-            }
-            issue
+        let moved = |n: u32, base: u32| if n == u32::MAX { n } else { n + base };
+        self.list.extend(other.list.into_iter().map(|one| Occurrence {
+            detail: sym(one.detail),
+            stream: moved(one.stream, stream_base),
+            record: moved(one.record, record_base),
+            code: one.code,
         }));
     }
 }
 
+/// Adds equal occurrences up, in the order of the catalogue and then of the detail's text. `place` gives records their
+/// order, so that the samples do not depend on the order of reading.
+pub fn add_up<K: Ord>(
+    occurrences: impl Iterator<Item = Occurrence>,
+    text: &Interner,
+    place: impl Fn(RecordIx) -> K,
+) -> Vec<Issue> {
+    let mut merged: BTreeMap<(Code, &str), Issue> = BTreeMap::new();
+    for one in occurrences {
+        let slot = merged.entry((one.code, text.get(one.detail))).or_insert_with(|| Issue {
+            code: one.code,
+            detail: one.detail,
+            count: 0,
+            records: Vec::new(),
+        });
+        slot.count += 1;
+        if one.record != u32::MAX {
+            slot.records.push(one.record);
+        }
+    }
+    let sampled = |mut issue: Issue| {
+        issue.records.sort_by_key(|record| place(*record));
+        issue.records.dedup();
+        issue.records.truncate(ISSUE_SAMPLES);
+        issue
+    };
+    merged.into_values().map(sampled).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Code, ISSUE_SAMPLES, Issues};
-    use crate::Sym;
+    use super::{Code, ISSUE_SAMPLES, Issues, add_up};
+    use crate::{Interner, Sym};
 
     #[test]
     fn names_are_unique_and_snake_case() {
@@ -187,7 +213,7 @@ mod tests {
         for record in 0..100 {
             issues.add(Code::NotJson, Sym::EMPTY, 0, Some(record));
         }
-        let issue = issues.iter().next().unwrap();
-        assert_eq!((issue.count, issue.records.len()), (100, ISSUE_SAMPLES));
+        let merged = add_up(issues.iter().copied(), &Interner::default(), |record| record);
+        assert_eq!((merged[0].count, merged[0].records.len()), (100, ISSUE_SAMPLES));
     }
 }

@@ -35,6 +35,8 @@ pub struct Prices {
 
 #[derive(Clone, Debug)]
 struct Price {
+    /// From a user's file, which overrides what is built in.
+    of_user: bool,
     models: Vec<String>,
     from: Timestamp,
     /// Trillionths of a dollar per token.
@@ -78,6 +80,9 @@ impl Prices {
     pub fn with(mut self, text: &str) -> Result<Prices, String> {
         let raw: RawTable = toml::from_str(text).map_err(|error| error.to_string())?;
         let mut list = raw.price.iter().map(Price::read).collect::<Result<Vec<_>, _>>()?;
+        // Entries over an empty table are the built-in ones.
+        let of_user = !self.list.is_empty();
+        list.iter_mut().for_each(|price| price.of_user = of_user);
         list.append(&mut self.list);
         Ok(Prices { list })
     }
@@ -85,7 +90,11 @@ impl Prices {
     /// The prices of one model, to be asked for many calls.
     pub fn of_model(&self, model: &str) -> ModelPrices<'_> {
         let named = self.list.iter().filter(|price| price.models.iter().any(|name| matches(name, model)));
-        ModelPrices { list: named.collect() }
+        let mut list: Vec<&Price> = named.collect();
+        if list.iter().any(|price| price.of_user) {
+            list.retain(|price| price.of_user);
+        }
+        ModelPrices { list }
     }
 }
 
@@ -136,6 +145,7 @@ impl Price {
         let from =
             Timestamp::parse(&format!("{}T00:00:00Z", raw.from)).ok_or(format!("no date: {}", raw.from))?;
         Ok(Price {
+            of_user: false,
             models: raw.models.clone(),
             from,
             input: per_token(&raw.input)?,
@@ -193,6 +203,15 @@ mod tests {
         let cost = Prices::default().of_model("claude-haiku-4-5").cost(Timestamp::NONE, &usage).unwrap();
         assert_eq!(cost.picodollars(), 1_000_000_000_000 + 6 * 1_250_000 + 4 * 2_000_000 + 3 * 5_000_000);
         assert!(Prices::default().of_model("somebody-elses").is_empty());
+    }
+
+    #[test]
+    fn a_users_price_overrides() {
+        let text = "[[price]]\nmodels = [\"claude-haiku-4-5\"]\nfrom = \"2020-01-01\"\ninput = \"7\"\noutput = \"0\"\n\
+                    cache_read = \"0\"\ncache_write = \"0\"";
+        let usage = Usage { input: 1, ..Usage::default() };
+        let cost = Prices::default().with(text).unwrap().of_model("claude-haiku-4-5").cost(Timestamp::NONE, &usage);
+        assert_eq!(cost.map(super::Money::picodollars), Some(7_000_000));
     }
 
     #[test]

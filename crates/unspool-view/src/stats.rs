@@ -178,7 +178,7 @@ fn durations(mut known_ms: Vec<i64>) -> Option<DurationsDoc> {
     let rank = |percent: usize| known_ms[(known_ms.len() * percent).div_ceil(100).saturating_sub(1)];
     Some(DurationsDoc {
         known: known_ms.len() as u64,
-        total_ms: known_ms.iter().sum(),
+        total_ms: known_ms.iter().fold(0, |sum: i64, ms| sum.saturating_add(*ms)),
         p50_ms: rank(50),
         p95_ms: rank(95),
         max_ms,

@@ -30,14 +30,16 @@ impl Format for Workflow {
     }
 
     fn sniff(&self, _name: &str, head: &[u8]) -> Sniff {
-        let mut known = 0_u8;
+        let mut known: Vec<&[u8]> = Vec::new();
         let _ = Json::new(head).object(|json, key| {
-            let mine =
-                matches!(key, b"runId" | b"taskId" | b"workflowName" | b"workflowProgress" | b"phases");
-            known += u8::from(mine);
+            let mine = matches!(key, b"runId" | b"taskId" | b"workflowName" | b"workflowProgress" | b"phases");
+            if mine && !known.contains(&key) {
+                known.push(key);
+            }
             json.skip()
         });
-        let score = if known >= 2 { 70 + 5 * known } else { 0 };
+        // At most five different keys are known.
+        let score = if known.len() >= 2 { 70 + 5 * u8::try_from(known.len()).unwrap_or(5) } else { 0 };
         Sniff { score, framing: Framing::Whole }
     }
 

@@ -19,8 +19,10 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
         let is_async = call.flags.has(EventFlags::ASYNC);
         let reported = returns.get(&agent).map_or(&[][..], Vec::as_slice);
         if !reported.is_empty() {
-            for event in reported {
-                notified(draft, agent, spawn, &calls[parent], *event);
+            // What an agent writes to a peer is no answer to its parent.
+            let to_parent = reported.iter().filter(|event| draft.event_agent[**event] as usize == parent);
+            for event in to_parent.copied().collect::<Vec<_>>() {
+                notified(draft, agent, spawn, &calls[parent], event);
             }
         } else if !is_async && call.result_event != NONE {
             answered(draft, &said, agent, spawn, spawn.step, &calls[parent]);
@@ -96,13 +98,13 @@ fn last_words(draft: &Draft<'_>, said: &Said, agent: usize, result: usize) -> Op
 fn notified(draft: &mut Draft<'_>, agent: usize, spawn: Spawn, calls: &Calls, event: usize) {
     let at = draft.event(event).at;
     // A replayed message is one message: its step has the place, whichever file the report was read from.
-    let message = draft.event_step[head_of(draft, event)];
+    let message = draft.event_step[draft.head_of(event)];
     let place =
         if message == NONE { draft.place(event) } else { draft.place_of(&draft.steps[message as usize]) };
     let receiver = first_after(calls, place);
     let by_then = |step: &&u32| {
         let step = &draft.steps[**step as usize];
-        step.kind != StepKind::AgentStop && (!at.is_some() || step.started <= at)
+        step.kind != StepKind::AgentStop && (!at.is_some() || step.ended.later(step.started) <= at)
     };
     let last = draft.timeline[agent].iter().rev().find(by_then).copied();
     let (Some(receiver), Some(last)) = (receiver, last) else { return };
@@ -110,14 +112,6 @@ fn notified(draft: &mut Draft<'_>, agent: usize, spawn: Spawn, calls: &Calls, ev
     let rule = if teammate { Rule::ReturnTeammateId } else { Rule::ReturnNotificationId };
     let record = if message == NONE { draft.event(event).record } else { draft.first_record(message) };
     return_edge(draft, spawn, last, receiver, rule, false, record);
-}
-
-/// The first event of an event's record.
-fn head_of(draft: &Draft<'_>, mut event: usize) -> usize {
-    while event > 0 && draft.event(event - 1).record == draft.event(event).record {
-        event -= 1;
-    }
-    event
 }
 
 fn return_edge(

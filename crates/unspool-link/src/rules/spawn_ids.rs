@@ -143,7 +143,8 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
         }
         let agent = match agents.get(&id) {
             Some(agent) => *agent,
-            None if is_spawn_tool || structured => {
+            // A field called `agentId` in some other tool's result names something of that tool's.
+            None if is_spawn_tool => {
                 let agent = add_unwitnessed(draft, id, at);
                 agents.insert(id, agent);
                 agent

@@ -108,6 +108,6 @@ fn by_last_step(draft: &Draft<'_>, steps: &[u32]) -> Status {
         };
     }
     let fresh =
-        draft.corpus.as_of.ms_since(last_at).is_some_and(|ms| ms <= draft.corpus.table.running_window_ms);
+        draft.corpus.as_of.ms_since(last_at).is_some_and(|ms| (0..=draft.corpus.table.running_window_ms).contains(&ms));
     if verdict == Status::Unknown && fresh { Status::Running } else { verdict }
 }

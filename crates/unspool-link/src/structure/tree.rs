@@ -6,7 +6,7 @@
 
 use crate::draft::Draft;
 use unspool_model::flow::NONE;
-use unspool_model::{Code, StepKind, Sym, Timestamp};
+use unspool_model::{Code, EdgeKind, StepKind, Sym, Timestamp};
 
 /// Parents and depths of agents. A circle of spawns, which only contradictory records can make, is cut.
 pub(crate) fn depths(draft: &mut Draft<'_>) {
@@ -16,20 +16,59 @@ pub(crate) fn depths(draft: &mut Draft<'_>) {
             None => NONE,
         };
     }
+    for circle in circles(draft) {
+        // Cut at the first id in text order, wherever the circle was entered.
+        if let Some(agent) = circle.into_iter().min_by_key(|n| draft.text(draft.agents[*n].native_id)) {
+            cut(draft, agent);
+        }
+    }
+    let mut known = vec![false; draft.agents.len()];
     for start in 0..draft.agents.len() {
-        let mut depth = 0_u32;
+        let mut path = Vec::new();
         let mut at = start;
-        while draft.agents[at].parent != NONE {
+        while !known[at] && draft.agents[at].parent != NONE {
+            path.push(at);
             at = draft.agents[at].parent as usize;
+        }
+        known[at] = true;
+        let mut depth = draft.agents[at].depth;
+        for agent in path.into_iter().rev() {
             depth += 1;
-            if depth as usize > draft.agents.len() {
-                cut(draft, start);
-                depth = 0;
-                break;
+            draft.agents[agent].depth = depth;
+            known[agent] = true;
+        }
+    }
+}
+
+/// The agents on each circle of parents. What hangs below a circle is not on it.
+fn circles(draft: &Draft<'_>) -> Vec<Vec<usize>> {
+    let mut walked = vec![usize::MAX; draft.agents.len()];
+    let mut circles = Vec::new();
+    for start in 0..draft.agents.len() {
+        let mut at = start;
+        while walked[at] == usize::MAX {
+            walked[at] = start;
+            match draft.agents[at].parent {
+                NONE => break,
+                parent => at = parent as usize,
             }
         }
-        draft.agents[start].depth = depth;
+        if walked[at] == start && draft.agents[at].parent != NONE {
+            let mut circle = vec![at];
+            let mut next = draft.agents[at].parent as usize;
+            while next != at && circle.len() <= draft.agents.len() {
+                circle.push(next);
+                match draft.agents[next].parent {
+                    NONE => break,
+                    parent => next = parent as usize,
+                }
+            }
+            if next == at {
+                circles.push(circle);
+            }
+        }
     }
+    circles
 }
 
 fn cut(draft: &mut Draft<'_>, agent: usize) {
@@ -37,9 +76,12 @@ fn cut(draft: &mut Draft<'_>, agent: usize) {
     draft.issue(Code::ParentCycle, draft.agents[agent].native_id, record);
     draft.agents[agent].spawn = None;
     draft.agents[agent].parent = NONE;
-    draft.edges.retain(|edge| {
-        edge.kind != unspool_model::EdgeKind::SubagentSpawn
-            || draft.timeline[agent].first().is_none_or(|first| *first != edge.to)
+    let first = draft.timeline[agent].first().copied().unwrap_or(NONE);
+    let steps = &draft.steps;
+    draft.edges.retain(|edge| match edge.kind {
+        EdgeKind::SubagentSpawn => edge.to != first,
+        EdgeKind::SubagentReturn => steps[edge.from as usize].agent as usize != agent,
+        _ => true,
     });
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args, inspect: &InspectArgs) -> Result<(), CliError> {
         versions.sort();
         versions.dedup();
         report.versions = versions;
-        report.issues = batch.issues.iter().map(|issue| issue_doc(issue, batch)).collect();
+        report.issues = loaded.corpus.reading_issues().iter().map(|issue| issue_doc(issue, batch)).collect();
     }
     if inspect.json {
         let mut out = std::io::stdout().lock();

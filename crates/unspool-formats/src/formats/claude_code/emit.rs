@@ -364,7 +364,7 @@ fn ledger(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
                 b"outputTokens" => 3,
                 _ => return json.skip(),
             };
-            sums[slot] += json.integer()?.unwrap_or(0);
+            sums[slot] = sums[slot].saturating_add(json.integer()?.unwrap_or(0).max(0));
             Ok(())
         })
     });

@@ -14,8 +14,8 @@ const TEAMMATE_END: &str = "</teammate-message>";
 pub(crate) fn message_flags(text: &str) -> EventFlags {
     let mut flags = EventFlags::none();
     let start = text.trim_start();
-    flags.set_if(text.contains(NOTIFICATION), EventFlags::NOTIFICATION);
-    flags.set_if(text.contains(TEAMMATE), EventFlags::TEAMMATE);
+    flags.set_if(opens_with(text, NOTIFICATION), EventFlags::NOTIFICATION);
+    flags.set_if(opens_with(text, TEAMMATE), EventFlags::TEAMMATE);
     flags.set_if(start.starts_with("[Request interrupted by user"), EventFlags::INTERRUPTED);
     let command = ["<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>"];
     flags.set_if(command.iter().any(|tag| start.starts_with(tag)), EventFlags::COMMAND);
@@ -23,8 +23,19 @@ pub(crate) fn message_flags(text: &str) -> EventFlags {
     flags
 }
 
+/// Whether a text is what the harness writes: it opens with the tag, or with one line and then the tag. A person who
+/// writes about the tag is not the harness.
+fn opens_with(text: &str, tag: &str) -> bool {
+    let start = text.trim_start();
+    let after_line = || start.split_once('\n').is_some_and(|(line, rest)| line.ends_with(':') && rest.trim_start().starts_with(tag));
+    start.starts_with(tag) || after_line()
+}
+
 /// The text inside a message wrapped by a team, and the summary on the wrapper.
 pub(crate) fn unwrap_teammate(text: &str) -> Option<(&str, &str)> {
+    if !opens_with(text, TEAMMATE) {
+        return None;
+    }
     let start = text.find(TEAMMATE)?;
     let open_end = start + text[start..].find('>')?;
     let opening = &text[start..open_end];
@@ -35,10 +46,14 @@ pub(crate) fn unwrap_teammate(text: &str) -> Option<(&str, &str)> {
 
 /// What a person would want to see of a message: the command they typed rather than the tags around it.
 pub(crate) fn shown_text(text: &str) -> String {
+    // What an editor adds is not what the person said.
+    if text.trim_start().starts_with("<ide_") {
+        return String::new();
+    }
     if let Some(command) = tag(text, "command-name") {
         return preview(&format!("{command} {}", tag(text, "command-args").unwrap_or_default()));
     }
-    if let Some(summary) = tag(text, "summary").filter(|_| text.contains("<task-notification>")) {
+    if let Some(summary) = tag(text, "summary").filter(|_| opens_with(text, NOTIFICATION)) {
         return preview(summary);
     }
     match unwrap_teammate(text) {
@@ -58,28 +73,29 @@ fn cut(text: &str, max: usize) -> &str {
 /// Emits what every notification and teammate message in the text reports. `copy`: the same text also arrives
 /// as a message.
 pub(crate) fn emit_returns(text: &str, team: &str, copy: bool, at: Timestamp, out: &mut Sink<'_>) {
-    let mut rest = text;
+    let mut rest = if opens_with(text, NOTIFICATION) { text } else { "" };
     while let Some(start) = rest.find(NOTIFICATION) {
         let body = &rest[start + NOTIFICATION.len()..];
         let end = body.find(NOTIFICATION_END).unwrap_or(body.len());
         emit_notification(&body[..end], copy, at, out);
         rest = &body[end..];
     }
-    let mut rest = text;
+    let mut rest = if opens_with(text, TEAMMATE) { text } else { "" };
     while let Some(start) = rest.find(TEAMMATE) {
         let message = &rest[start..];
-        let open_end = message.find('>').unwrap_or(message.len());
+        let open_end = message.find('>').map_or(message.len(), |at| at + 1);
+        // A message that nothing ends goes on to the next one.
+        let body = &message[open_end..];
+        let end = body.find(TEAMMATE_END).or_else(|| body.find(TEAMMATE)).unwrap_or(body.len());
         if let Some(name) = attribute(&message[..open_end], "teammate_id") {
             let full = if team.is_empty() { name.to_string() } else { format!("{name}@{team}") };
             out.begin(EventKind::AgentReturn, at).name("teammate");
             out.key(KeyKind::Teammate, Role::Refers, &full);
-            let said = message.get(open_end + 1..).unwrap_or_default();
-            let said = said.find(TEAMMATE_END).map_or(said, |end| &said[..end]);
-            if let Some(hash) = text_hash(said) {
+            if let Some(hash) = text_hash(&body[..end]) {
                 out.key(KeyKind::AnswerHash, Role::Provides, &hash);
             }
         }
-        rest = &message[open_end..];
+        rest = &body[end..];
     }
 }
 
