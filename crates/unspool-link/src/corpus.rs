@@ -84,8 +84,11 @@ impl Corpus {
 
     /// Issues that belong to no session, in the order of the catalogue.
     pub fn loose_issues(&self) -> Vec<Issue> {
-        let placed: FxHashSet<u32> = self.groups.iter().flat_map(|group| group.issues.iter().copied()).collect();
-        let all = (0_u32..).zip(self.batch.issues.iter()).filter(|(n, one)| !placed.contains(n) && self.counts_issue(one));
+        let placed: FxHashSet<u32> =
+            self.groups.iter().flat_map(|group| group.issues.iter().copied()).collect();
+        let all = (0_u32..)
+            .zip(self.batch.issues.iter())
+            .filter(|(n, one)| !placed.contains(n) && self.counts_issue(one));
         self.add_up(all.map(|(_, one)| *one))
     }
 

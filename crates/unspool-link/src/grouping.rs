@@ -381,7 +381,8 @@ fn place_issues(
         if record.is_some_and(|record| record.outcome == Outcome::Duplicate) {
             continue;
         }
-        let by_record = natives.of_record.get(issue.record as usize).copied().filter(|native| *native != NO_NATIVE);
+        let by_record =
+            natives.of_record.get(issue.record as usize).copied().filter(|native| *native != NO_NATIVE);
         let native = by_record.or_else(|| of_stream.get(&issue.stream).copied());
         if let Some(group) = native.and_then(|native| group_of.get(&union.find(native))) {
             groups[*group].issues.push(n);

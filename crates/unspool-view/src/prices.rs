@@ -210,7 +210,8 @@ mod tests {
         let text = "[[price]]\nmodels = [\"claude-haiku-4-5\"]\nfrom = \"2020-01-01\"\ninput = \"7\"\noutput = \"0\"\n\
                     cache_read = \"0\"\ncache_write = \"0\"";
         let usage = Usage { input: 1, ..Usage::default() };
-        let cost = Prices::default().with(text).unwrap().of_model("claude-haiku-4-5").cost(Timestamp::NONE, &usage);
+        let cost =
+            Prices::default().with(text).unwrap().of_model("claude-haiku-4-5").cost(Timestamp::NONE, &usage);
         assert_eq!(cost.map(super::Money::picodollars), Some(7_000_000));
     }
 

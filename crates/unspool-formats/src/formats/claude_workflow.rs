@@ -32,7 +32,8 @@ impl Format for Workflow {
     fn sniff(&self, _name: &str, head: &[u8]) -> Sniff {
         let mut known: Vec<&[u8]> = Vec::new();
         let _ = Json::new(head).object(|json, key| {
-            let mine = matches!(key, b"runId" | b"taskId" | b"workflowName" | b"workflowProgress" | b"phases");
+            let mine =
+                matches!(key, b"runId" | b"taskId" | b"workflowName" | b"workflowProgress" | b"phases");
             if mine && !known.contains(&key) {
                 known.push(key);
             }

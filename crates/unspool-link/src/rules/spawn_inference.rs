@@ -78,21 +78,82 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
         return;
     }
     let calls = calls(draft);
-    let (mut pairs, mut refused) = (Vec::new(), Vec::new());
+    let nearby = Candidates::new(draft, &children, &calls);
+    let mut pairs = Vec::new();
+    let mut refused: Vec<Vec<(usize, RivalReason)>> = vec![Vec::new(); children.len()];
     for (c, child) in children.iter().enumerate() {
-        for (s, call) in calls.iter().enumerate() {
-            match weigh(draft, child, call) {
+        for s in nearby.of(child, &calls) {
+            match weigh(draft, child, &calls[s]) {
                 Ok(found) => pairs.push((c, s, found)),
-                Err(Some(reason)) => refused.push((c, s, reason)),
-                Err(None) => {}
+                Err(Some(reason)) if refused[c].len() < MAX_RIVALS || reason.plausible() => {
+                    refused[c].push((s, reason))
+                }
+                Err(_) => {}
             }
         }
     }
     for component in components(&pairs, children.len(), calls.len()) {
         settle(draft, &children, &calls, &component);
     }
-    for (c, s, reason) in refused {
-        add_rival(draft, children[c].agent, &calls[s], reason);
+    for (child, refused) in children.iter().zip(refused) {
+        for (s, reason) in refused {
+            add_rival(draft, child.agent, &calls[s], reason);
+        }
+    }
+}
+
+/// Pairs up to this number are all weighed; beyond it, only those that share a hash or a type.
+const MAX_PAIRS: usize = 200_000;
+
+/// Which calls are worth weighing for an agent.
+enum Candidates {
+    /// All of them: there are few.
+    All(usize),
+    /// By what they share with the agent, in order of time; of many, the nearest before it.
+    Shared { by_key: FxHashMap<Sym, Vec<usize>>, by_kind: FxHashMap<Sym, Vec<usize>>, most: usize },
+}
+
+impl Candidates {
+    fn new(draft: &Draft<'_>, children: &[Child], calls: &[Call]) -> Candidates {
+        if children.len().saturating_mul(calls.len()) <= MAX_PAIRS {
+            return Candidates::All(calls.len());
+        }
+        let mut order: Vec<usize> = (0..calls.len()).collect();
+        order.sort_by_key(|s| draft.place_of(&draft.steps[calls[*s].step as usize]));
+        let (mut by_key, mut by_kind): (FxHashMap<Sym, Vec<usize>>, FxHashMap<Sym, Vec<usize>>) =
+            Default::default();
+        for s in order {
+            let call = &calls[s];
+            for key in
+                [call.prompt, call.description].iter().chain(&call.answers).filter(|key| !key.is_empty())
+            {
+                by_key.entry(*key).or_default().push(s);
+            }
+            by_kind.entry(call.kind).or_default().push(s);
+        }
+        Candidates::Shared { by_key, by_kind, most: draft.corpus.table.max_joint_assignment }
+    }
+
+    fn of(&self, child: &Child, calls: &[Call]) -> Vec<usize> {
+        let Candidates::Shared { by_key, by_kind, most } = self else {
+            let Candidates::All(len) = self else { return Vec::new() };
+            return (0..*len).collect();
+        };
+        let nearest = |list: &[usize]| {
+            let before = list.partition_point(|s| calls[*s].called <= child.start);
+            // A few after it too: clocks disagree.
+            let end = (before + 8).min(list.len());
+            list[end.saturating_sub(*most)..end].to_vec()
+        };
+        let keys = child.prompts.iter().chain(&child.answers).chain([&child.summary]);
+        let mut found: Vec<usize> =
+            keys.filter_map(|key| by_key.get(key)).flat_map(|list| nearest(list)).collect();
+        if child.prompts.is_empty() || found.is_empty() {
+            found.extend(by_kind.get(&child.kind).into_iter().flat_map(|list| nearest(list)));
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 }
 
@@ -356,71 +417,105 @@ fn settle(draft: &mut Draft<'_>, children: &[Child], calls: &[Call], pairs: &[Pa
         (children[*c].start, draft.text(draft.agents[children[*c].agent as usize].native_id))
     });
     columns.sort_by_key(|s| draft.place_of(&draft.steps[calls[*s].step as usize]));
-    let mut table: Vec<Vec<Option<Match>>> = vec![vec![None; columns.len()]; rows.len()];
     let row_of: FxHashMap<usize, usize> = rows.iter().enumerate().map(|(n, c)| (*c, n)).collect();
     let column_of: FxHashMap<usize, usize> = columns.iter().enumerate().map(|(n, s)| (*s, n)).collect();
-    for (c, s, found) in pairs {
-        table[row_of[c]][column_of[s]] = Some(*found);
-    }
-    let chosen = if rows.len().max(columns.len()) <= draft.corpus.table.max_joint_assignment {
-        let cost = |row: usize, column: usize| match table[row][column] {
-            Some(found) => {
-                let apart = i64::try_from(row.abs_diff(column)).unwrap_or(i64::from(u16::MAX));
-                Cost { evidence: -found.evidence, time: found.time, order: apart * apart }
-            }
-            None => Cost::IMPOSSIBLE,
-        };
-        let row = |row: usize| (0..columns.len()).map(|column| cost(row, column)).collect();
-        assign(&(0..rows.len()).map(row).collect::<Vec<Vec<Cost>>>())
+    let placed = pairs.iter().map(|(c, s, found)| (row_of[c], column_of[s], *found));
+    let verdicts = if rows.len().max(columns.len()) <= draft.corpus.table.max_joint_assignment {
+        jointly(rows.len(), columns.len(), placed)
     } else {
         let record = draft.first_record(calls[columns[0]].step);
         draft.issue(Code::SpawnGroupTooLarge, Sym::EMPTY, Some(record));
-        in_order_of_time(&table)
+        in_order_of_time(rows.len(), columns.len(), placed)
     };
-    for (row, column) in chosen.iter().enumerate() {
+    for (row, verdict) in verdicts.into_iter().enumerate() {
         let agent = children[rows[row]].agent;
-        let tied = column.is_some_and(|column| has_equal(&table, &chosen, row, column));
-        if let Some(column) = column
-            && let Some(found) = table[row][*column]
-        {
-            accept(draft, agent, &calls[columns[*column]], found, tied);
+        if let Some((column, found)) = verdict.chosen {
+            accept(draft, agent, &calls[columns[column]], found, verdict.tied);
         }
-        for (other, found) in table[row].iter().enumerate() {
-            if found.is_some() && Some(other) != *column {
-                let equal =
-                    found.map(|f| f.evidence) == column.and_then(|c| table[row][c]).map(|f| f.evidence);
-                let reason = if tied && equal { RivalReason::Tied } else { RivalReason::Outweighed };
-                add_rival(draft, agent, &calls[columns[other]], reason);
-            }
+        for (column, reason) in verdict.rivals {
+            add_rival(draft, agent, &calls[columns[column]], reason);
         }
     }
 }
 
+/// What became of one agent: its call, whether others fitted as well, and the calls it did not get.
+#[derive(Default)]
+struct Verdict {
+    chosen: Option<(usize, Match)>,
+    tied: bool,
+    rivals: Vec<(usize, RivalReason)>,
+}
+
+/// The assignment with the most evidence over the whole group.
+fn jointly(rows: usize, columns: usize, pairs: impl Iterator<Item = (usize, usize, Match)>) -> Vec<Verdict> {
+    let mut table: Vec<Vec<Option<Match>>> = vec![vec![None; columns]; rows];
+    for (row, column, found) in pairs {
+        table[row][column] = Some(found);
+    }
+    let cost = |row: usize, column: usize| match table[row][column] {
+        Some(found) => {
+            let apart = i64::try_from(row.abs_diff(column)).unwrap_or(i64::from(u16::MAX));
+            Cost { evidence: -found.evidence, time: found.time, order: apart * apart }
+        }
+        None => Cost::IMPOSSIBLE,
+    };
+    let row = |row: usize| (0..columns).map(|column| cost(row, column)).collect();
+    let chosen = assign(&(0..rows).map(row).collect::<Vec<Vec<Cost>>>());
+    let mut holder = vec![None; columns];
+    for (row, column) in chosen.iter().enumerate() {
+        if let Some(column) = column {
+            holder[*column] = Some(row);
+        }
+    }
+    let verdict = |row: usize| {
+        let column = chosen[row];
+        let found = column.and_then(|column| table[row][column]);
+        let tied = column.is_some_and(|column| has_equal(&table, &holder, row, column));
+        let others = table[row].iter().enumerate().filter(|(other, _)| Some(*other) != column);
+        let rivals =
+            others.filter_map(|(other, rival)| Some((other, rival.as_ref()?))).map(|(other, rival)| {
+                let equal = tied && found.is_some_and(|found| found.evidence == rival.evidence);
+                (other, if equal { RivalReason::Tied } else { RivalReason::Outweighed })
+            });
+        Verdict { chosen: column.zip(found), tied, rivals: rivals.collect() }
+    };
+    (0..rows).map(verdict).collect()
+}
+
 /// Each row in order takes the free column with the most evidence, the earliest among equals.
-fn in_order_of_time(table: &[Vec<Option<Match>>]) -> Vec<Option<usize>> {
-    let mut used = vec![false; table.first().map_or(0, Vec::len)];
-    table
-        .iter()
-        .map(|row| {
-            let free = row.iter().enumerate().filter(|(column, found)| found.is_some() && !used[*column]);
-            let best =
-                free.max_by_key(|(column, found)| (found.map(|f| f.evidence), std::cmp::Reverse(*column)));
-            let best = best.map(|(column, _)| column);
-            if let Some(column) = best {
-                used[column] = true;
-            }
-            best
-        })
-        .collect()
+fn in_order_of_time(
+    rows: usize,
+    columns: usize,
+    pairs: impl Iterator<Item = (usize, usize, Match)>,
+) -> Vec<Verdict> {
+    let mut of_row: Vec<Vec<(usize, Match)>> = vec![Vec::new(); rows];
+    for (row, column, found) in pairs {
+        of_row[row].push((column, found));
+    }
+    let mut used = vec![false; columns];
+    let verdict = |mut options: Vec<(usize, Match)>| {
+        options.sort_by_key(|(column, found)| (-found.evidence, *column));
+        let chosen = options.iter().find(|(column, _)| !used[*column]).copied();
+        let Some((column, found)) = chosen else { return Verdict::default() };
+        used[column] = true;
+        let others = options.iter().filter(|(other, _)| *other != column);
+        let reason = |rival: &Match| {
+            if rival.evidence >= found.evidence { RivalReason::Tied } else { RivalReason::Outweighed }
+        };
+        let rivals: Vec<_> = others.map(|(other, rival)| (*other, reason(rival))).collect();
+        let tied = rivals.iter().any(|(_, reason)| *reason == RivalReason::Tied);
+        Verdict { chosen, tied, rivals }
+    };
+    of_row.into_iter().map(verdict).collect()
 }
 
 /// Whether another choice for this row has just as much evidence in total.
-fn has_equal(table: &[Vec<Option<Match>>], chosen: &[Option<usize>], row: usize, column: usize) -> bool {
+fn has_equal(table: &[Vec<Option<Match>>], holder: &[Option<usize>], row: usize, column: usize) -> bool {
     let evidence = |row: usize, column: usize| table[row][column].map(|found| found.evidence);
     let Some(own) = evidence(row, column) else { return false };
     (0..table[row].len()).filter(|other| *other != column).any(|other| {
         let Some(instead) = evidence(row, other) else { return false };
-        match chosen.iter().position(|c| *c == Some(other)) {
+        match holder[other] {
             None => instead >= own,
             Some(holder) => match (evidence(holder, other), evidence(holder, column)) {
                 (Some(held), Some(swapped)) => instead + swapped >= own + held,

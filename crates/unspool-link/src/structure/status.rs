@@ -107,7 +107,10 @@ fn by_last_step(draft: &Draft<'_>, steps: &[u32]) -> Status {
             _ => verdict,
         };
     }
-    let fresh =
-        draft.corpus.as_of.ms_since(last_at).is_some_and(|ms| (0..=draft.corpus.table.running_window_ms).contains(&ms));
+    let fresh = draft
+        .corpus
+        .as_of
+        .ms_since(last_at)
+        .is_some_and(|ms| (0..=draft.corpus.table.running_window_ms).contains(&ms));
     if verdict == Status::Unknown && fresh { Status::Running } else { verdict }
 }

@@ -124,7 +124,8 @@ impl Tree<'_> {
             (_, _, kind) => kind.to_string(),
         };
         let name = agent.name.some().filter(|_| !agent.main).map(|name| format!(" “{}”", self.text(name)));
-        let id = if agent.main { String::new() } else { format!(" {}", short_id(self.text(agent.native_id))) };
+        let id =
+            if agent.main { String::new() } else { format!(" {}", short_id(self.text(agent.native_id))) };
         let label = format!("{}{}", kind.trim_end(), name.unwrap_or_default());
         let status = agent.status.name();
         let mark = link_mark(agent);

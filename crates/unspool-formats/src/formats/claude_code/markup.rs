@@ -27,7 +27,11 @@ pub(crate) fn message_flags(text: &str) -> EventFlags {
 /// writes about the tag is not the harness.
 fn opens_with(text: &str, tag: &str) -> bool {
     let start = text.trim_start();
-    let after_line = || start.split_once('\n').is_some_and(|(line, rest)| line.ends_with(':') && rest.trim_start().starts_with(tag));
+    let after_line = || {
+        start
+            .split_once('\n')
+            .is_some_and(|(line, rest)| line.ends_with(':') && rest.trim_start().starts_with(tag))
+    };
     start.starts_with(tag) || after_line()
 }
 
