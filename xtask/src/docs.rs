@@ -9,7 +9,7 @@ use std::path::Path;
 use unspool_model::Code;
 use unspool_view::flow_json::FlowDoc;
 use unspool_view::stats::StatsDoc;
-use unspool_view::tree_json::TreeDoc;
+use unspool_view::tree_json::TreesDoc;
 
 struct Document {
     path: &'static str,
@@ -37,7 +37,7 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
 fn documents() -> Result<Vec<Document>, String> {
     let flow = serde_json::to_value(schema_for!(FlowDoc)).map_err(|error| error.to_string())?;
     let stats = serde_json::to_value(schema_for!(StatsDoc)).map_err(|error| error.to_string())?;
-    let tree = serde_json::to_value(schema_for!(TreeDoc)).map_err(|error| error.to_string())?;
+    let tree = serde_json::to_value(schema_for!(TreesDoc)).map_err(|error| error.to_string())?;
     Ok(vec![
         Document { path: "docs/flow.schema.json", text: pretty(&flow)? },
         Document { path: "docs/stats.schema.json", text: pretty(&stats)? },

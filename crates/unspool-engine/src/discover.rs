@@ -72,7 +72,11 @@ fn walk(root: &Path, found: &mut Found, files: &mut Vec<(PathBuf, u64)>) -> bool
             }
             Ok(entry) => {
                 met_link |= entry.path_is_symlink();
+                if entry.file_type().is_dir() {
+                    continue;
+                }
                 if !entry.file_type().is_file() {
+                    found.unreadable.push((show(entry.path()), "neither a file nor a folder".into()));
                     continue;
                 }
                 if looks_like_data(entry.path()) {

@@ -20,6 +20,10 @@ impl<'a> Oddities<'a> {
         }
     }
 
+    pub(crate) fn duplicate(&mut self, key: &'a [u8]) {
+        self.duplicate.get_or_insert(key);
+    }
+
     pub(crate) fn wrong_type(&mut self, key: &'a [u8]) {
         self.wrong_type.get_or_insert(key);
     }
@@ -76,6 +80,8 @@ impl<'a> Oddities<'a> {
         if slot.is_some() {
             self.duplicate.get_or_insert(key);
         }
+        // The last value counts, also when it is none.
+        *slot = None;
         if kind == wanted {
             *slot = read(json)?;
             if slot.is_none() {

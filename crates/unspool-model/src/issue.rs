@@ -83,7 +83,7 @@ codes! {
     SpawnGroupTooLarge "spawn_group_too_large" Warning "More spawns compete than `max_joint_assignment`; they were matched in order of time instead.";
     SpawnToolUnknown "spawn_tool_unknown" Warning "A tool that looks like it spawns agents is not in the table of spawn tools.";
     UnknownTool "unknown_tool" Info "A tool this version does not know. It is shown as it is named.";
-    UnknownModel "unknown_model" Info "A model without a price; its tokens are counted and its cost is left open.";
+    UnknownModel "unknown_model" Info "A model without a price at the time of the call; its tokens are counted and its cost is left open.";
     ClockSkew "clock_skew" Warning "A later event carries an earlier time than what caused it.";
     UsageConflict "usage_conflict" Info "Lines of one API message report different final usage; the larger value of each field was counted.";
     LedgerMismatch "ledger_mismatch" Warning "The client's own ledger and the tokens counted here differ.";

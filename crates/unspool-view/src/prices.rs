@@ -82,7 +82,9 @@ impl Prices {
         let mut list = raw.price.iter().map(Price::read).collect::<Result<Vec<_>, _>>()?;
         // Entries over an empty table are the built-in ones.
         let of_user = !self.list.is_empty();
-        list.iter_mut().for_each(|price| price.of_user = of_user);
+        for price in &mut list {
+            price.of_user = of_user;
+        }
         list.append(&mut self.list);
         Ok(Prices { list })
     }

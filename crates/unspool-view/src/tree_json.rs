@@ -6,6 +6,15 @@ use std::collections::BTreeMap;
 use unspool_model::flow::NONE;
 use unspool_model::{Batch, Flow, StepKind};
 
+/// The document `unspool export --format tree-json` writes.
+#[derive(Serialize, JsonSchema)]
+pub struct TreesDoc {
+    /// Always `unspool.tree/1`.
+    pub schema: &'static str,
+    /// One tree per session, oldest first.
+    pub trees: Vec<TreeDoc>,
+}
+
 /// A session's timeline tree. Nodes refer to each other by id; native content stays in the records.
 #[derive(Serialize, JsonSchema)]
 pub struct TreeDoc {

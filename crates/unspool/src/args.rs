@@ -105,7 +105,7 @@ Examples:
 
 #[derive(clap::Args)]
 pub(crate) struct ListArgs {
-    /// Files, folders, or `-` for standard input (default: the usual places).
+    /// Files, folders or `-`, or session ids (default: the usual places).
     pub(crate) paths: Vec<PathBuf>,
     /// How many; 0 for all.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 0)]
@@ -119,7 +119,7 @@ pub(crate) struct ListArgs {
 pub(crate) struct ShowArgs {
     /// A session id or a unique start of one, or a file or folder.
     #[arg(value_name = "SESSION|PATH")]
-    pub(crate) target: String,
+    pub(crate) target: PathBuf,
     /// Look for the session here instead of in the usual places.
     #[arg(long = "in", value_name = "PATH")]
     pub(crate) places: Vec<PathBuf>,
@@ -142,7 +142,7 @@ pub(crate) struct ShowArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct StatsArgs {
-    /// Files, folders, or `-` for standard input (default: the usual places).
+    /// Files, folders or `-`, or session ids (default: the usual places).
     pub(crate) paths: Vec<PathBuf>,
     /// What to add up by.
     #[arg(long, value_name = "WHAT", default_value = "session")]
@@ -165,7 +165,7 @@ pub(crate) enum By {
 pub(crate) struct ExplainArgs {
     /// A session id or a unique start of one, or a file or folder.
     #[arg(value_name = "SESSION|PATH")]
-    pub(crate) target: String,
+    pub(crate) target: PathBuf,
     /// A step, agent or edge: any id of it, or `FROM..TO` for an edge between two steps.
     #[arg(value_name = "STEP|AGENT|EDGE")]
     pub(crate) what: String,
@@ -179,8 +179,8 @@ pub(crate) struct ExplainArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct ExportArgs {
-    /// Files, folders, session ids, or `-` for standard input (default: the usual places).
-    pub(crate) paths: Vec<String>,
+    /// Files, folders or `-`, or session ids (default: the usual places).
+    pub(crate) paths: Vec<PathBuf>,
     /// What to write.
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     pub(crate) format: ExportFormat,
@@ -208,7 +208,7 @@ pub(crate) struct InspectArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct DoctorArgs {
-    /// Files, folders, or `-` for standard input (default: the usual places).
+    /// Files, folders or `-`, or session ids (default: the usual places).
     pub(crate) paths: Vec<PathBuf>,
     /// As JSON.
     #[arg(long)]

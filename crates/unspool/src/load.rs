@@ -8,12 +8,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use unspool_engine::{Found, Natives, Progress, discover, read, usual_places};
 use unspool_formats::Detail;
 use unspool_link::{Corpus, Table};
-use unspool_model::{Id, Timestamp};
+use unspool_model::{Flow, Id, Timestamp};
 use unspool_view::Prices;
 
-/// Everything read and linked.
+/// Everything read and linked, and the sessions that were asked for.
 pub(crate) struct Loaded {
     pub(crate) corpus: Corpus,
+    pub(crate) sessions: Vec<usize>,
     pub(crate) natives: Natives,
     pub(crate) prices: Prices,
 }
@@ -43,7 +44,7 @@ fn config_path(args: &Args) -> Option<PathBuf> {
     if let Some(path) = &args.config {
         return Some(path.clone());
     }
-    if let Some(path) = std::env::var_os("UNSPOOL_CONFIG") {
+    if let Some(path) = std::env::var_os("UNSPOOL_CONFIG").filter(|path| !path.is_empty()) {
         return Some(path.into());
     }
     let folder = std::env::var_os("XDG_CONFIG_HOME")
@@ -53,14 +54,47 @@ fn config_path(args: &Args) -> Option<PathBuf> {
     path.is_file().then_some(path)
 }
 
-/// Reads the paths, or the usual places when none are given.
-pub(crate) fn load(args: &Args, paths: &[PathBuf], detail: Detail) -> Result<Loaded, CliError> {
-    let settings = settings(args)?;
-    let places = if paths.is_empty() { usual_places() } else { paths.to_vec() };
-    if places.is_empty() {
-        return Err(CliError::NothingFound("there are no sessions in the usual places".into()));
+impl Loaded {
+    /// The flows that were asked for, oldest first.
+    pub(crate) fn flows(&self) -> impl Iterator<Item = Flow> {
+        self.sessions.iter().map(|session| self.corpus.flow(*session))
     }
-    read_found(&discover(&places), settings, detail, &places)
+}
+
+/// Reads what the user named: paths, or else sessions by id in `places`; without any name, the usual places.
+pub(crate) fn load(
+    args: &Args,
+    wanted: &[PathBuf],
+    places: &[PathBuf],
+    detail: Detail,
+) -> Result<Loaded, CliError> {
+    let settings = settings(args)?;
+    let is_path = |path: &PathBuf| {
+        path.as_os_str() == "-" || std::fs::symlink_metadata(path).is_ok() || !may_be_id(path)
+    };
+    let by_id = !wanted.is_empty() && !wanted.iter().any(is_path);
+    let here = if by_id || wanted.is_empty() { places } else { wanted };
+    let here = if here.is_empty() { usual_places() } else { here.to_vec() };
+    if here.is_empty() {
+        let what =
+            wanted.first().map(|name| format!("`{}` is no path, and ", name.display())).unwrap_or_default();
+        return Err(CliError::NothingFound(format!("{what}there are no sessions in the usual places")));
+    }
+    let mut loaded = read_found(&discover(&here), settings, detail, &here)?;
+    if by_id {
+        let names = wanted.iter().map(|name| name.to_string_lossy());
+        loaded.sessions = names.map(|name| find_session(&loaded.corpus, &name)).collect::<Result<_, _>>()?;
+        loaded.sessions.sort_unstable();
+        loaded.sessions.dedup();
+    }
+    Ok(loaded)
+}
+
+/// Whether a name that is no file may be a session's id: ids hold no slashes and do not end like data files.
+fn may_be_id(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    let data = path.extension().is_some_and(|e| ["json", "jsonl", "ndjson"].iter().any(|known| e == *known));
+    !text.contains(['/', '\\']) && !data
 }
 
 fn read_found(
@@ -97,59 +131,16 @@ fn read_found(
         });
     }
     let corpus = Corpus::new(reading.batch, settings.table, now());
-    Ok(Loaded { corpus, natives: reading.natives, prices: settings.prices })
+    if corpus.counts().stored == 0 {
+        return Err(CliError::NotRecognised(format!("{shown} (no record of it could be read)")));
+    }
+    let sessions = (0..corpus.len()).collect();
+    Ok(Loaded { corpus, sessions, natives: reading.natives, prices: settings.prices })
 }
 
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-}
-
-/// Reads what a target names, and says which sessions are meant: all of a path's, or the one with that id.
-pub(crate) fn load_target(
-    args: &Args,
-    target: &str,
-    places: &[PathBuf],
-    detail: Detail,
-) -> Result<(Loaded, Vec<usize>), CliError> {
-    let path = Path::new(target);
-    if target == "-" || path.exists() {
-        let loaded = load(args, &[path.to_path_buf()], detail)?;
-        let all = (0..loaded.corpus.len()).collect();
-        return Ok((loaded, all));
-    }
-    if target.contains(['/', '\\']) || path.extension().is_some() {
-        return Err(CliError::Unreadable { path: target.into(), why: "no such file or folder".into() });
-    }
-    let places = if places.is_empty() { usual_places() } else { places.to_vec() };
-    if places.is_empty() {
-        return Err(CliError::NothingFound(format!(
-            "`{target}` is no path, and there are no sessions in the usual places"
-        )));
-    }
-    let all = discover(&places);
-    let near = narrow(&all, target);
-    let loaded = read_found(near.as_ref().unwrap_or(&all), settings(args)?, detail, &places)?;
-    let session = find_session(&loaded.corpus, target)?;
-    Ok((loaded, vec![session]))
-}
-
-/// The project folders that hold a file named like the session. A session's family lies in one project.
-fn narrow(all: &Found, prefix: &str) -> Option<Found> {
-    let folder_of = |name: &str| name.rsplit_once('/').map(|(folder, _)| folder.to_string());
-    let file_of = |name: &str| name.rsplit('/').next().unwrap_or(name).to_string();
-    let folders: Vec<String> = all
-        .sources
-        .iter()
-        .filter(|source| file_of(&source.name).starts_with(prefix))
-        .filter_map(|source| folder_of(&source.name))
-        .collect();
-    if folders.is_empty() {
-        return None;
-    }
-    let inside = |name: &str| folders.iter().any(|folder| name.starts_with(&format!("{folder}/")));
-    let sources = all.sources.iter().filter(|source| inside(&source.name)).cloned().collect();
-    Some(Found { sources, ..Found::default() })
 }
 
 /// The one session whose id, or native id, starts like this.

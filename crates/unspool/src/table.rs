@@ -1,6 +1,6 @@
 //! Tables for the terminal: columns as wide as they need to be, one column that gives way.
 
-use crate::term::{BOLD, cut, paint, width};
+use crate::term::{BOLD, cut, paint, plain, width};
 use anstyle::Style;
 use std::io::{self, Write};
 
@@ -11,11 +11,11 @@ pub(crate) struct Cell {
 }
 
 pub(crate) fn cell(text: impl Into<String>) -> Cell {
-    Cell { text: text.into(), style: crate::term::PLAIN }
+    Cell { text: plain(&text.into()), style: crate::term::PLAIN }
 }
 
 pub(crate) fn styled(text: impl Into<String>, style: Style) -> Cell {
-    Cell { text: text.into(), style }
+    Cell { text: plain(&text.into()), style }
 }
 
 /// A column: its heading, and whether its values are numbers (to the right) or the text that gives way.

@@ -368,12 +368,13 @@ fn what_cannot_be_read_gets_one_line_and_a_hint() {
     let foreign = unspool.write("foreign.jsonl", "{\"a\":1}\n");
     let empty = unspool.write("empty.jsonl", "");
     fs::create_dir(unspool.path("nothing")).unwrap();
-    assert!(unspool.fails(&["ls", "missing"]).contains("cannot read missing"));
+    assert!(unspool.fails(&["ls", "missing"]).contains("`missing` is no path"));
     assert!(unspool.fails(&["ls", &foreign]).contains("no format recognised"));
     assert!(unspool.fails(&["ls", &empty]).contains("is empty"));
     assert!(unspool.fails(&["stats", &unspool.path("nothing")]).contains("nothing to read"));
-    assert!(unspool.fails(&["show", "dir/missing.jsonl"]).contains("no such file"));
+    assert!(unspool.fails(&["show", "dir/missing.jsonl"]).contains("No such file"));
     assert!(unspool.fails(&["show", "abcd"]).contains("no sessions in the usual places"));
+    assert!(unspool.fails(&["ls", "dir/missing"]).contains("cannot read dir/missing"));
     assert!(unspool.fails(&["inspect", "missing"]).contains("cannot read missing"));
     let with_demo = Unspool::with_demo();
     assert!(with_demo.fails(&["show", "ffff"]).contains("no session matches"));
@@ -405,6 +406,12 @@ fn an_ambiguous_session_lists_what_matches() {
     let error = unspool.fails(&["show", "abc"]);
     assert!(error.contains("abc1") && error.contains("abc2"), "{error}");
     unspool.ok(&["show", "abc1"]);
+    assert_eq!(
+        unspool.json(&["ls", "--json", "abc1"]).as_array().unwrap().len(),
+        1,
+        "ids work wherever paths do"
+    );
+    assert_eq!(unspool.json(&["export", "abc1", "abc2"])["sessions"].as_array().unwrap().len(), 2);
 }
 
 #[test]

@@ -9,8 +9,9 @@ use crate::format::{Descriptor, Format, Framing, Rejected, Sniff};
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::prose::preview;
 use crate::sink::Sink;
+use memchr::memmem;
 use std::borrow::Cow;
-use unspool_model::prompt::text_hash;
+use unspool_model::prompt::{text_hash, without_reminders};
 use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp};
 
 pub(crate) struct Hooks;
@@ -20,6 +21,9 @@ static DESCRIPTOR: Descriptor = Descriptor {
     title: "Claude Code hook events",
     evidence: "Payloads captured from Claude Code 2.0.76 and 2.1.278 to 2.1.284, and a published trace logger; checked November 2026",
 };
+
+/// How many lines of the head are looked at.
+const SNIFF_LINES: usize = 16;
 
 #[derive(Default)]
 struct Fields<'a> {
@@ -53,11 +57,18 @@ impl Format for Hooks {
     }
 
     fn sniff(&self, _name: &str, head: &[u8]) -> Sniff {
-        let first =
-            head.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
-        let by_line = payload_score(first);
-        let mut whole = Json::new(first);
-        if by_line > 0 && whole.skip().and_then(|()| whole.end()).is_ok() {
+        // Most streams are no hooks, and that can be seen without reading them.
+        if memmem::find(head, b"hook_event_name").is_none() && memmem::find(head, b"\"event\"").is_none() {
+            return Sniff::NO;
+        }
+        // A payload on a line of its own may stand after lines that are none.
+        let lines = head.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+        let complete = |line: &&[u8]| {
+            let mut json = Json::new(line);
+            json.skip().and_then(|()| json.end()).is_ok()
+        };
+        let by_line = lines.take(SNIFF_LINES).filter(complete).map(payload_score).max().unwrap_or(0);
+        if by_line > 0 {
             return Sniff { score: by_line, framing: Framing::Lines };
         }
         // A pretty-printed payload spreads over lines; a first line cut by the head's end is still a line.
@@ -109,6 +120,12 @@ fn payload_score(text: &[u8]) -> u8 {
             b"event" => {
                 let named = json.string()?.is_some_and(|name| known_event(name.raw));
                 score = score.max(if named { 80 } else { 0 });
+                return Ok(());
+            }
+            // The payload may be nested, as an object or as JSON in a string.
+            b"stdin" => {
+                let named = memmem::find(json.raw()?, b"hook_event_name").is_some();
+                score = score.max(if named { 90 } else { 0 });
                 return Ok(());
             }
             _ => {}
@@ -313,6 +330,9 @@ fn user_prompt(fields: &Fields<'_>, at: Timestamp, out: &mut Sink<'_>) {
     }
     let text = text_of(fields.prompt);
     out.flag(message_flags(&text));
+    if !without_reminders(&text).trim().is_empty() {
+        out.flag(EventFlags::HAS_TEXT);
+    }
     if let Some(hash) = text_hash(&text) {
         out.key(KeyKind::PromptHash, Role::Provides, &hash);
     }

@@ -32,20 +32,11 @@ impl Format for Journal {
     }
 
     fn sniff(&self, name: &str, head: &[u8]) -> Sniff {
-        let first = head.split(|byte| *byte == b'\n').find(|line| !line.is_empty()).unwrap_or_default();
-        let (mut kind, mut keyed) = (None, 0);
-        let _ = Json::new(first).object(|json, key| {
-            match key {
-                b"type" => kind = json.string()?,
-                b"key" | b"agentId" => {
-                    keyed += 1;
-                    json.skip()?;
-                }
-                _ => json.skip()?,
-            }
-            Ok(())
-        });
-        let mine = keyed == 2 && matches!(kind.map(|kind| kind.raw), Some(b"started" | b"result"));
+        if memchr::memmem::find(head, b"\"key\"").is_none() {
+            return Sniff::NO;
+        }
+        let lines = head.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+        let mine = lines.take(SNIFF_LINES).any(is_entry);
         let named = name.ends_with("journal.jsonl");
         let score = if mine { 90 + 8 * u8::from(named) } else { 0 };
         Sniff { score, framing: Framing::Lines }
@@ -74,6 +65,25 @@ impl Format for Journal {
         emit(&fields, out);
         Ok(())
     }
+}
+
+/// How many lines of the head are looked at.
+const SNIFF_LINES: usize = 16;
+
+fn is_entry(line: &[u8]) -> bool {
+    let (mut kind, mut keyed) = (None, 0);
+    let _ = Json::new(line).object(|json, key| {
+        match key {
+            b"type" => kind = json.string()?,
+            b"key" | b"agentId" => {
+                keyed += 1;
+                json.skip()?;
+            }
+            _ => json.skip()?,
+        }
+        Ok(())
+    });
+    keyed == 2 && matches!(kind.map(|kind| kind.raw), Some(b"started" | b"result"))
 }
 
 fn emit(fields: &Fields<'_>, out: &mut Sink<'_>) {

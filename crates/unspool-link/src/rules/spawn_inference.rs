@@ -86,7 +86,7 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
             match weigh(draft, child, &calls[s]) {
                 Ok(found) => pairs.push((c, s, found)),
                 Err(Some(reason)) if refused[c].len() < MAX_RIVALS || reason.plausible() => {
-                    refused[c].push((s, reason))
+                    refused[c].push((s, reason));
                 }
                 Err(_) => {}
             }

@@ -39,7 +39,9 @@ fn is_trigger(draft: &Draft<'_>, step: u32) -> bool {
         EventFlags::TEAMMATE,
         EventFlags::COMMAND,
     ];
-    step.kind == StepKind::UserMessage && !not.iter().any(|flag| step.flags.has(*flag))
+    // Nothing but reminders: nobody said anything.
+    let says_something = step.flags.has(EventFlags::HAS_TEXT);
+    step.kind == StepKind::UserMessage && says_something && !not.iter().any(|flag| step.flags.has(*flag))
 }
 
 fn main_runs(draft: &mut Draft<'_>, agent: usize, reports: &FxHashMap<u32, u32>) {

@@ -40,9 +40,8 @@ pub(crate) fn run(args: &Args, demo: &DemoArgs) -> Result<(), CliError> {
 pub(crate) fn show(args: &Args) -> Result<(), CliError> {
     let folder = tempfile::tempdir()?;
     write(folder.path())?;
-    let loaded = load(args, &[folder.path().to_path_buf()], Detail::Full)?;
-    let sessions: Vec<usize> = (0..loaded.corpus.len()).collect();
-    show::print(&loaded, &sessions, &Filter::default())?;
+    let loaded = load(args, &[folder.path().to_path_buf()], &[], Detail::Full)?;
+    show::print(&loaded, &Filter::default())?;
     let mut out = anstream::stdout().lock();
     writeln!(
         out,

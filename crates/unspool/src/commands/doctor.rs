@@ -4,7 +4,7 @@ use super::stats::collect;
 use crate::args::{Args, DoctorArgs};
 use crate::error::CliError;
 use crate::load::load;
-use crate::term::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint};
+use crate::term::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint, plain};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -44,18 +44,18 @@ struct Detailed {
 }
 
 pub(crate) fn run(args: &Args, doctor: &DoctorArgs) -> Result<(), CliError> {
-    let loaded = load(args, &doctor.paths, Detail::Numbers)?;
+    let loaded = load(args, &doctor.paths, &[], Detail::Numbers)?;
     let stats = collect(&loaded);
     let mut by_code: BTreeMap<Code, Vec<Detailed>> = BTreeMap::new();
     for issue in &stats.issues {
         let Some(code) = Code::ALL.iter().find(|code| code.name() == issue.code) else { continue };
         by_code.entry(*code).or_default().push(Detailed { detail: issue.detail.clone(), count: issue.count });
     }
-    let priced = |name: &str| !loaded.prices.of_model(name).is_empty();
-    for model in stats.models.iter().filter(|model| model.totals.unpriced_calls > 0 && !priced(&model.name)) {
+    for model in stats.models.iter().filter(|model| model.totals.unpriced_calls > 0) {
         let unpriced = Detailed { detail: model.name.clone(), count: model.totals.unpriced_calls };
         by_code.entry(Code::UnknownModel).or_default().push(unpriced);
     }
+    let first_day = stats.days.first().map_or("2025-01-01", |day| day.name.as_str()).to_string();
     let known = &loaded.corpus.table;
     let mut unknown_tools: Vec<Detailed> = stats
         .tools
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, doctor: &DoctorArgs) -> Result<(), CliError> {
         by_code.insert(Code::UnknownTool, unknown_tools);
     }
     let (mut subagents, mut inferred, mut linked) = (0, 0, 0);
-    for flow in loaded.corpus.flows() {
+    for flow in loaded.flows() {
         for agent in flow.agents.iter().filter(|agent| !agent.main && !agent.internal) {
             subagents += 1;
             linked += usize::from(agent.spawn.is_some_and(|spawn| !spawn.rule.inferred()));
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, doctor: &DoctorArgs) -> Result<(), CliError> {
         }
     }
     let mut findings: Vec<Finding> =
-        by_code.into_iter().map(|(code, details)| finding(code, details)).collect();
+        by_code.into_iter().map(|(code, details)| finding(code, details, &first_day)).collect();
     findings.sort_by_key(|finding| severity_rank(finding.severity));
     let report = Report {
         schema: "unspool.doctor/1",
@@ -103,19 +103,20 @@ fn severity_rank(name: &str) -> u8 {
         .map_or(3, |n| u8::try_from(n).unwrap_or(3))
 }
 
-fn finding(code: Code, mut details: Vec<Detailed>) -> Finding {
+fn finding(code: Code, mut details: Vec<Detailed>, first_day: &str) -> Finding {
     details.sort_by(|a, b| b.count.cmp(&a.count).then(a.detail.cmp(&b.detail)));
     let fix = match code {
         Code::SpawnToolUnknown => {
             let names: Vec<String> = details.iter().map(|d| format!("\"{}\"", d.detail)).collect();
             Some(format!("extra_spawn_tools = [{}]", names.join(", ")))
         }
-        Code::UnknownModel => details.first().map(|d| {
-            format!(
-                "[[price]]\nmodels = [\"{}\"]\nfrom = \"2026-01-01\"\ninput = \"…\"\noutput = \"…\"\ncache_read = \"…\"\ncache_write = \"…\"",
-                d.detail
-            )
-        }),
+        Code::UnknownModel => {
+            let names: Vec<String> = details.iter().map(|d| format!("\"{}\"", d.detail)).collect();
+            Some(format!(
+                "[[price]]\nmodels = [{}]\nfrom = \"{first_day}\"\ninput = \"…\"\noutput = \"…\"\ncache_read = \"…\"\ncache_write = \"…\"",
+                names.join(", ")
+            ))
+        }
         Code::SpawnGroupTooLarge => Some("max_joint_assignment = 1000".into()),
         _ => None,
     };
@@ -167,7 +168,7 @@ fn print(report: &Report) -> Result<(), CliError> {
             finding.sentence
         )?;
         for detail in finding.details.iter().filter(|d| d.detail != finding.sentence).take(SHOWN_DETAILS) {
-            writeln!(out, "    {:>6} × {}", detail.count, detail.detail)?;
+            writeln!(out, "    {:>6} × {}", detail.count, plain(&detail.detail))?;
         }
         if finding.details.len() > SHOWN_DETAILS {
             writeln!(
@@ -179,7 +180,7 @@ fn print(report: &Report) -> Result<(), CliError> {
         if let Some(fix) = &finding.fix {
             writeln!(out, "    to mend it, put this into the configuration file:")?;
             for line in fix.lines() {
-                writeln!(out, "      {}", paint(CYAN, line))?;
+                writeln!(out, "      {}", paint(CYAN, &plain(line)))?;
             }
         }
     }

@@ -2,19 +2,21 @@
 
 use crate::args::{Args, ExplainArgs};
 use crate::error::CliError;
-use crate::load::load_target;
-use crate::term::{BOLD, CYAN, paint};
+use crate::load::load;
+use crate::term::{BOLD, CYAN, paint, plain};
 use std::io::Write;
 use unspool_formats::Detail;
 use unspool_view::explain::explain;
 
 pub(crate) fn run(args: &Args, wanted: &ExplainArgs) -> Result<(), CliError> {
-    let (loaded, sessions) = load_target(args, &wanted.target, &wanted.places, Detail::Full)?;
-    let found = sessions.iter().find_map(|session| {
-        explain(&loaded.corpus.flow(*session), &loaded.corpus.batch, &loaded.prices, &wanted.what)
-    });
+    let loaded = load(args, std::slice::from_ref(&wanted.target), &wanted.places, Detail::Full)?;
+    let explained = |flow| explain(&flow, &loaded.corpus.batch, &loaded.prices, &wanted.what);
+    let found = loaded.flows().find_map(explained);
     let Some(explanation) = found else {
-        return Err(CliError::NoSuchThing { session: wanted.target.clone(), wanted: wanted.what.clone() });
+        return Err(CliError::NoSuchThing {
+            session: wanted.target.display().to_string(),
+            wanted: wanted.what.clone(),
+        });
     };
     if wanted.json {
         let mut out = std::io::stdout().lock();
@@ -23,11 +25,11 @@ pub(crate) fn run(args: &Args, wanted: &ExplainArgs) -> Result<(), CliError> {
         return Ok(());
     }
     let mut out = anstream::stdout().lock();
-    writeln!(out, "{}", paint(BOLD, &explanation.title))?;
+    writeln!(out, "{}", paint(BOLD, &plain(&explanation.title)))?;
     for section in &explanation.sections {
         writeln!(out, "\n{}", paint(CYAN, &section.heading))?;
         for line in &section.lines {
-            writeln!(out, "  {line}")?;
+            writeln!(out, "  {}", plain(line))?;
         }
     }
     Ok(())

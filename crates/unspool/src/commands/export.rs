@@ -2,7 +2,7 @@
 
 use crate::args::{Args, ExportArgs, ExportFormat};
 use crate::error::CliError;
-use crate::load::{Loaded, load, load_target};
+use crate::load::{Loaded, load};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use unspool_formats::Detail;
@@ -15,20 +15,13 @@ pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
     let is_id = |text: &&String| Id::parse(text, 'r').is_some();
     let natives: Vec<&String> = export.native.iter().filter(is_id).collect();
     let more = export.native.iter().filter(|text| !is_id(text));
-    let paths: Vec<String> = export.paths.iter().chain(more).cloned().collect();
-    let (loaded, sessions) = match paths.as_slice() {
-        [one] if !Path::new(one).exists() && one != "-" => load_target(args, one, &[], Detail::Full)?,
-        _ => {
-            let loaded = load(args, &paths.iter().map(PathBuf::from).collect::<Vec<_>>(), Detail::Full)?;
-            let all = (0..loaded.corpus.len()).collect();
-            (loaded, all)
-        }
-    };
+    let paths: Vec<PathBuf> = export.paths.iter().cloned().chain(more.map(PathBuf::from)).collect();
+    let loaded = load(args, &paths, &[], Detail::Full)?;
     let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     if export.native.is_empty() {
         match export.format {
-            ExportFormat::Json => flow(&loaded, &sessions, &mut out)?,
-            ExportFormat::TreeJson => tree(&loaded, &sessions, &mut out)?,
+            ExportFormat::Json => flow(&loaded, &mut out)?,
+            ExportFormat::TreeJson => tree(&loaded, &mut out)?,
         }
     } else {
         if let Some(bad) =
@@ -43,7 +36,7 @@ pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
 }
 
 /// Sessions are written one by one, so that memory holds one flow at a time.
-fn flow(loaded: &Loaded, sessions: &[usize], out: &mut impl Write) -> Result<(), CliError> {
+fn flow(loaded: &Loaded, out: &mut impl Write) -> Result<(), CliError> {
     let corpus = &loaded.corpus;
     let counts = corpus.counts();
     let counts = CountsDoc {
@@ -55,15 +48,12 @@ fn flow(loaded: &Loaded, sessions: &[usize], out: &mut impl Write) -> Result<(),
     write!(out, "{{\"schema\":\"{SCHEMA}\",\"counts\":")?;
     serde_json::to_writer(&mut *out, &counts)?;
     write!(out, ",\"sessions\":[")?;
-    for (n, session) in sessions.iter().enumerate() {
+    for (n, flow) in loaded.flows().enumerate() {
         if n > 0 {
             write!(out, ",")?;
         }
         writeln!(out)?;
-        serde_json::to_writer(
-            &mut *out,
-            &session_doc(&corpus.flow(*session), &corpus.batch, &loaded.prices),
-        )?;
+        serde_json::to_writer(&mut *out, &session_doc(&flow, &corpus.batch, &loaded.prices))?;
     }
     write!(out, "\n],\"issues\":")?;
     let issues: Vec<_> = corpus.loose_issues().iter().map(|issue| issue_doc(issue, &corpus.batch)).collect();
@@ -72,14 +62,14 @@ fn flow(loaded: &Loaded, sessions: &[usize], out: &mut impl Write) -> Result<(),
     Ok(())
 }
 
-fn tree(loaded: &Loaded, sessions: &[usize], out: &mut impl Write) -> Result<(), CliError> {
+fn tree(loaded: &Loaded, out: &mut impl Write) -> Result<(), CliError> {
     write!(out, "{{\"schema\":\"unspool.tree/1\",\"trees\":[")?;
-    for (n, session) in sessions.iter().enumerate() {
+    for (n, flow) in loaded.flows().enumerate() {
         if n > 0 {
             write!(out, ",")?;
         }
         writeln!(out)?;
-        serde_json::to_writer(&mut *out, &tree_doc(&loaded.corpus.flow(*session), &loaded.corpus.batch))?;
+        serde_json::to_writer(&mut *out, &tree_doc(&flow, &loaded.corpus.batch))?;
     }
     writeln!(out, "\n]}}")?;
     Ok(())

@@ -14,7 +14,7 @@ const NEWEST: usize = 15;
 
 pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let places = usual_places();
-    let loaded = match load(args, &places, Detail::Numbers) {
+    let loaded = match load(args, &places, &[], Detail::Numbers) {
         Ok(loaded) if !loaded.corpus.is_empty() => loaded,
         Ok(_) | Err(CliError::NothingFound(_) | CliError::NotRecognised(_)) => return nothing_found(args),
         Err(error) => return Err(error),

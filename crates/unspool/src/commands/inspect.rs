@@ -3,7 +3,7 @@
 use crate::args::{Args, InspectArgs};
 use crate::error::CliError;
 use crate::load::{load, settings};
-use crate::term::{BOLD, DIM, YELLOW, paint};
+use crate::term::{BOLD, DIM, YELLOW, paint, plain};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args, inspect: &InspectArgs) -> Result<(), CliError> {
         issues: Vec::new(),
     };
     if let Some((format, _)) = chosen {
-        let loaded = load(args, std::slice::from_ref(&inspect.file), Detail::Numbers)?;
+        let loaded = load(args, std::slice::from_ref(&inspect.file), &[], Detail::Numbers)?;
         let batch = &loaded.corpus.batch;
         let counts = loaded.corpus.counts();
         report.counts = Some(CountsDoc {
@@ -127,10 +127,15 @@ fn print(report: &Report) -> Result<(), CliError> {
         )?;
     }
     for (name, count) in &report.record_types {
-        writeln!(out, "  {count:>7} × {name}")?;
+        writeln!(out, "  {count:>7} × {}", plain(name))?;
     }
     for issue in &report.issues {
-        writeln!(out, "{} {}", paint(YELLOW, &format!("{} ×{}", issue.code, issue.count)), issue.detail)?;
+        writeln!(
+            out,
+            "{} {}",
+            paint(YELLOW, &format!("{} ×{}", issue.code, issue.count)),
+            plain(&issue.detail)
+        )?;
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use unspool_view::list::{SessionRow, session_row};
 use unspool_view::totals;
 
 pub(crate) fn run(args: &Args, ls: &ListArgs) -> Result<(), CliError> {
-    let loaded = load(args, &ls.paths, Detail::Numbers)?;
+    let loaded = load(args, &ls.paths, &[], Detail::Numbers)?;
     let mut rows = session_rows(&loaded);
     if ls.limit > 0 {
         rows.drain(..rows.len().saturating_sub(ls.limit));
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &Args, ls: &ListArgs) -> Result<(), CliError> {
 /// Every session's line, oldest first.
 pub(crate) fn session_rows(loaded: &Loaded) -> Vec<SessionRow> {
     let batch = &loaded.corpus.batch;
-    let flows = loaded.corpus.flows();
+    let flows = loaded.flows();
     flows.map(|flow| session_row(&flow, batch, &totals(&flow, &batch.text, &loaded.prices).session)).collect()
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn status_style(status: &str) -> Style {
 /// What became of the records, and what was odd, in one line.
 pub(crate) fn write_footer(out: &mut dyn Write, loaded: &Loaded) -> Result<(), CliError> {
     let counts = loaded.corpus.counts();
-    let sessions = plural(loaded.corpus.len() as u64, "session");
+    let sessions = plural(loaded.sessions.len() as u64, "session");
     let mut line = format!("{sessions} from {}", plural(counts.records, "record"));
     if counts.duplicate > 0 {
         line = format!("{line}, {} of them copies", counts.duplicate);

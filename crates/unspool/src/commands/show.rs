@@ -3,8 +3,8 @@
 use crate::args::{Args, ShowArgs};
 use crate::error::CliError;
 use crate::figures::{count, duration, minute, money, plural};
-use crate::load::{Loaded, load_target};
-use crate::term::{BOLD, DIM, PLAIN, RED, YELLOW, cut, paint, width};
+use crate::load::{Loaded, load};
+use crate::term::{BOLD, DIM, PLAIN, RED, YELLOW, cut, paint, plain, width};
 use std::io::Write;
 use unspool_formats::Detail;
 use unspool_model::{Agent, Batch, Flow, IntentSource, Severity, Step, StepKind};
@@ -13,29 +13,26 @@ use unspool_view::rows::{Filter, Row, Rows, rows};
 use unspool_view::{Pricer, Prices, Totals};
 
 pub(crate) fn run(args: &Args, show: &ShowArgs) -> Result<(), CliError> {
-    let (loaded, sessions) = load_target(args, &show.target, &show.places, Detail::Full)?;
+    let loaded = load(args, std::slice::from_ref(&show.target), &show.places, Detail::Full)?;
     let filter =
         Filter { agent: show.agent.clone(), depth: show.depth, errors: show.errors, full: show.full };
     if show.json {
-        let docs: Vec<_> = sessions
-            .iter()
-            .map(|n| session_doc(&loaded.corpus.flow(*n), &loaded.corpus.batch, &loaded.prices))
-            .collect();
+        let docs: Vec<_> =
+            loaded.flows().map(|flow| session_doc(&flow, &loaded.corpus.batch, &loaded.prices)).collect();
         let mut out = std::io::stdout().lock();
         serde_json::to_writer(&mut out, &docs)?;
         writeln!(out)?;
         return Ok(());
     }
-    print(&loaded, &sessions, &filter)
+    print(&loaded, &filter)
 }
 
-pub(crate) fn print(loaded: &Loaded, sessions: &[usize], filter: &Filter) -> Result<(), CliError> {
+pub(crate) fn print(loaded: &Loaded, filter: &Filter) -> Result<(), CliError> {
     let mut out = anstream::stdout().lock();
-    for (n, session) in sessions.iter().enumerate() {
+    for (n, flow) in loaded.flows().enumerate() {
         if n > 0 {
             writeln!(out)?;
         }
-        let flow = loaded.corpus.flow(*session);
         let rows = rows(&flow, &loaded.corpus.batch, &loaded.prices, filter);
         Tree {
             flow: &flow,
@@ -47,7 +44,7 @@ pub(crate) fn print(loaded: &Loaded, sessions: &[usize], filter: &Filter) -> Res
         }
         .write(&mut out)?;
     }
-    if sessions.is_empty() {
+    if loaded.sessions.is_empty() {
         return Err(CliError::NothingFound("the records hold no session".into()));
     }
     Ok(())
@@ -68,6 +65,9 @@ const FIGURES_WIDTH: usize = 30;
 impl Tree<'_> {
     fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
         self.head(out)?;
+        if self.rows.rows.is_empty() {
+            writeln!(out, "nothing matches the filter")?;
+        }
         for row in &self.rows.rows {
             match row {
                 Row::Agent { agent, closed } => self.agent(out, *agent as usize, *closed)?,
@@ -94,7 +94,7 @@ impl Tree<'_> {
         let sums = &self.rows.sums.session;
         let started = session.started.is_some().then(|| session.started.to_string());
         let took = session.ended.ms_since(session.started).map(duration).unwrap_or_default();
-        writeln!(out, "{}", paint(DIM, &format!("session {}", natives.join(", "))))?;
+        writeln!(out, "{}", paint(DIM, &plain(&format!("session {}", natives.join(", ")))))?;
         let mut facts =
             vec![minute(started.as_deref()), took, plural(self.flow.agents.len() as u64, "agent")];
         facts.push(plural(sums.steps, "step"));
@@ -135,7 +135,7 @@ impl Tree<'_> {
         let room = width().saturating_sub(10 + FIGURES_WIDTH + others).max(20);
         let mut line = paint(DIM, &format!("{rail}{corner}"));
         line.push_str(&paint(BOLD.fg_color(Some(anstyle::AnsiColor::Cyan.into())), &cut(&label, room)));
-        line.push_str(&paint(DIM, &id));
+        line.push_str(&paint(DIM, &plain(&id)));
         for part in [paint(super::ls::status_style(status), status), mark, paint(DIM, &steps)] {
             if visible_len(&part) > 0 {
                 line.push(' ');
@@ -163,7 +163,10 @@ impl Tree<'_> {
         let indent = "  ".repeat(indent as usize);
         let used = 10 + rail.chars().count() + indent.len() + FIGURES_WIDTH + 4;
         let room = if self.full { usize::MAX } else { width().saturating_sub(used).max(24) };
-        let text = cut(&format!("{mark}{}{pending}{error}", self.describe(step)), room);
+        let ending = format!("{pending}{error}");
+        let text =
+            cut(&format!("{mark}{}", self.describe(step)), room.saturating_sub(ending.chars().count()));
+        let text = format!("{text}{ending}");
         let line = format!("{}{indent}{}", paint(DIM, &rail), paint(style, &text));
         let time = step.started.is_some().then(|| step.started.to_string());
         let time = time.as_deref().and_then(|at| at.get(11..19)).unwrap_or("");
@@ -218,7 +221,7 @@ impl Tree<'_> {
                 Severity::Info => DIM,
             };
             let detail = issue.detail.some().map(|d| format!(" ({})", self.text(d))).unwrap_or_default();
-            let line = format!("{} ×{}{detail}", issue.code.name(), issue.count);
+            let line = plain(&format!("{} ×{}{detail}", issue.code.name(), issue.count));
             writeln!(out, "{} {}", paint(style, &line), paint(DIM, issue.code.sentence()))?;
         }
         Ok(())

@@ -13,7 +13,7 @@ use unspool_view::flow_json::CountsDoc;
 use unspool_view::stats::{Stats, StatsDoc, StatsRow};
 
 pub(crate) fn run(args: &Args, stats: &StatsArgs) -> Result<(), CliError> {
-    let loaded = load(args, &stats.paths, Detail::Numbers)?;
+    let loaded = load(args, &stats.paths, &[], Detail::Numbers)?;
     let doc = collect(&loaded);
     if stats.json {
         let mut out = BufWriter::new(std::io::stdout().lock());
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, stats: &StatsArgs) -> Result<(), CliError> {
 /// Flows are added up one by one; none is kept.
 pub(crate) fn collect(loaded: &Loaded) -> StatsDoc {
     let mut stats = Stats::default();
-    for flow in loaded.corpus.flows() {
+    for flow in loaded.flows() {
         stats.add(&flow, &loaded.corpus.batch, &loaded.prices);
     }
     for issue in loaded.corpus.loose_issues() {

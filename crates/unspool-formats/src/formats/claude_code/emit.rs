@@ -8,7 +8,7 @@ use crate::json::{Json, Kind, RawStr};
 use crate::prose::{PREVIEW_SOURCE_BYTES, preview};
 use crate::sink::Sink;
 use std::borrow::Cow;
-use unspool_model::prompt::text_hash;
+use unspool_model::prompt::{text_hash, without_reminders};
 use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp};
 
 /// How much a title counts: one a person gave wins over one a model made.
@@ -147,8 +147,15 @@ fn user_message(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
 
 /// Hashes, flags and preview of a prompt's texts: each block, what a wrapper holds, and all blocks together.
 pub(crate) fn prompt_facts(texts: &[Cow<'_, str>], out: &mut Sink<'_>) {
+    if texts.is_empty() {
+        // An image or a document is something said, too.
+        out.flag(EventFlags::HAS_TEXT);
+    }
     for text in texts {
         out.flag(message_flags(text));
+        if !without_reminders(text).trim().is_empty() {
+            out.flag(EventFlags::HAS_TEXT);
+        }
         let (inner, summary) = unwrap_teammate(text).unwrap_or((text, ""));
         if let Some(hash) = text_hash(inner) {
             out.key(KeyKind::PromptHash, Role::Provides, &hash);

@@ -54,6 +54,10 @@ impl<'a> Message<'a> {
                 return json.skip();
             }
         }
+        if self.present {
+            odd.duplicate(key);
+            *self = Message::default();
+        }
         self.present = true;
         json.object(|json, key| match key {
             b"id" => odd.text(json, key, &mut self.id),
@@ -71,6 +75,10 @@ impl<'a> Message<'a> {
         key: &'a [u8],
         odd: &mut Oddities<'a>,
     ) -> Result<(), Malformed> {
+        if !self.blocks.is_empty() {
+            odd.duplicate(key);
+            self.blocks.clear();
+        }
         match json.kind()? {
             Kind::String => {
                 let text = json.string()?;

@@ -23,8 +23,9 @@ static DESCRIPTOR: Descriptor = Descriptor {
     evidence: "Public session files of Claude Code 1.0.24 to 2.1.284, checked November 2026",
 };
 
-/// How many lines of the head vote on the format.
-const SNIFF_LINES: usize = 8;
+/// How many lines of the head vote on the format: so many that are its own, or so many in all.
+const SNIFF_OWN: usize = 4;
+const SNIFF_LINES: usize = 256;
 
 impl Format for Transcript {
     fn descriptor(&self) -> &'static Descriptor {
@@ -34,7 +35,7 @@ impl Format for Transcript {
     fn sniff(&self, name: &str, head: &[u8]) -> Sniff {
         let (mut lines, mut mine) = (0_usize, 0_usize);
         let mut rest = head;
-        while !rest.is_empty() && lines < SNIFF_LINES {
+        while !rest.is_empty() && lines < SNIFF_LINES && mine < SNIFF_OWN {
             let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             let line = rest[..end].trim_ascii();
             rest = &rest[(end + 1).min(rest.len())..];
@@ -73,7 +74,7 @@ impl Format for Transcript {
 fn looks_like_entry(line: &[u8]) -> bool {
     let mut kind: Option<RawStr<'_>> = None;
     let (mut ids, mut foreign) = (0, false);
-    let _ = Json::new(line).object(|json, key| {
+    let read = Json::new(line).object(|json, key| {
         match key {
             b"type" => {
                 kind = json.string()?;
@@ -88,8 +89,12 @@ fn looks_like_entry(line: &[u8]) -> bool {
         }
         json.skip()
     });
-    let Some(kind) = kind else { return false };
-    !foreign && ids > 0 && (line::known_type(kind.raw) || ids > 1)
+    let cut = read.is_err_and(|error| error.ended);
+    match kind {
+        Some(kind) => !foreign && ids > 0 && (line::known_type(kind.raw) || ids > 1),
+        // The line may be cut before it says its type.
+        None => !foreign && cut && ids > 1,
+    }
 }
 
 /// What a path of the projects folder says, in every layout.
