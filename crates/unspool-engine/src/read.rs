@@ -4,8 +4,10 @@ use crate::discover::{Found, Source};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
 use unspool_formats::{Decoder, Detail, SNIFF_BYTES, claim, note_not_data, note_unreadable};
 use unspool_model::{Batch, Record};
 
@@ -47,7 +49,10 @@ pub fn read(found: &Found, detail: Detail, progress: &Progress) -> Reading {
     let mut results: Vec<Worker> = std::thread::scope(|scope| {
         let handles: Vec<_> =
             (0..workers).map(|_| scope.spawn(|| work(&order, &next, detail, progress))).collect();
-        handles.into_iter().filter_map(|handle| handle.join().ok()).collect()
+        // A reader that failed must not lose its files silently.
+        let joined =
+            |handle: ScopedJoinHandle<'_, Worker>| handle.join().unwrap_or_else(|why| resume_unwind(why));
+        handles.into_iter().map(joined).collect()
     });
     // The batch with the most text takes the others in.
     results.sort_by_key(|worker| std::cmp::Reverse(worker.batch.text.len()));
@@ -171,6 +176,9 @@ impl Natives {
         let stream = batch.streams.get(record.stream as usize).copied().unwrap_or_default();
         let name = batch.text.get(stream.name);
         let path = self.paths.get(name).ok_or_else(|| io::Error::other("the record's source is gone"))?;
+        if record.len == u32::MAX {
+            return Err(io::Error::other("the record is too long to be given back in one piece"));
+        }
         let mut file = File::open(path)?;
         file.seek(SeekFrom::Start(record.offset))?;
         let mut bytes = vec![0; record.len as usize];

@@ -4,7 +4,7 @@ use crate::format::{Format, Framing, Sniff};
 use crate::lines::{Line, LineSplitter, MAX_RECORD_BYTES};
 use crate::sink::{Detail, Sink};
 use unspool_model::{Batch, Code, Id, Outcome, Record, Stream, Sym};
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 /// Reads one stream into a batch.
 pub struct Decoder<'b> {
@@ -17,9 +17,10 @@ pub struct Decoder<'b> {
     /// The same with the stream's own name, for records that are nothing without it.
     named_scope: Id,
     ordinal: u32,
-    /// The last line, when nothing ended it, may be torn.
+    /// A stream that is one record: its bytes as far as they fit, its length and the hash of all of it.
     whole: Vec<u8>,
     whole_len: u64,
+    whole_hash: Box<Xxh3>,
 }
 
 impl<'b> Decoder<'b> {
@@ -54,6 +55,7 @@ impl<'b> Decoder<'b> {
             ordinal: 0,
             whole: Vec::new(),
             whole_len: 0,
+            whole_hash: Box::new(Xxh3::new()),
         }
     }
 
@@ -67,8 +69,11 @@ impl<'b> Decoder<'b> {
             }
             Framing::Whole => {
                 self.whole_len += chunk.len() as u64;
-                if self.whole.len() + chunk.len() <= MAX_RECORD_BYTES {
+                self.whole_hash.update(chunk);
+                if self.whole_len <= MAX_RECORD_BYTES as u64 {
                     self.whole.extend_from_slice(chunk);
+                } else {
+                    self.whole = Vec::new();
                 }
             }
         }
@@ -83,7 +88,8 @@ impl<'b> Decoder<'b> {
             }
             Framing::Whole => {
                 let bytes = std::mem::take(&mut self.whole);
-                let too_long = (self.whole_len > bytes.len() as u64).then(|| Id::of(&[&bytes]));
+                let is_too_long = self.whole_len > MAX_RECORD_BYTES as u64;
+                let too_long = is_too_long.then(|| Id::from_u128(self.whole_hash.digest128()));
                 let line = Line { offset: 0, len: self.whole_len, bytes: &bytes, terminated: true, too_long };
                 self.line(&line);
             }
@@ -115,10 +121,8 @@ impl<'b> Decoder<'b> {
         let scope = if self.sink.identity_needs_name { self.named_scope } else { self.scope };
         if let Some(stored) = self.sink.batch.records.get_mut(record as usize) {
             stored.outcome = outcome;
-            stored.id = match line.too_long {
-                Some(content) => content,
-                None => record_id(scope, line.bytes),
-            };
+            let content = line.too_long.unwrap_or_else(|| Id::from_u128(xxh3_128(line.bytes)));
+            stored.id = record_id(scope, content);
         }
     }
 
@@ -144,7 +148,7 @@ impl<'b> Decoder<'b> {
             Err(rejected) => {
                 // Half a record must not leave half its events.
                 self.sink.batch.events.truncate(events);
-                let torn = rejected.code == Code::NotJson && !line.terminated;
+                let torn = rejected.code == Code::NotJson && rejected.ended && !line.terminated;
                 if !(has_nul && rejected.code == Code::NotJson) {
                     self.sink.issue(if torn { Code::TornLine } else { rejected.code }, "");
                 }
@@ -154,11 +158,11 @@ impl<'b> Decoder<'b> {
     }
 }
 
-/// The id of a record with these bytes in that scope.
-fn record_id(scope: Id, bytes: &[u8]) -> Id {
+/// The id of a record with this content in that scope.
+fn record_id(scope: Id, content: Id) -> Id {
     let mut both = [0_u8; 32];
     let (left, right) = both.split_at_mut(16);
-    left.copy_from_slice(&xxh3_128(bytes).to_le_bytes());
+    left.copy_from_slice(&content.to_bytes());
     right.copy_from_slice(&scope.to_bytes());
     Id::from_u128(xxh3_128(&both))
 }

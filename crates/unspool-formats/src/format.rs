@@ -54,6 +54,8 @@ pub struct Scope {
 pub struct Rejected {
     /// The issue that names the reason.
     pub code: unspool_model::Code,
+    /// The record ended in the middle of a value.
+    pub ended: bool,
 }
 
 /// One format. Adding one is a file with this trait, a fixture folder and a line in the registry.

@@ -132,7 +132,7 @@ pub(crate) struct ShowArgs {
     /// Only steps that failed and the steps above them.
     #[arg(long)]
     pub(crate) errors: bool,
-    /// Everything: system and hook steps, injected messages, full text of previews.
+    /// Everything: system and hook steps, injected messages, lines uncut.
     #[arg(long)]
     pub(crate) full: bool,
     /// As JSON.

@@ -85,10 +85,7 @@ impl Format for Hooks {
     fn read(&self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
         let mut fields = Fields::default();
         let mut json = Json::new(record);
-        fields
-            .read(&mut json)
-            .and_then(|()| json.end())
-            .map_err(|error| Rejected { code: rejection(error, record) })?;
+        fields.read(&mut json).and_then(|()| json.end()).map_err(|error| rejection(error, record))?;
         // The nested payload never overwrites what the logger itself wrote.
         let nested = fields.stdin.map(Json::new);
         let decoded = nested.and_then(|mut json| match json.kind() {

@@ -71,7 +71,7 @@ impl Format for Meta {
             _ => json.skip(),
         })
         .and_then(|()| json.end())
-        .map_err(|error| Rejected { code: rejection(error, record) })?;
+        .map_err(|error| rejection(error, record))?;
         fields.oddities.report(out);
         out.identity_needs_name();
         emit(&fields, out);

@@ -79,7 +79,7 @@ impl Format for Workflow {
             Ok(())
         })
         .and_then(|()| json.end())
-        .map_err(|error| Rejected { code: rejection(error, record) })?;
+        .map_err(|error| rejection(error, record))?;
         out.identity_needs_name();
         for entry in agents.iter().filter(|entry| entry.kind.map(|k| k.raw) == Some(b"workflow_agent")) {
             emit(entry, at, out);

@@ -1,10 +1,13 @@
-//! One file per rule; each has a specification under `specs/`.
+//! One file per rule; each has a specification under `specs/`. Inference has its candidates, the weighing, and the
+//! verdict in files of their own.
 
 pub(crate) mod assignment;
 pub(crate) mod continuation;
 pub(crate) mod returns;
 pub(crate) mod sequence;
+mod spawn_candidates;
 pub(crate) mod spawn_ids;
 pub(crate) mod spawn_inference;
+mod spawn_verdict;
 pub(crate) mod spawn_workflow;
 pub(crate) mod tool_calls;

@@ -4,7 +4,8 @@
 //! Never: a spawn later than the agent's start, a spawn whose prompt is known and another one, an internal
 //! agent. What is chosen is marked as inferred and carries a measured confidence.
 
-use super::assignment::{Cost, assign};
+use super::spawn_candidates::Candidates;
+use super::spawn_verdict::{in_order_of_time, jointly};
 use crate::agents::Origin;
 use crate::draft::Draft;
 use crate::union::Union;
@@ -34,30 +35,30 @@ const MAX_DISTANCE_MS: i64 = 1_000_000;
 const MAX_RIVALS: usize = 16;
 
 #[derive(Default)]
-struct Child {
+pub(super) struct Child {
     agent: u32,
-    prompts: Vec<Sym>,
-    summary: Sym,
-    kind: Sym,
-    answers: Vec<Sym>,
+    pub(super) prompts: Vec<Sym>,
+    pub(super) summary: Sym,
+    pub(super) kind: Sym,
+    pub(super) answers: Vec<Sym>,
     /// What it wrote to others.
     messages: Vec<Sym>,
     tool_count: i64,
-    start: Timestamp,
+    pub(super) start: Timestamp,
     end: Timestamp,
     has_answered: bool,
 }
 
 #[derive(Default)]
-struct Call {
-    step: u32,
+pub(super) struct Call {
+    pub(super) step: u32,
     agent: u32,
-    prompt: Sym,
-    description: Sym,
-    kind: Sym,
-    answers: Vec<Sym>,
+    pub(super) prompt: Sym,
+    pub(super) description: Sym,
+    pub(super) kind: Sym,
+    pub(super) answers: Vec<Sym>,
     tool_count: Option<i64>,
-    called: Timestamp,
+    pub(super) called: Timestamp,
     answered: Timestamp,
     /// When a notification of its agent's end came.
     notified: Timestamp,
@@ -66,9 +67,9 @@ struct Call {
 }
 
 #[derive(Clone, Copy)]
-struct Match {
-    evidence: i64,
-    time: i64,
+pub(super) struct Match {
+    pub(super) evidence: i64,
+    pub(super) time: i64,
     rule: Rule,
 }
 
@@ -99,61 +100,6 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
         for (s, reason) in refused {
             add_rival(draft, child.agent, &calls[s], reason);
         }
-    }
-}
-
-/// Pairs up to this number are all weighed; beyond it, only those that share a hash or a type.
-const MAX_PAIRS: usize = 200_000;
-
-/// Which calls are worth weighing for an agent.
-enum Candidates {
-    /// All of them: there are few.
-    All(usize),
-    /// By what they share with the agent, in order of time; of many, the nearest before it.
-    Shared { by_key: FxHashMap<Sym, Vec<usize>>, by_kind: FxHashMap<Sym, Vec<usize>>, most: usize },
-}
-
-impl Candidates {
-    fn new(draft: &Draft<'_>, children: &[Child], calls: &[Call]) -> Candidates {
-        if children.len().saturating_mul(calls.len()) <= MAX_PAIRS {
-            return Candidates::All(calls.len());
-        }
-        let mut order: Vec<usize> = (0..calls.len()).collect();
-        order.sort_by_key(|s| draft.place_of(&draft.steps[calls[*s].step as usize]));
-        let (mut by_key, mut by_kind): (FxHashMap<Sym, Vec<usize>>, FxHashMap<Sym, Vec<usize>>) =
-            Default::default();
-        for s in order {
-            let call = &calls[s];
-            for key in
-                [call.prompt, call.description].iter().chain(&call.answers).filter(|key| !key.is_empty())
-            {
-                by_key.entry(*key).or_default().push(s);
-            }
-            by_kind.entry(call.kind).or_default().push(s);
-        }
-        Candidates::Shared { by_key, by_kind, most: draft.corpus.table.max_joint_assignment }
-    }
-
-    fn of(&self, child: &Child, calls: &[Call]) -> Vec<usize> {
-        let Candidates::Shared { by_key, by_kind, most } = self else {
-            let Candidates::All(len) = self else { return Vec::new() };
-            return (0..*len).collect();
-        };
-        let nearest = |list: &[usize]| {
-            let before = list.partition_point(|s| calls[*s].called <= child.start);
-            // A few after it too: clocks disagree.
-            let end = (before + 8).min(list.len());
-            list[end.saturating_sub(*most)..end].to_vec()
-        };
-        let keys = child.prompts.iter().chain(&child.answers).chain([&child.summary]);
-        let mut found: Vec<usize> =
-            keys.filter_map(|key| by_key.get(key)).flat_map(|list| nearest(list)).collect();
-        if child.prompts.is_empty() || found.is_empty() {
-            found.extend(by_kind.get(&child.kind).into_iter().flat_map(|list| nearest(list)));
-        }
-        found.sort_unstable();
-        found.dedup();
-        found
     }
 }
 
@@ -436,93 +382,6 @@ fn settle(draft: &mut Draft<'_>, children: &[Child], calls: &[Call], pairs: &[Pa
             add_rival(draft, agent, &calls[columns[column]], reason);
         }
     }
-}
-
-/// What became of one agent: its call, whether others fitted as well, and the calls it did not get.
-#[derive(Default)]
-struct Verdict {
-    chosen: Option<(usize, Match)>,
-    tied: bool,
-    rivals: Vec<(usize, RivalReason)>,
-}
-
-/// The assignment with the most evidence over the whole group.
-fn jointly(rows: usize, columns: usize, pairs: impl Iterator<Item = (usize, usize, Match)>) -> Vec<Verdict> {
-    let mut table: Vec<Vec<Option<Match>>> = vec![vec![None; columns]; rows];
-    for (row, column, found) in pairs {
-        table[row][column] = Some(found);
-    }
-    let cost = |row: usize, column: usize| match table[row][column] {
-        Some(found) => {
-            let apart = i64::try_from(row.abs_diff(column)).unwrap_or(i64::from(u16::MAX));
-            Cost { evidence: -found.evidence, time: found.time, order: apart * apart }
-        }
-        None => Cost::IMPOSSIBLE,
-    };
-    let row = |row: usize| (0..columns).map(|column| cost(row, column)).collect();
-    let chosen = assign(&(0..rows).map(row).collect::<Vec<Vec<Cost>>>());
-    let mut holder = vec![None; columns];
-    for (row, column) in chosen.iter().enumerate() {
-        if let Some(column) = column {
-            holder[*column] = Some(row);
-        }
-    }
-    let verdict = |row: usize| {
-        let column = chosen[row];
-        let found = column.and_then(|column| table[row][column]);
-        let tied = column.is_some_and(|column| has_equal(&table, &holder, row, column));
-        let others = table[row].iter().enumerate().filter(|(other, _)| Some(*other) != column);
-        let rivals =
-            others.filter_map(|(other, rival)| Some((other, rival.as_ref()?))).map(|(other, rival)| {
-                let equal = tied && found.is_some_and(|found| found.evidence == rival.evidence);
-                (other, if equal { RivalReason::Tied } else { RivalReason::Outweighed })
-            });
-        Verdict { chosen: column.zip(found), tied, rivals: rivals.collect() }
-    };
-    (0..rows).map(verdict).collect()
-}
-
-/// Each row in order takes the free column with the most evidence, the earliest among equals.
-fn in_order_of_time(
-    rows: usize,
-    columns: usize,
-    pairs: impl Iterator<Item = (usize, usize, Match)>,
-) -> Vec<Verdict> {
-    let mut of_row: Vec<Vec<(usize, Match)>> = vec![Vec::new(); rows];
-    for (row, column, found) in pairs {
-        of_row[row].push((column, found));
-    }
-    let mut used = vec![false; columns];
-    let verdict = |mut options: Vec<(usize, Match)>| {
-        options.sort_by_key(|(column, found)| (-found.evidence, *column));
-        let chosen = options.iter().find(|(column, _)| !used[*column]).copied();
-        let Some((column, found)) = chosen else { return Verdict::default() };
-        used[column] = true;
-        let others = options.iter().filter(|(other, _)| *other != column);
-        let reason = |rival: &Match| {
-            if rival.evidence >= found.evidence { RivalReason::Tied } else { RivalReason::Outweighed }
-        };
-        let rivals: Vec<_> = others.map(|(other, rival)| (*other, reason(rival))).collect();
-        let tied = rivals.iter().any(|(_, reason)| *reason == RivalReason::Tied);
-        Verdict { chosen, tied, rivals }
-    };
-    of_row.into_iter().map(verdict).collect()
-}
-
-/// Whether another choice for this row has just as much evidence in total.
-fn has_equal(table: &[Vec<Option<Match>>], holder: &[Option<usize>], row: usize, column: usize) -> bool {
-    let evidence = |row: usize, column: usize| table[row][column].map(|found| found.evidence);
-    let Some(own) = evidence(row, column) else { return false };
-    (0..table[row].len()).filter(|other| *other != column).any(|other| {
-        let Some(instead) = evidence(row, other) else { return false };
-        match holder[other] {
-            None => instead >= own,
-            Some(holder) => match (evidence(holder, other), evidence(holder, column)) {
-                (Some(held), Some(swapped)) => instead + swapped >= own + held,
-                _ => false,
-            },
-        }
-    })
 }
 
 fn accept(draft: &mut Draft<'_>, agent: u32, call: &Call, found: Match, tied: bool) {

@@ -99,7 +99,11 @@ fn by_last_step(draft: &Draft<'_>, steps: &[u32]) -> Status {
             StepKind::ToolCall if has(EventFlags::INTERRUPTED) || has(EventFlags::DENIED) => Status::Failed,
             StepKind::ToolCall => Status::Unknown,
             StepKind::UserMessage if has(EventFlags::INTERRUPTED) => Status::Failed,
-            StepKind::UserMessage if has(EventFlags::META) || has(EventFlags::COMMAND) => verdict,
+            StepKind::UserMessage
+                if has(EventFlags::META) || has(EventFlags::COMMAND) || has(EventFlags::COMPACT_SUMMARY) =>
+            {
+                verdict
+            }
             StepKind::UserMessage => Status::Unknown,
             StepKind::System if has(EventFlags::API_ERROR) => Status::Failed,
             StepKind::AgentStop => Status::Completed,

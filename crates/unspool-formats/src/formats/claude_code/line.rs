@@ -4,8 +4,8 @@ use super::message::Message;
 use super::rejection;
 use super::tool::ToolOutcome;
 use crate::fields::Oddities;
+use crate::format::Rejected;
 use crate::json::{Json, Kind, Malformed, RawStr};
-use unspool_model::Code;
 
 /// The fields of a line. Everything is optional.
 #[derive(Default)]
@@ -103,7 +103,7 @@ pub(super) fn known_type(kind: &[u8]) -> bool {
 
 impl<'a> Line<'a> {
     /// Reads a record, or says why it is none.
-    pub(super) fn read(record: &'a [u8]) -> Result<Line<'a>, Code> {
+    pub(super) fn read(record: &'a [u8]) -> Result<Line<'a>, Rejected> {
         let mut line = Line::default();
         let mut json = Json::new(record);
         line.fields(&mut json).and_then(|()| json.end()).map_err(|error| rejection(error, record))?;

@@ -64,7 +64,7 @@ impl Format for Transcript {
     }
 
     fn read(&self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
-        let line = line::Line::read(record).map_err(|code| Rejected { code })?;
+        let line = line::Line::read(record)?;
         emit::emit(&line, out);
         Ok(())
     }
@@ -123,15 +123,12 @@ pub(crate) fn stem(name: &str) -> &str {
     file.strip_suffix(".jsonl").or_else(|| file.strip_suffix(".meta.json")).unwrap_or(file)
 }
 
-/// A record that is no JSON object is rejected with this code.
-pub(crate) fn rejection(error: crate::json::Malformed, record: &[u8]) -> Code {
+/// Why a record that cannot be read as a JSON object is rejected.
+pub(crate) fn rejection(error: crate::json::Malformed, record: &[u8]) -> Rejected {
     let first = record.iter().find(|byte| !byte.is_ascii_whitespace());
     let mut whole = Json::new(record);
-    if first != Some(&b'{') && whole.skip().and_then(|()| whole.end()).is_ok() {
-        return Code::NotAnObject;
-    }
-    let _ = error;
-    Code::NotJson
+    let other_json = first != Some(&b'{') && whole.skip().and_then(|()| whole.end()).is_ok();
+    Rejected { code: if other_json { Code::NotAnObject } else { Code::NotJson }, ended: error.ended }
 }
 
 #[cfg(test)]
