@@ -103,6 +103,7 @@ impl Format for Hooks {
         if inner.read(&mut Json::new(&decoded)).is_err() {
             out.issue(Code::WrongType, "stdin");
         }
+        fields.oddities.report(out);
         inner.under(&fields);
         emit(&inner, out);
         Ok(())
@@ -226,6 +227,11 @@ impl<'a> Fields<'a> {
         over(&mut self.prompt, logger.prompt);
         over(&mut self.prompt_id, logger.prompt_id);
         over(&mut self.duration_ms, logger.duration_ms);
+        over(&mut self.error, logger.error);
+        over(&mut self.message, logger.message);
+        over(&mut self.last_answer, logger.last_answer);
+        over(&mut self.detail, logger.detail);
+        over(&mut self.interrupt, logger.interrupt);
     }
 }
 

@@ -168,6 +168,12 @@ impl<'a> Line<'a> {
                     b"sessionId" => odd.text(json, key, &mut self.forked_from),
                     _ => json.skip(),
                 }),
+                b"data" | b"attachment" | b"compactMetadata" | b"origin" | b"forkedFrom" => {
+                    if json.kind()? != Kind::Null {
+                        odd.wrong_type(key);
+                    }
+                    json.skip()
+                }
                 _ => json.skip(),
             }
         })
