@@ -16,7 +16,8 @@ mod sink;
 
 pub use decoder::{Decoder, note_not_data, note_unreadable};
 pub use format::{Descriptor, Format, Framing, Rejected, Scope, Sniff};
+pub use formats::FORMATS;
 pub use json::{Json, Kind, Malformed, RawStr};
 pub use lines::{Line, LineSplitter, MAX_RECORD_BYTES};
-pub use registry::{FORMATS, SNIFF_BYTES, best, claim, scores};
+pub use registry::{SNIFF_BYTES, best, claim, scores};
 pub use sink::{Detail, Sink};

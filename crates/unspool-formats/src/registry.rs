@@ -1,17 +1,8 @@
-//! The list of formats, and who gets a stream.
+//! Who gets a stream.
 
 use crate::format::{Format, Sniff};
-use crate::formats;
+use crate::formats::FORMATS;
 use unspool_model::{Batch, Code};
-
-/// Every format. Order matters only between equal scores: the first wins.
-pub static FORMATS: &[&dyn Format] = &[
-    &formats::claude_code::Transcript,
-    &formats::claude_meta::Meta,
-    &formats::claude_journal::Journal,
-    &formats::claude_workflow::Workflow,
-    &formats::claude_hooks::Hooks,
-];
 
 /// How much of a stream formats may look at to decide.
 pub const SNIFF_BYTES: usize = 64 << 10;

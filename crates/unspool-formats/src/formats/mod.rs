@@ -1,7 +1,20 @@
-//! One file or folder per format.
+//! The registry: one line per format, and a file or folder of that name beside this one.
 
-pub(crate) mod claude_code;
-pub(crate) mod claude_hooks;
-pub(crate) mod claude_journal;
-pub(crate) mod claude_meta;
-pub(crate) mod claude_workflow;
+use crate::format::Format;
+
+macro_rules! formats {
+    ($($module:ident :: $format:ident,)*) => {
+        $(pub(crate) mod $module;)*
+
+        /// Every format. Order matters only between equal scores: the first wins.
+        pub static FORMATS: &[&dyn Format] = &[$(&$module::$format,)*];
+    };
+}
+
+formats! {
+    claude_code::Transcript,
+    claude_meta::Meta,
+    claude_journal::Journal,
+    claude_workflow::Workflow,
+    claude_hooks::Hooks,
+}
