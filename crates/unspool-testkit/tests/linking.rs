@@ -1,10 +1,11 @@
 //! Who started whom, over the product of shapes and seeds: with explicit ids everything is right; with every id
 //! hidden, at least 99 % is right and nothing wrong is called certain.
 //!
-//! The ignored test prints what each rule was worth and how far each known gap is from closed:
-//! `cargo test -p unspool-testkit --release --test linking -- --ignored --nocapture`
+//! What each rule is worth is checked on a few seeds and printed, for many:
+//! `MEASURE_SEEDS=60 cargo test -p unspool-testkit --release --test linking what_the_rules -- --nocapture`
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests may stop, and a measurement prints")]
+#![expect(clippy::cast_precision_loss, reason = "shares of a few thousand links")]
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -25,7 +26,7 @@ enum Ids {
 
 const BOTH: [Ids; 2] = [Ids::Given, Ids::Hidden];
 
-/// Shapes the linker does not master yet: left out of the assertions, measured by the ignored test. A gap that is
+/// Shapes the linker does not master yet: left out of the assertions, measured below. A gap that is
 /// closed is deleted here, so that its shapes are asserted from then on.
 const KNOWN_GAPS: &[Gap] = &[Gap {
     name: "the agent's first message is lost, or is not the call's prompt: what is left does not always tell",
@@ -200,16 +201,29 @@ fn without_ids_nearly_everything_is_right_and_nothing_wrong_is_certain() {
     assert!(found.is_sound(), "{notes}");
 }
 
+/// How far a share measured on few links may lie below the confidence that was measured on many.
+const SLACK: f64 = 0.08;
+
 #[test]
-#[ignore = "a measurement, not a check"]
 fn what_the_rules_are_worth() {
-    let (asserted, all) = (measure(60, |shape, ids| !is_known_gap(shape, ids)), measure(60, |_, _| true));
+    let seeds = std::env::var("MEASURE_SEEDS").ok().and_then(|seeds| seeds.parse().ok());
+    let all = measure(seeds.unwrap_or(4), |_, _| true);
+    for ((rule, confidence), found) in &all[1].rules {
+        let (links, claimed) = (found.right + found.wrong, f64::from(*confidence) / 10_000.0);
+        let share = found.right as f64 / links.max(1) as f64;
+        assert!(
+            links < 30 || share >= claimed - SLACK,
+            "{rule} claims {claimed} and was right in {share} of {links}"
+        );
+    }
+    let Some(seeds) = seeds else { return };
+    let asserted = measure(seeds, |shape, ids| !is_known_gap(shape, ids));
     for (n, ids) in BOTH.into_iter().enumerate() {
         show(&format!("ids {ids:?}, asserted shapes"), &asserted[n]);
         show(&format!("ids {ids:?}, all shapes"), &all[n]);
     }
     for gap in KNOWN_GAPS.iter().chain(WATCHED) {
-        let found = measure(60, |shape, ids| ids == gap.ids && (gap.has)(shape));
+        let found = measure(seeds, |shape, ids| ids == gap.ids && (gap.has)(shape));
         show(&format!("ids {:?}: {}", gap.ids, gap.name), &found[usize::from(gap.ids == Ids::Hidden)]);
     }
 }
