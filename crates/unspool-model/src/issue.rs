@@ -80,7 +80,7 @@ codes! {
     SpawnUnlinked "spawn_unlinked" Warning "A call of a spawn tool for which no sub-agent was found.";
     SpawnConflict "spawn_conflict" Error "Explicit ids name different parents for one agent; the stronger source was believed.";
     SpawnAmbiguous "spawn_ambiguous" Info "Several spawns fit several agents equally well; order of start decided.";
-    SpawnGroupTooLarge "spawn_group_too_large" Warning "More spawns compete than `max_joint_assignment`; they were matched in order of time instead.";
+    SpawnGroupTooLarge "spawn_group_too_large" Warning "More spawns compete than `max_joint_assignment`; they were matched in order of time instead, or, for workflow runs, left alone.";
     SpawnToolUnknown "spawn_tool_unknown" Warning "A tool that looks like it spawns agents is not in the table of spawn tools.";
     UnknownTool "unknown_tool" Info "A tool this version does not know. It is shown as it is named.";
     UnknownModel "unknown_model" Info "A model without a price at the time of the call; its tokens are counted and its cost is left open.";

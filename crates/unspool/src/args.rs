@@ -25,6 +25,10 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 
+    /// Without a command: the newest sessions as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+
     /// Configuration file (default: $`UNSPOOL_CONFIG`, else unspool/config.toml in your configuration folder).
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,

@@ -141,6 +141,8 @@ fn explanations_of_the_demo() {
 #[test]
 fn every_table_comes_as_json() {
     let unspool = Unspool::with_demo();
+    assert_eq!(unspool.json(&["--json"])[0]["subagents"], 4);
+    Unspool::new().fails(&["--json"]);
     assert_eq!(unspool.json(&["ls", "--json"])[0]["subagents"], 4);
     assert_eq!(unspool.json(&["show", "5e55", "--json"])[0]["agents"].as_array().unwrap().len(), 5);
     assert_eq!(unspool.json(&["stats", "--json"])["schema"], "unspool.stats/1");

@@ -6,7 +6,7 @@ use crate::draft::Draft;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use unspool_model::flow::{NONE, Rival, RivalReason};
-use unspool_model::{Rule, Spawn, StepKind, Timestamp};
+use unspool_model::{Code, Rule, Spawn, StepKind, Sym, Timestamp};
 
 /// The agents of one run and when the first of them began.
 struct Run {
@@ -22,6 +22,8 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
     let calls = calls(draft);
     let table = &draft.corpus.table;
     if runs.len().max(calls.len()) > table.max_joint_assignment {
+        let record = calls.first().map(|call| draft.first_record(*call));
+        draft.issue(Code::SpawnGroupTooLarge, Sym::EMPTY, record);
         return;
     }
     let cost = |run: &Run, call: u32| {

@@ -16,12 +16,18 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
     let places = usual_places();
     let loaded = match load(args, &places, &[], Detail::Numbers) {
         Ok(loaded) if !loaded.corpus.is_empty() => loaded,
+        // A program gets an empty list or an error, not the demo.
+        Err(error) if args.json => return Err(error),
+        Ok(loaded) if args.json => loaded,
         Ok(_) | Err(CliError::NothingFound(_) | CliError::NotRecognised(_)) => return nothing_found(args),
         Err(error) => return Err(error),
     };
     let mut rows = ls::session_rows(&loaded);
     let older = rows.len().saturating_sub(NEWEST);
     rows.drain(..older);
+    if args.json {
+        return ls::write_json(&rows);
+    }
     let mut out = anstream::stdout().lock();
     ls::write_sessions(&mut out, &rows)?;
     if older > 0 {

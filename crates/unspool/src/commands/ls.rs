@@ -19,14 +19,19 @@ pub(crate) fn run(args: &Args, ls: &ListArgs) -> Result<(), CliError> {
         rows.drain(..rows.len().saturating_sub(ls.limit));
     }
     if ls.json {
-        let mut out = std::io::stdout().lock();
-        serde_json::to_writer_pretty(&mut out, &rows)?;
-        writeln!(out)?;
-        return Ok(());
+        return write_json(&rows);
     }
     let mut out = anstream::stdout().lock();
     write_sessions(&mut out, &rows)?;
     write_footer(&mut out, &loaded)
+}
+
+/// The lines for a program.
+pub(crate) fn write_json(rows: &[SessionRow]) -> Result<(), CliError> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, rows)?;
+    writeln!(out)?;
+    Ok(())
 }
 
 /// Every session's line, oldest first.

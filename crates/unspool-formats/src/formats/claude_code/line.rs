@@ -142,7 +142,13 @@ impl<'a> Line<'a> {
                 b"durationMs" => odd.integer(json, key, &mut self.duration_ms),
                 b"modelUsage" => odd.raw(json, key, &mut self.ledger),
                 b"message" => self.message.read(json, key, odd),
-                b"toolUseResult" => self.outcome.read(json),
+                b"toolUseResult" => {
+                    // Objects, strings and lists of blocks occur; what they hold is each tool's own.
+                    if matches!(json.kind()?, Kind::Number | Kind::Bool) {
+                        odd.wrong_type(key);
+                    }
+                    self.outcome.read(json)
+                }
                 b"data" if json.kind()? == Kind::Object => json.object(|json, key| match key {
                     b"type" => odd.text(json, key, &mut self.data.kind),
                     b"agentId" => odd.text(json, key, &mut self.data.agent),
