@@ -1,22 +1,17 @@
 //! Drives one format over one stream: cuts records, gives each an id and an outcome, survives anything.
 
-use crate::format::{Format, Framing, Sniff};
+use crate::format::{Format, Framing, Reader, Sniff};
 use crate::lines::{Line, LineSplitter, MAX_RECORD_BYTES};
-use crate::sink::{Detail, Sink};
-use unspool_model::{Batch, Code, Id, Outcome, Record, Stream, Sym};
-use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+use crate::sink::{Detail, Scopes, Sink};
+use unspool_model::{Batch, Code, Id, Stream, Sym};
+use xxhash_rust::xxh3::Xxh3;
 
 /// Reads one stream into a batch.
 pub struct Decoder<'b> {
-    format: &'static dyn Format,
+    reader: Box<dyn Reader>,
     sink: Sink<'b>,
     splitter: LineSplitter,
     framing: Framing,
-    /// Hash of what every record of this stream means by the stream's name.
-    scope: Id,
-    /// The same with the stream's own name, for records that are nothing without it.
-    named_scope: Id,
-    ordinal: u32,
     /// A stream that is one record: its bytes as far as they fit, its length and the hash of all of it.
     whole: Vec<u8>,
     whole_len: u64,
@@ -41,18 +36,21 @@ impl<'b> Decoder<'b> {
             session: batch.text.intern(&scope.session),
             agent: batch.text.intern(&scope.agent),
             workflow: batch.text.intern(&scope.workflow),
+            witness: format.descriptor().witness,
+            in_order: format.descriptor().in_order,
         };
         let index = u32::try_from(batch.streams.len()).unwrap_or(u32::MAX);
         batch.streams.push(stream);
         let parts = [id.as_bytes(), scope.agent.as_bytes(), scope.workflow.as_bytes()];
+        let scopes = Scopes {
+            shared: Id::of(&parts),
+            named: Id::of(&[parts[0], parts[1], parts[2], scope.session.as_bytes()]),
+        };
         Decoder {
-            format,
-            scope: Id::of(&parts),
-            named_scope: Id::of(&[parts[0], parts[1], parts[2], scope.session.as_bytes()]),
-            sink: Sink::new(batch, index, detail),
+            reader: format.open(),
+            sink: Sink::new(batch, index, scopes, detail),
             splitter: LineSplitter::default(),
             framing: sniff.framing,
-            ordinal: 0,
             whole: Vec::new(),
             whole_len: 0,
             whole_hash: Box::new(Xxh3::new()),
@@ -67,7 +65,7 @@ impl<'b> Decoder<'b> {
                 splitter.push(chunk, |line| self.line(&line));
                 self.splitter = splitter;
             }
-            Framing::Whole => {
+            Framing::Whole | Framing::Binary => {
                 self.whole_len += chunk.len() as u64;
                 self.whole_hash.update(chunk);
                 if self.whole_len <= MAX_RECORD_BYTES as u64 {
@@ -86,7 +84,7 @@ impl<'b> Decoder<'b> {
                 let mut splitter = std::mem::take(&mut self.splitter);
                 splitter.finish(|line| self.line(&line));
             }
-            Framing::Whole => {
+            Framing::Whole | Framing::Binary => {
                 let bytes = std::mem::take(&mut self.whole);
                 let is_too_long = self.whole_len > MAX_RECORD_BYTES as u64;
                 let too_long = is_too_long.then(|| Id::from_u128(self.whole_hash.digest128()));
@@ -94,7 +92,7 @@ impl<'b> Decoder<'b> {
                 self.line(&line);
             }
         }
-        if self.ordinal == 0 {
+        if self.sink.ordinal == 0 {
             let (stream, name) = (self.sink.stream, self.sink.stream().name);
             self.sink.batch.issues.add(Code::EmptyFile, name, stream, None);
         }
@@ -104,67 +102,39 @@ impl<'b> Decoder<'b> {
         if line.too_long.is_none() && line.bytes.iter().all(u8::is_ascii_whitespace) {
             return;
         }
-        let batch = &mut *self.sink.batch;
-        let record = u32::try_from(batch.records.len()).unwrap_or(u32::MAX);
-        batch.records.push(Record {
-            id: Id::default(),
-            offset: line.offset,
-            len: u32::try_from(line.len).unwrap_or(u32::MAX),
-            stream: self.sink.stream,
-            ordinal: self.ordinal,
-            outcome: Outcome::Stored,
-        });
-        self.sink.record = record;
-        self.sink.identity_needs_name = false;
-        self.ordinal += 1;
-        let outcome = self.read(line);
-        let scope = if self.sink.identity_needs_name { self.named_scope } else { self.scope };
-        if let Some(stored) = self.sink.batch.records.get_mut(record as usize) {
-            stored.outcome = outcome;
-            let content = line.too_long.unwrap_or_else(|| Id::from_u128(xxh3_128(line.bytes)));
-            stored.id = record_id(scope, content);
-        }
+        self.sink.open_frame(line);
+        let read = self.read(line);
+        self.sink.close_frame(line, read);
     }
 
-    fn read(&mut self, line: &Line<'_>) -> Outcome {
+    /// Reads a frame; an error without a code has been named already.
+    fn read(&mut self, line: &Line<'_>) -> Result<(), Option<Code>> {
         if line.too_long.is_some() {
             self.sink.issue(Code::LineTooLong, "max_record_bytes");
-            return Outcome::Rejected;
+            return Err(None);
         }
         // A byte order mark may open a file; it is part of the record and no part of the JSON.
         let bytes = line.bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line.bytes);
-        let has_nul = memchr::memchr(0, bytes).is_some();
+        let is_text = self.framing != Framing::Binary;
+        let has_nul = is_text && memchr::memchr(0, bytes).is_some();
         if has_nul {
             self.sink.issue(Code::NulBytes, "");
         }
-        if simdutf8::basic::from_utf8(bytes).is_err() {
+        if is_text && simdutf8::basic::from_utf8(bytes).is_err() {
             self.sink.issue(Code::InvalidUtf8, "");
         }
         let events = self.sink.batch.events.len();
-        let read = self.format.read(bytes, &mut self.sink);
+        let read = self.reader.read(bytes, &mut self.sink);
         self.sink.end();
-        match read {
-            Ok(()) => Outcome::Stored,
-            Err(rejected) => {
-                // Half a record must not leave half its events.
-                self.sink.batch.events.truncate(events);
-                let torn = rejected.code == Code::NotJson && rejected.ended && !line.terminated;
-                if !(has_nul && rejected.code == Code::NotJson) {
-                    self.sink.issue(if torn { Code::TornLine } else { rejected.code }, "");
-                }
-                Outcome::Rejected
-            }
+        let Err(rejected) = read else { return Ok(()) };
+        if !self.sink.has_parts() {
+            // Half a record must not leave half its events.
+            self.sink.batch.events.truncate(events);
         }
+        let torn = rejected.code == Code::NotJson && rejected.ended && !line.terminated;
+        let named = has_nul && rejected.code == Code::NotJson;
+        Err((!named).then_some(if torn { Code::TornLine } else { rejected.code }))
     }
-}
-
-/// The id of a record with this content in that scope.
-fn record_id(scope: Id, content: Id) -> Id {
-    let mut both = [0_u8; 32];
-    let (left, right) = both.split_at_mut(16);
-    left.copy_from_slice(&content.to_bytes());
-    right.copy_from_slice(&scope.to_bytes());
-    Id::from_u128(xxh3_128(&both))
 }
 
 /// Notes a file that could not be read.

@@ -1,14 +1,17 @@
 //! What a format is: a passive description, a nose, and a reader.
 
 use crate::sink::Sink;
+use unspool_model::Witness;
 
-/// How records lie in a stream.
+/// How a stream is cut into frames. A frame is a record, or its reader says which parts of it are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Framing {
     /// One record per line.
     Lines,
-    /// The whole stream is one record.
+    /// The whole stream is one text.
     Whole,
+    /// The whole stream is one piece of bytes that are no text.
+    Binary,
 }
 
 /// What a format is, as data.
@@ -20,6 +23,10 @@ pub struct Descriptor {
     pub title: &'static str,
     /// Where the knowledge about the format comes from and when it was checked.
     pub evidence: &'static str,
+    /// How close such a source stands to what it tells of.
+    pub witness: Witness,
+    /// Records lie in the order in which things happened; otherwise only their times say.
+    pub in_order: bool,
 }
 
 /// A format's claim to a stream.
@@ -76,6 +83,14 @@ pub trait Format: Sync {
         "record".into()
     }
 
-    /// Reads one record. Must not panic on any bytes; what is odd goes to the sink as issues.
-    fn read(&self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected>;
+    /// A reader for one stream.
+    fn open(&self) -> Box<dyn Reader>;
+}
+
+/// Reads one stream, frame by frame, in order. What it remembers of earlier frames is its own affair.
+pub trait Reader {
+    /// Reads one frame. Must not panic on any bytes; what is odd goes to the sink as issues.
+    ///
+    /// A frame is one record unless the reader names its parts with [`Sink::part`]; then each part is one.
+    fn read(&mut self, frame: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected>;
 }

@@ -15,7 +15,7 @@ mod registry;
 mod sink;
 
 pub use decoder::{Decoder, note_not_data, note_unreadable};
-pub use format::{Descriptor, Format, Framing, Rejected, Scope, Sniff};
+pub use format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
 pub use formats::FORMATS;
 pub use json::{Json, Kind, Malformed, RawStr};
 pub use lines::{Line, LineSplitter, MAX_RECORD_BYTES};

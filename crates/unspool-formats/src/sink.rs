@@ -1,9 +1,11 @@
 //! Where formats put what they read: events with keys and attributes, and issues.
 
+use crate::lines::Line;
 use unspool_model::{
-    Attr, AttrName, Batch, Code, Event, EventFlags, EventKind, Key, KeyKind, Role, Stream, Sym, Timestamp,
-    Usage,
+    Attr, AttrName, Batch, Code, Event, EventFlags, EventKind, Id, Key, KeyKind, Outcome, Record, Role,
+    Stream, Sym, Timestamp, Usage,
 };
+use xxhash_rust::xxh3::xxh3_128;
 
 /// How much of the text around the facts is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,12 +16,36 @@ pub enum Detail {
     Numbers,
 }
 
+/// What makes equal bytes in two streams the same record.
+#[derive(Clone, Copy)]
+pub(crate) struct Scopes {
+    /// Hash of what every record of the stream means by the stream's name.
+    pub(crate) shared: Id,
+    /// The same with the stream's own name, for records that are nothing without it.
+    pub(crate) named: Id,
+}
+
+/// The frame being read, and how far its parts reach.
+#[derive(Default)]
+struct Frame {
+    /// Where its first byte lies in memory; parts are told by where they lie.
+    address: usize,
+    offset: u64,
+    len: usize,
+    /// Hash of the open part, and where it ends in the frame.
+    part: Option<(Id, usize)>,
+}
+
 /// Receives the events of one record at a time.
 pub struct Sink<'b> {
     pub(crate) batch: &'b mut Batch,
     pub(crate) stream: u32,
     pub(crate) record: u32,
-    pub(crate) identity_needs_name: bool,
+    scopes: Scopes,
+    identity_needs_name: bool,
+    frame: Frame,
+    /// Records so far.
+    pub(crate) ordinal: u32,
     open: Option<Event>,
     detail: Detail,
     last_session: Sym,
@@ -29,12 +55,15 @@ pub struct Sink<'b> {
 }
 
 impl<'b> Sink<'b> {
-    pub(crate) fn new(batch: &'b mut Batch, stream: u32, detail: Detail) -> Sink<'b> {
+    pub(crate) fn new(batch: &'b mut Batch, stream: u32, scopes: Scopes, detail: Detail) -> Sink<'b> {
         Sink {
             batch,
             stream,
             record: 0,
+            scopes,
             identity_needs_name: false,
+            frame: Frame::default(),
+            ordinal: 0,
             open: None,
             detail,
             last_session: Sym::EMPTY,
@@ -68,6 +97,105 @@ impl<'b> Sink<'b> {
     /// is no duplicate.
     pub fn identity_needs_name(&mut self) {
         self.identity_needs_name = true;
+    }
+
+    /// Says that a piece of the frame is a record of its own, and that what follows belongs to it. Without parts, the
+    /// frame is the record.
+    pub fn part(&mut self, part: &[u8]) {
+        self.end();
+        let start = part.as_ptr().addr().wrapping_sub(self.frame.address);
+        let inside = start <= self.frame.len && part.len() <= self.frame.len - start;
+        debug_assert!(inside, "a part lies in its frame");
+        let start = if inside { start } else { 0 };
+        if self.frame.part.is_some() {
+            self.close_part();
+            self.push_record();
+        }
+        self.frame.part = Some((Id::from_u128(xxh3_128(part)), start + part.len()));
+        let (offset, len) = (self.frame.offset + start as u64, part.len());
+        if let Some(record) = self.batch.records.get_mut(self.record as usize) {
+            record.offset = offset;
+            record.len = u32::try_from(len).unwrap_or(u32::MAX);
+        }
+    }
+
+    pub(crate) fn open_frame(&mut self, line: &Line<'_>) {
+        self.frame = Frame {
+            address: line.bytes.as_ptr().addr(),
+            offset: line.offset,
+            len: line.bytes.len(),
+            part: None,
+        };
+        self.push_record();
+        if let Some(record) = self.batch.records.get_mut(self.record as usize) {
+            record.offset = line.offset;
+            record.len = u32::try_from(line.len).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// Ends the frame. What lies behind the last part of a frame that could not be read to its end is a record, too.
+    pub(crate) fn close_frame(&mut self, line: &Line<'_>, read: Result<(), Option<Code>>) {
+        self.end();
+        let Some((_, end)) = self.frame.part else {
+            let content = line.too_long.unwrap_or_else(|| Id::from_u128(xxh3_128(line.bytes)));
+            let outcome = if read.is_err() { Outcome::Rejected } else { Outcome::Stored };
+            self.identify(content, outcome);
+            if let Err(Some(code)) = read {
+                self.issue(code, "");
+            }
+            return;
+        };
+        self.close_part();
+        if let Err(code) = read {
+            let rest = line.bytes.get(end..).unwrap_or_default();
+            self.push_record();
+            if let Some(record) = self.batch.records.get_mut(self.record as usize) {
+                record.offset = self.frame.offset + end as u64;
+                record.len = u32::try_from(rest.len()).unwrap_or(u32::MAX);
+            }
+            self.identify(Id::from_u128(xxh3_128(rest)), Outcome::Rejected);
+            if let Some(code) = code {
+                self.issue(code, "");
+            }
+        }
+    }
+
+    /// Whether the reader has named parts of this frame.
+    pub(crate) fn has_parts(&self) -> bool {
+        self.frame.part.is_some()
+    }
+
+    fn push_record(&mut self) {
+        self.record = u32::try_from(self.batch.records.len()).unwrap_or(u32::MAX);
+        self.identity_needs_name = false;
+        self.batch.records.push(Record {
+            id: Id::default(),
+            offset: 0,
+            len: 0,
+            stream: self.stream,
+            ordinal: self.ordinal,
+            outcome: Outcome::Stored,
+        });
+        self.ordinal += 1;
+    }
+
+    fn close_part(&mut self) {
+        if let Some((content, _)) = self.frame.part {
+            self.identify(content, Outcome::Stored);
+        }
+    }
+
+    /// Gives the open record its id and outcome.
+    fn identify(&mut self, content: Id, outcome: Outcome) {
+        let scope = if self.identity_needs_name { self.scopes.named } else { self.scopes.shared };
+        let mut both = [0_u8; 32];
+        let (left, right) = both.split_at_mut(16);
+        left.copy_from_slice(&content.to_bytes());
+        right.copy_from_slice(&scope.to_bytes());
+        if let Some(record) = self.batch.records.get_mut(self.record as usize) {
+            record.id = Id::from_u128(xxh3_128(&both));
+            record.outcome = outcome;
+        }
     }
 
     /// Starts an event. The first event of a record carries the record's common keys.

@@ -10,7 +10,7 @@ use crate::{agents, facts, finish, rules, steps, structure};
 use unspool_model::flow::NONE;
 use unspool_model::{
     AttrName, Code, Confidence, Edge, EdgeKind, Event, Flow, KeyKind, RecordIx, Role, Rule, Run, Sym,
-    Timestamp, Usage,
+    Timestamp, Usage, Witness,
 };
 
 /// Everything known about a session while it is being linked.
@@ -104,6 +104,11 @@ impl Draft<'_> {
 
     pub(crate) fn attr_int(&self, at: usize, name: AttrName) -> Option<i64> {
         self.corpus.batch.attr_int(self.event(at), name)
+    }
+
+    /// How close the source of an event stands to what it tells of.
+    pub(crate) fn witness(&self, at: usize) -> Witness {
+        self.corpus.batch.stream_of(self.event(at).record).witness
     }
 
     pub(crate) fn place(&self, at: usize) -> Place {

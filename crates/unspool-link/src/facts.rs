@@ -1,23 +1,33 @@
 //! What the witnesses say about each step, by a written precedence.
 //!
-//! Names and ids: the first witness in order that has one. Usage: the per-field maximum over all witnesses that
-//! are not copies. Start of a tool call: the call; end: its first result. A duration a source measured itself
-//! wins over a difference of times. Errors: any witness.
+//! - Names and text: transcripts, then recorded traffic, then telemetry, then notices; of equals, the first in order.
+//! - Usage: the closest sort of witness (recorded traffic, transcript, telemetry, notice), and of its witnesses that are
+//!   not copies the per-field maximum. Another sort that says otherwise is an issue.
+//! - Times: a witness of the whole thing (a request with its answer, a span), the closest sort first. Else a tool call
+//!   starts with the call and ends with its first result, and everything else spans its witnesses. A duration a source
+//!   measured itself wins over a difference of times.
+//! - Errors: any witness.
 
 use crate::draft::Draft;
+use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 use unspool_model::{
-    AttrName, Code, EventFlags, EventKind, IntentSource, KeyKind, Role, StepKind, Sym, Timestamp,
+    AttrName, Code, EventFlags, EventKind, IntentSource, KeyKind, RecordIx, Role, StepKind, Sym, Timestamp,
+    Usage, Witness,
 };
 
 pub(crate) fn fill(draft: &mut Draft<'_>) {
-    for at in 0..draft.event_step.len() {
-        let step = draft.event_step[at];
-        if step != NONE {
-            check_final(draft, at, step);
-            take(draft, at, step as usize);
+    let mut others = Others::default();
+    for sort in sorts(draft) {
+        for at in 0..draft.event_step.len() {
+            let step = draft.event_step[at];
+            if step != NONE && sort.is_none_or(|sort| draft.witness(at) == sort) {
+                check_final(draft, at, step);
+                take(draft, at, step as usize, &mut others);
+            }
         }
     }
+    choose_usage(draft, others);
     mark_local_commands(draft);
     estimate_model_starts(draft);
     for n in 0..draft.steps.len() {
@@ -39,9 +49,88 @@ fn check_final(draft: &mut Draft<'_>, at: usize, step: u32) {
     }
 }
 
-fn take(draft: &mut Draft<'_>, at: usize, n: usize) {
+/// The sorts of witnesses at hand, the best for text first; one `None` when all are of one sort.
+fn sorts(draft: &Draft<'_>) -> Vec<Option<Witness>> {
+    let mut all = [Witness::Transcript, Witness::Wire, Witness::Telemetry, Witness::Notice].to_vec();
+    let mut seen = Vec::with_capacity(all.len());
+    let mut last = u32::MAX;
+    for at in 0..draft.group.events.len() {
+        let stream = draft.corpus.batch.records[draft.event(at).record as usize].stream;
+        if stream != last {
+            last = stream;
+            seen.push(draft.witness(at));
+        }
+    }
+    all.retain(|sort| seen.contains(sort));
+    if all.len() < 2 { vec![None] } else { all.into_iter().map(Some).collect() }
+}
+
+/// What further sorts of witnesses say about a step's tokens.
+type Others = FxHashMap<u32, Vec<(Witness, RecordIx, Usage)>>;
+
+fn take_usage(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
     let event = *draft.event(at);
-    let usage = draft.corpus.batch.usage(&event).filter(|_| !event.flags.has(EventFlags::COPY));
+    let Some(usage) = draft.corpus.batch.usage(&event).filter(|_| !event.flags.has(EventFlags::COPY)) else {
+        return;
+    };
+    let witness = draft.witness(at);
+    let step = &mut draft.steps[n];
+    if step.usage == NONE {
+        step.usage = u32::try_from(draft.usages.len()).unwrap_or(NONE);
+        step.usage_from = witness;
+        draft.usages.push(usage);
+    } else if step.usage_from == witness {
+        draft.usages[step.usage as usize].merge_witness(&usage);
+    } else {
+        let list = others.entry(u32::try_from(n).unwrap_or(NONE)).or_default();
+        match list.iter_mut().find(|(other, _, _)| *other == witness) {
+            Some((_, _, sum)) => sum.merge_witness(&usage),
+            None => list.push((witness, event.record, usage)),
+        }
+    }
+}
+
+/// The closest sort of witness says how many tokens a step took.
+fn choose_usage(draft: &mut Draft<'_>, others: Others) {
+    let mut others: Vec<_> = others.into_iter().collect();
+    others.sort_unstable_by_key(|(step, _)| *step);
+    for (n, list) in others {
+        let step = &draft.steps[n as usize];
+        let first = (step.usage_from, draft.first_record(n), draft.usages[step.usage as usize]);
+        let best = list.iter().chain([&first]).min_by_key(|(witness, _, _)| *witness).copied();
+        let Some((_, _, counted)) = best else { continue };
+        let slot = step.usage as usize;
+        draft.usages[slot] = counted;
+        for (_, record, usage) in list.iter().chain([&first]) {
+            if !usage.agrees_with(&counted) {
+                draft.issue(Code::UsageDisagreement, Sym::EMPTY, Some(*record));
+            }
+        }
+    }
+}
+
+/// A witness of the whole thing knows its times best; of several, the closest sort.
+fn take_times(draft: &mut Draft<'_>, at: usize, n: usize) {
+    let event = *draft.event(at);
+    let witness = draft.witness(at);
+    let ended = draft.attr_int(at, AttrName::EndedAt).map_or(Timestamp::NONE, Timestamp::from_ns);
+    let step = &mut draft.steps[n];
+    if step.times_from.is_none_or(|other| witness < other) {
+        step.times_from = Some(witness);
+        (step.started, step.ended) = (event.at, ended);
+    } else if step.times_from == Some(witness) {
+        step.started = step.started.earlier(event.at);
+        step.ended = step.ended.later(ended);
+    }
+}
+
+fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
+    let event = *draft.event(at);
+    take_usage(draft, at, n, others);
+    let whole = event.flags.has(EventFlags::WHOLE);
+    if whole {
+        take_times(draft, at, n);
+    }
     let uuid = draft.key(at, KeyKind::Uuid, Role::Provides).unwrap_or_default();
     let preview = draft.attr_text(at, AttrName::Preview).unwrap_or_default();
     let error = draft.attr_text(at, AttrName::ErrorText).unwrap_or_default();
@@ -56,11 +145,16 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize) {
     };
     first(&mut step.uuid, uuid);
     step.flags.set(event.flags);
+    let timed = step.times_from.is_some();
     match event.kind {
         EventKind::ToolCall => {
             first(&mut step.name, event.name);
             step.has_call = true;
-            step.started = step.started.earlier(event.at);
+            if !timed {
+                step.started = step.started.earlier(event.at);
+            }
+            step.is_error |= whole && event.flags.has(EventFlags::ERROR);
+            step.duration_ms = step.duration_ms.or(duration);
             if step.intent_source != IntentSource::Data {
                 let (intent, source) = match (description.some(), summary.some()) {
                     (Some(stated), _) => (stated, IntentSource::Data),
@@ -74,7 +168,9 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize) {
         }
         EventKind::ToolResult => {
             first(&mut step.name, event.name);
-            step.ended = step.ended.earlier(event.at);
+            if !timed {
+                step.ended = step.ended.earlier(event.at);
+            }
             step.is_error |= event.flags.has(EventFlags::ERROR);
             step.duration_ms = step.duration_ms.or(duration);
         }
@@ -82,23 +178,19 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize) {
             first(&mut step.name, event.name);
             first(&mut step.model, event.name);
             first(&mut step.preview, preview);
-            step.started = step.started.earlier(event.at);
-            step.ended = step.ended.later(event.at);
-            step.is_error |= event.flags.has(EventFlags::API_ERROR);
-            if let Some(usage) = usage {
-                if let Some(sum) = draft.usages.get_mut(step.usage as usize) {
-                    sum.merge_witness(&usage);
-                } else {
-                    step.usage = u32::try_from(draft.usages.len()).unwrap_or(NONE);
-                    draft.usages.push(usage);
-                }
+            if !timed {
+                step.started = step.started.earlier(event.at);
+                step.ended = step.ended.later(event.at);
             }
+            step.is_error |= event.flags.has(EventFlags::API_ERROR);
         }
         _ => {
             first(&mut step.name, event.name);
             first(&mut step.preview, if preview.is_empty() { error } else { preview });
-            step.started = step.started.earlier(event.at);
-            step.ended = step.ended.later(event.at);
+            if !timed {
+                step.started = step.started.earlier(event.at);
+                step.ended = step.ended.later(event.at);
+            }
             step.is_error |= event.flags.has(EventFlags::API_ERROR) || event.flags.has(EventFlags::ERROR);
             step.duration_ms = step.duration_ms.or(duration);
         }
@@ -153,7 +245,7 @@ fn estimate_model_starts(draft: &mut Draft<'_>) {
                 last_input = last_input.later(*at);
                 next += 1;
             }
-            if last_input.is_some() && last_input < step.started {
+            if step.times_from.is_none() && last_input.is_some() && last_input < step.started {
                 step.started = last_input;
                 step.start_estimated = true;
             }

@@ -21,7 +21,8 @@ pub(crate) fn reached(corpus: &Corpus, group: &Group) -> Vec<Timestamp> {
             stream = own;
             latest = Timestamp::NONE;
         }
-        latest = latest.later(event.at);
+        let in_order = batch.streams.get(own as usize).is_some_and(|stream| stream.in_order);
+        latest = if in_order { latest.later(event.at) } else { event.at };
         reached.push(latest);
     }
     reached

@@ -9,7 +9,9 @@ use crate::grouping::same_content;
 use crate::symmap::SymMap;
 use rustc_hash::FxHashMap;
 use unspool_model::flow::{Millis, NONE};
-use unspool_model::{Code, EventFlags, EventKind, IntentSource, KeyKind, Role, StepKind, Sym, Timestamp};
+use unspool_model::{
+    Code, Event, EventFlags, EventKind, IntentSource, KeyKind, Role, StepKind, Sym, Timestamp, Witness,
+};
 
 /// A step in the making.
 pub(crate) struct StepDraft {
@@ -32,6 +34,10 @@ pub(crate) struct StepDraft {
     pub(crate) intent_source: IntentSource,
     /// Index into the draft's usages, or `NONE`.
     pub(crate) usage: u32,
+    /// The sort of witness that said so.
+    pub(crate) usage_from: Witness,
+    /// The sort of witness of the whole thing that gave its times.
+    pub(crate) times_from: Option<Witness>,
     pub(crate) is_error: bool,
     /// Standing of the records that give it its place and its result.
     standing: u8,
@@ -156,6 +162,8 @@ fn new_step(kind: StepKind, key: StepKey) -> StepDraft {
         intent: Sym::EMPTY,
         intent_source: IntentSource::None,
         usage: NONE,
+        usage_from: Witness::Notice,
+        times_from: None,
         is_error: false,
         start_estimated: false,
         has_call: false,
@@ -187,6 +195,12 @@ fn step_kind(draft: &Draft<'_>, at: usize) -> Option<StepKind> {
         EventKind::Compaction => StepKind::Compaction,
         EventKind::System => StepKind::System,
         EventKind::Hook => StepKind::Hook,
+        EventKind::Retrieval => StepKind::Retrieval,
+        EventKind::Embedding => StepKind::Embedding,
+        EventKind::Memory => StepKind::Memory,
+        EventKind::Router => StepKind::Router,
+        EventKind::Guardrail => StepKind::Guardrail,
+        EventKind::Generic => StepKind::Generic,
         EventKind::AgentInfo
         | EventKind::SpawnLink
         | EventKind::AgentReturn
@@ -211,7 +225,7 @@ fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, fused: &FxHashMap<u32, S
         StepKind::AgentStart => Some((BY_AGENT_START, Sym::EMPTY, draft.event_agent[at])),
         StepKind::AgentStop | StepKind::Hook => None,
         StepKind::UserMessage => fused.get(&event.record).map(|uuid| (BY_UUID, *uuid, 0)),
-        StepKind::Compaction | StepKind::System => None,
+        _ => None,
     };
     let by_uuid = || {
         let own = matches!(
@@ -296,7 +310,7 @@ fn choose_agents(draft: &mut Draft<'_>, ranks: &[u32], session_ranks: &FxHashMap
         let better = |other: u32, other_standing: u8| {
             other == NONE || own < worth(draft, other as usize, other_standing)
         };
-        let is_result = draft.event(at).kind == EventKind::ToolResult;
+        let is_result = is_result(draft.event(at));
         let best_result = is_result && better(best.result_event, best.result_standing);
         let best_place = better(best.first_event, best.standing);
         let step = &mut draft.steps[step as usize];
@@ -307,6 +321,12 @@ fn choose_agents(draft: &mut Draft<'_>, ranks: &[u32], session_ranks: &FxHashMap
             (step.agent, step.first_event, step.standing) = (agent, index, standing);
         }
     }
+}
+
+/// Whether an event carries a tool's answer.
+fn is_result(event: &Event) -> bool {
+    let whole_call = event.kind == EventKind::ToolCall && event.flags.has(EventFlags::WHOLE);
+    event.kind == EventKind::ToolResult || whole_call
 }
 
 /// The order in which native sessions were there: that of their main agents.

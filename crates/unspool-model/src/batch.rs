@@ -38,6 +38,20 @@ pub enum Outcome {
     Rejected,
 }
 
+/// How close a source stands to what it tells of. Of witnesses that disagree, the closest is believed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub enum Witness {
+    /// Recorded traffic: what really went over the wire.
+    Wire,
+    /// What the agent wrote down itself.
+    #[default]
+    Transcript,
+    /// Spans and log events of an instrumented program.
+    Telemetry,
+    /// Notices from the side, such as hooks.
+    Notice,
+}
+
 /// One file, upload or connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stream {
@@ -53,6 +67,10 @@ pub struct Stream {
     pub agent: Sym,
     /// The workflow run the name speaks of.
     pub workflow: Sym,
+    /// How close its source stands to what it tells of.
+    pub witness: Witness,
+    /// Records lie in the order in which things happened; otherwise only their times say.
+    pub in_order: bool,
 }
 
 /// Records and events of some streams.
@@ -140,6 +158,7 @@ impl Batch {
             session: sym(stream.session),
             agent: sym(stream.agent),
             workflow: sym(stream.workflow),
+            ..stream
         }));
         self.records.extend(
             records.into_iter().map(|record| Record { stream: record.stream + stream_base, ..record }),

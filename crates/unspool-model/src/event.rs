@@ -61,6 +61,18 @@ pub enum EventKind {
     SessionInfo,
     /// Carries keys that chain other events, and nothing a person would call a step.
     Context,
+    /// Something was looked up.
+    Retrieval,
+    /// Text was turned into vectors.
+    Embedding,
+    /// A memory was read or written.
+    Memory,
+    /// A decision about who goes on.
+    Router,
+    /// A check of what goes in or out.
+    Guardrail,
+    /// Work of another sort.
+    Generic,
 }
 
 /// A set of marks on an event.
@@ -104,6 +116,14 @@ impl EventFlags {
     pub const SLASH: EventFlags = EventFlags(1 << 17);
     /// The main agent has ended its turn.
     pub const TURN_END: EventFlags = EventFlags(1 << 18);
+    /// The event tells of the whole thing, beginning and end: a call with its result, a request with its answer.
+    pub const WHOLE: EventFlags = EventFlags(1 << 19);
+    /// The event starts a run although nobody said anything: the root of a trace, a trigger.
+    pub const TRIGGER: EventFlags = EventFlags(1 << 20);
+    /// The source says that the work was given up before its end.
+    pub const ABORTED: EventFlags = EventFlags(1 << 21);
+    /// A value of the event was not in the source but follows from others.
+    pub const INFERRED: EventFlags = EventFlags(1 << 22);
 
     /// No marks.
     pub const fn none() -> EventFlags {
@@ -177,6 +197,26 @@ pub enum KeyKind {
     Task,
     /// The session a branch was cut from.
     ForkedFrom,
+    /// A span, as `trace/span`. `Refers`: its parent.
+    Span,
+    /// A span that a span links to.
+    SpanLink,
+    /// A trace; spans of one trace are of one session.
+    Trace,
+    /// A step its source names. `Refers`: it depends on that one.
+    Step,
+    /// A run its source names. `Provides`: the event is its begin or end. `Refers`: the event is part of it.
+    Run,
+    /// The agent that started the agent an event happened in.
+    ParentAgent,
+    /// The whole conversation a model was given. `Refers`: a conversation that it goes on from, the longest first.
+    History,
+    /// The system prompt, without its volatile parts.
+    System,
+    /// The text of a summary that a compacted conversation goes on from.
+    Summary,
+    /// Who calls, where no session is named.
+    User,
 }
 
 /// Whether an event is the thing a key names, or only speaks of it.
@@ -274,6 +314,10 @@ pub enum AttrName {
     LedgerOutput,
     /// Text: a short error message.
     ErrorText,
+    /// Number: when it ended, in nanoseconds since the epoch, where the source says so.
+    EndedAt,
+    /// Text: what a client asked a model for besides its work (`title`, `quota`, …).
+    Purpose,
 }
 
 impl AttrName {
@@ -291,6 +335,7 @@ impl AttrName {
                 | AttrName::LedgerCacheRead
                 | AttrName::LedgerCacheWrite
                 | AttrName::LedgerOutput
+                | AttrName::EndedAt
         )
     }
 }

@@ -297,6 +297,18 @@ pub enum StepKind {
     System,
     /// A hook ran or reported.
     Hook,
+    /// Something was looked up.
+    Retrieval,
+    /// Text was turned into vectors.
+    Embedding,
+    /// A memory was read or written.
+    Memory,
+    /// A decision about who goes on.
+    Router,
+    /// A check of what goes in or out.
+    Guardrail,
+    /// Work of another sort.
+    Generic,
 }
 
 impl StepKind {
@@ -311,6 +323,12 @@ impl StepKind {
             StepKind::Compaction => "compaction",
             StepKind::System => "system",
             StepKind::Hook => "hook",
+            StepKind::Retrieval => "retrieval",
+            StepKind::Embedding => "embedding",
+            StepKind::Memory => "memory",
+            StepKind::Router => "router",
+            StepKind::Guardrail => "guardrail",
+            StepKind::Generic => "generic",
         }
     }
 }
@@ -365,6 +383,14 @@ pub enum EdgeKind {
     Sequence,
     /// A conversation went on after a cut: compaction, resume, fork.
     Continuation,
+    /// A step's source says that it needed another.
+    DependsOn,
+    /// A span encloses another.
+    SpanParent,
+    /// A span links to another.
+    SpanLink,
+    /// What one step said stands in the input of another.
+    ContentReuse,
 }
 
 impl EdgeKind {
@@ -377,6 +403,10 @@ impl EdgeKind {
             EdgeKind::SubagentReturn => "subagent_return",
             EdgeKind::Sequence => "sequence",
             EdgeKind::Continuation => "continuation",
+            EdgeKind::DependsOn => "depends_on",
+            EdgeKind::SpanParent => "span_parent",
+            EdgeKind::SpanLink => "span_link",
+            EdgeKind::ContentReuse => "content_reuse",
         }
     }
 }

@@ -39,6 +39,15 @@ impl Usage {
         self.reasoning += other.reasoning;
     }
 
+    /// Whether another sort of witness says the same. A source that does not tell thinking from visible output, or does
+    /// not break down what it wrote to the cache, agrees with one that does.
+    pub fn agrees_with(&self, other: &Usage) -> bool {
+        let sums = |usage: &Usage| {
+            (usage.input, usage.cache_read, usage.cache_write, usage.output + usage.reasoning)
+        };
+        sums(self) == sums(other)
+    }
+
     /// Merges another witness of the *same* call: a stream's early lines hold placeholders, so the larger value
     /// of each field is the final one. Visible output and thinking are compared by their sum, because a line
     /// without the thinking breakdown reports both as output.

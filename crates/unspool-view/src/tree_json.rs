@@ -190,9 +190,7 @@ fn node_type(kind: StepKind) -> &'static str {
         StepKind::ToolCall => "tool_call",
         StepKind::AgentStart => "subagent_start",
         StepKind::AgentStop => "subagent_stop",
-        StepKind::Compaction => "compaction",
-        StepKind::System => "system",
-        StepKind::Hook => "hook",
+        other => other.name(),
     }
 }
 

@@ -5,14 +5,14 @@ use super::claude_code::markup::{emit_returns, message_flags, shown_text};
 use super::claude_code::tool::{ToolInput, ToolOutcome};
 use super::claude_code::{rejection, stem};
 use crate::fields::Oddities;
-use crate::format::{Descriptor, Format, Framing, Rejected, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff};
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::prose::preview;
 use crate::sink::Sink;
 use memchr::memmem;
 use std::borrow::Cow;
 use unspool_model::prompt::{text_hash, without_reminders};
-use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp};
+use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp, Witness};
 
 pub(crate) struct Hooks;
 
@@ -20,6 +20,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     id: "claude-code-hooks",
     title: "Claude Code hook events",
     evidence: "Payloads captured from Claude Code 2.0.76 and 2.1.278 to 2.1.284, and a published trace logger; checked November 2026",
+    witness: Witness::Notice,
+    in_order: true,
 };
 
 /// How many lines of the head are looked at.
@@ -82,7 +84,13 @@ impl Format for Hooks {
         text_of(fields.event).into_owned()
     }
 
-    fn read(&self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
+    fn open(&self) -> Box<dyn Reader> {
+        Box::new(Hooks)
+    }
+}
+
+impl Reader for Hooks {
+    fn read(&mut self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
         let mut fields = Fields::default();
         let mut json = Json::new(record);
         fields.read(&mut json).and_then(|()| json.end()).map_err(|error| rejection(error, record))?;

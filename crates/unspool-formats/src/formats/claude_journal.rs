@@ -2,11 +2,11 @@
 
 use super::claude_code::{rejection, scope_of_path};
 use crate::fields::Oddities;
-use crate::format::{Descriptor, Format, Framing, Rejected, Scope, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
 use crate::json::{Json, RawStr};
 use crate::sink::Sink;
 use unspool_model::prompt::text_hash;
-use unspool_model::{AttrName, Code, EventKind, KeyKind, Role, Timestamp};
+use unspool_model::{AttrName, Code, EventKind, KeyKind, Role, Timestamp, Witness};
 
 pub(crate) struct Journal;
 
@@ -14,6 +14,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     id: "claude-code-workflow-journal",
     title: "Claude Code workflow journal",
     evidence: "Workflow folders as public test data shows them (2.1.165 and later), checked November 2026",
+    witness: Witness::Transcript,
+    in_order: true,
 };
 
 #[derive(Default)]
@@ -46,7 +48,13 @@ impl Format for Journal {
         Scope { agent: String::new(), ..scope_of_path(name) }
     }
 
-    fn read(&self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
+    fn open(&self) -> Box<dyn Reader> {
+        Box::new(Journal)
+    }
+}
+
+impl Reader for Journal {
+    fn read(&mut self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
         let mut fields = Fields::default();
         let mut json = Json::new(record);
         let odd = &mut fields.oddities;

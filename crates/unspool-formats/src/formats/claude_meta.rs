@@ -2,10 +2,10 @@
 
 use super::claude_code::{rejection, scope_of_path, stem};
 use crate::fields::Oddities;
-use crate::format::{Descriptor, Format, Framing, Rejected, Scope, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
 use crate::json::{Json, RawStr};
 use crate::sink::Sink;
-use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Sym, Timestamp};
+use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Sym, Timestamp, Witness};
 
 pub(crate) struct Meta;
 
@@ -13,6 +13,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     id: "claude-code-agent-meta",
     title: "Claude Code agent meta file",
     evidence: "Files of Claude Code 2.1.114 to 2.1.284, checked November 2026",
+    witness: Witness::Transcript,
+    in_order: true,
 };
 
 #[derive(Default)]
@@ -55,7 +57,13 @@ impl Format for Meta {
         scope_of_path(name)
     }
 
-    fn read(&self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
+    fn open(&self) -> Box<dyn Reader> {
+        Box::new(Meta)
+    }
+}
+
+impl Reader for Meta {
+    fn read(&mut self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
         let mut fields = Fields::default();
         let mut json = Json::new(record);
         let odd = &mut fields.oddities;

@@ -1,10 +1,10 @@
 //! `workflows/<runId>.json`: the snapshot Claude Code writes when a workflow ends, with names for its agents.
 
 use super::claude_code::rejection;
-use crate::format::{Descriptor, Format, Framing, Rejected, Scope, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::sink::Sink;
-use unspool_model::{AttrName, EventKind, KeyKind, Role, Timestamp};
+use unspool_model::{AttrName, EventKind, KeyKind, Role, Timestamp, Witness};
 
 pub(crate) struct Workflow;
 
@@ -12,6 +12,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     id: "claude-code-workflow",
     title: "Claude Code workflow snapshot",
     evidence: "Workflow folders as public test data shows them (2.1.165 and later), checked November 2026",
+    witness: Witness::Transcript,
+    in_order: true,
 };
 
 #[derive(Default)]
@@ -58,7 +60,13 @@ impl Format for Workflow {
         }
     }
 
-    fn read(&self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
+    fn open(&self) -> Box<dyn Reader> {
+        Box::new(Workflow)
+    }
+}
+
+impl Reader for Workflow {
+    fn read(&mut self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
         let mut json = Json::new(record);
         let (mut agents, mut at) = (Vec::new(), Timestamp::NONE);
         json.object(|json, key| {

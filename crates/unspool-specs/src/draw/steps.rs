@@ -129,8 +129,6 @@ fn word(kind: StepKind) -> &'static str {
         StepKind::ToolCall => "tool",
         StepKind::AgentStart => "start",
         StepKind::AgentStop => "stop",
-        StepKind::Compaction => "compaction",
-        StepKind::System => "system",
-        StepKind::Hook => "hook",
+        other => other.name(),
     }
 }

@@ -56,7 +56,8 @@ pub(crate) fn run(args: &Args, inspect: &InspectArgs) -> Result<(), CliError> {
         format: chosen.map(|(format, _)| format.descriptor().id),
         framing: chosen.map(|(_, sniff)| match sniff.framing {
             Framing::Lines => "one record per line",
-            Framing::Whole => "the file is one record",
+            Framing::Whole => "the file is one text",
+            Framing::Binary => "the file is binary",
         }),
         evidence: chosen.map(|(format, _)| format.descriptor().evidence),
         counts: None,

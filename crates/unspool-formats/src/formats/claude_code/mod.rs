@@ -9,10 +9,10 @@ pub(crate) mod markup;
 mod message;
 pub(crate) mod tool;
 
-use crate::format::{Descriptor, Format, Framing, Rejected, Scope, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
 use crate::json::{Json, RawStr};
 use crate::sink::Sink;
-use unspool_model::Code;
+use unspool_model::{Code, Witness};
 
 /// Transcript files under `projects/`.
 pub(crate) struct Transcript;
@@ -21,6 +21,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     id: "claude-code-transcript",
     title: "Claude Code transcript",
     evidence: "Public session files of Claude Code 1.0.24 to 2.1.284, checked November 2026",
+    witness: Witness::Transcript,
+    in_order: true,
 };
 
 /// How many lines of the head vote on the format: so many that are its own, or so many in all.
@@ -63,7 +65,13 @@ impl Format for Transcript {
         line::Line::read(record).map_or_else(|_| "(not readable)".into(), |line| line.type_name())
     }
 
-    fn read(&self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
+    fn open(&self) -> Box<dyn Reader> {
+        Box::new(Transcript)
+    }
+}
+
+impl Reader for Transcript {
+    fn read(&mut self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
         let line = line::Line::read(record)?;
         emit::emit(&line, out);
         Ok(())
