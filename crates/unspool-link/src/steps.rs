@@ -59,7 +59,7 @@ pub(crate) struct StepDraft {
 impl StepDraft {
     /// Whether its key says something only inside its agent.
     pub(crate) fn is_of_agent(&self) -> bool {
-        self.key_kind == BY_REQUEST
+        matches!(self.key_kind, BY_REQUEST | BY_HISTORY)
     }
 }
 
@@ -73,6 +73,7 @@ const BY_UUID: u8 = 4;
 const BY_RECORD: u8 = 5;
 const BY_AGENT_START: u8 = 6;
 const BY_EVENT: u8 = 7;
+const BY_HISTORY: u8 = 8;
 
 /// Steps by their keys.
 struct Index {
@@ -224,7 +225,10 @@ fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, fused: &FxHashMap<u32, S
             .or(Some((BY_EVENT, Sym::EMPTY, u32::try_from(at).unwrap_or(NONE)))),
         StepKind::AgentStart => Some((BY_AGENT_START, Sym::EMPTY, draft.event_agent[at])),
         StepKind::AgentStop | StepKind::Hook => None,
-        StepKind::UserMessage => fused.get(&event.record).map(|uuid| (BY_UUID, *uuid, 0)),
+        StepKind::UserMessage => fused.get(&event.record).map(|uuid| (BY_UUID, *uuid, 0)).or_else(|| {
+            // A request that is tried again says nothing new.
+            key(KeyKind::History, Role::Provides).map(|id| (BY_HISTORY, id, draft.event_agent[at]))
+        }),
         _ => None,
     };
     let by_uuid = || {
@@ -369,7 +373,7 @@ fn agent_ranks(draft: &Draft<'_>) -> Vec<u32> {
     let mut order: Vec<usize> = (0..draft.agents.len()).collect();
     order.sort_by_key(|n| {
         let agent = &draft.agents[*n];
-        let is_main = matches!(agent.origin, Origin::Main(_));
+        let is_main = matches!(agent.origin, Origin::Main(_) | Origin::Conversation(_));
         (!is_main, agent.fork || forked[*n], last_seen[*n], draft.text(agent.native_id))
     });
     let mut rank = vec![0; order.len()];

@@ -28,6 +28,10 @@ pub struct Table {
     pub coarse_clock_tolerance_ms: i64,
     /// How close two witnesses of one prompt must be.
     pub fusion_window_ms: i64,
+    /// How far back the request may lie that a recorded request goes on from.
+    pub conversation_window_ms: i64,
+    /// The pause that ends a session whose requests name none.
+    pub session_gap_ms: i64,
     /// How fresh unfinished work must be to count as running.
     pub running_window_ms: i64,
     /// Largest joint assignment.
@@ -76,6 +80,8 @@ struct Raw {
     clock_tolerance_ms: Option<u32>,
     coarse_clock_tolerance_ms: Option<u32>,
     fusion_window_s: Option<u32>,
+    conversation_window_s: Option<u32>,
+    session_gap_s: Option<u32>,
     running_window_s: Option<u32>,
     max_joint_assignment: Option<u32>,
     confidence: Option<RawConfidence>,
@@ -111,6 +117,8 @@ impl Default for Table {
             clock_tolerance_ms: 0,
             coarse_clock_tolerance_ms: 0,
             fusion_window_ms: 0,
+            conversation_window_ms: 0,
+            session_gap_ms: 0,
             running_window_ms: 0,
             max_joint_assignment: 0,
             prompt: Confidence::EXACT,
@@ -145,6 +153,8 @@ impl Table {
         over(&mut self.clock_tolerance_ms, raw.clock_tolerance_ms.map(i64::from));
         over(&mut self.coarse_clock_tolerance_ms, raw.coarse_clock_tolerance_ms.map(i64::from));
         over(&mut self.fusion_window_ms, seconds(raw.fusion_window_s));
+        over(&mut self.conversation_window_ms, seconds(raw.conversation_window_s));
+        over(&mut self.session_gap_ms, seconds(raw.session_gap_s));
         over(&mut self.running_window_ms, seconds(raw.running_window_s));
         over(&mut self.max_joint_assignment, raw.max_joint_assignment.map(|n| n as usize));
         let confidence = raw.confidence.unwrap_or_default();

@@ -17,4 +17,5 @@ formats! {
     claude_journal::Journal,
     claude_workflow::Workflow,
     claude_hooks::Hooks,
+    inference_log::InferenceLog,
 }

@@ -1,6 +1,5 @@
 //! Conversations that go on after a cut: compaction, resume, fork, and messages to an agent that had stopped.
 
-use crate::agents::Origin;
 use crate::draft::{Draft, exact};
 use crate::symmap::SymMap;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -91,7 +90,7 @@ fn resumes_and_forks(draft: &mut Draft<'_>, step_of: &SymMap) {
         step_of.get(parent)
     };
     for agent in 0..draft.timeline.len() {
-        if !matches!(draft.agents[agent].origin, Origin::Main(_)) {
+        if !draft.agents[agent].is_main() {
             continue;
         }
         let mut last_prompt = None;

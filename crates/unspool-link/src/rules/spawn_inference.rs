@@ -117,9 +117,9 @@ fn children(draft: &Draft<'_>) -> Vec<Child> {
     let mut index: FxHashMap<u32, usize> = FxHashMap::default();
     for (n, agent) in draft.agents.iter().enumerate() {
         let may_have_parent = match agent.origin {
-            Origin::Native(_) | Origin::Chain(_) => true,
+            Origin::Native(_) | Origin::Chain(_) | Origin::Conversation(_) => true,
             Origin::Main(_) => !agent.teammate.is_empty(),
-            Origin::Unknown => false,
+            Origin::Helper(_) | Origin::Unknown => false,
         };
         let own: Vec<u32> = draft.timeline[n].clone();
         if !may_have_parent || agent.internal || agent.spawn.is_some() || own.is_empty() {
@@ -142,6 +142,7 @@ fn children(draft: &Draft<'_>) -> Vec<Child> {
     if children.is_empty() {
         return children;
     }
+    open_conversations(draft, &index, &mut children);
     let mut last_answer: FxHashMap<u32, u32> = FxHashMap::default();
     for at in 0..draft.event_step.len() {
         let step = draft.event_step[at];
@@ -185,6 +186,22 @@ fn children(draft: &Draft<'_>) -> Vec<Child> {
         child.answers.extend(messages);
     }
     children
+}
+
+/// The first message of a recorded conversation stands in each of its requests, also where the first was not recorded.
+fn open_conversations(draft: &Draft<'_>, index: &FxHashMap<u32, usize>, children: &mut [Child]) {
+    for at in 0..draft.group.events.len() {
+        let event = draft.event(at);
+        if event.kind != EventKind::Context {
+            continue;
+        }
+        let Some(child) = index.get(&draft.event_agent[at]).map(|n| &mut children[*n]) else { continue };
+        if child.prompts.is_empty() {
+            let keys = draft.corpus.batch.keys_of(event).iter();
+            let opening = keys.filter(|key| key.kind == KeyKind::PromptHash && key.role == Role::Refers);
+            child.prompts.extend(opening.map(|key| key.value));
+        }
+    }
 }
 
 fn calls(draft: &Draft<'_>) -> Vec<Call> {
