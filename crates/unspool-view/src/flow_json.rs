@@ -422,9 +422,14 @@ pub fn issue_doc(issue: &Issue, batch: &Batch) -> IssueDoc {
         code: issue.code.name(),
         severity: issue.code.severity().name(),
         count: issue.count,
-        detail: show.some(issue.detail).unwrap_or_else(|| issue.code.sentence().to_string()),
+        detail: detail_of(issue, batch),
         records: issue.records.iter().map(|record| show.record_id(*record)).collect(),
     }
+}
+
+/// What an issue is about, or its code's sentence.
+pub(crate) fn detail_of(issue: &Issue, batch: &Batch) -> String {
+    issue.detail.some().map_or(issue.code.sentence(), |detail| batch.text.get(detail)).to_string()
 }
 
 /// Sums as their JSON document.

@@ -10,6 +10,7 @@ use unspool_formats::Detail;
 use unspool_link::{Corpus, Table};
 use unspool_model::{Flow, Id, Timestamp};
 use unspool_view::Prices;
+use unspool_view::flow_json::CountsDoc;
 
 /// Everything read and linked, and the sessions that were asked for.
 pub(crate) struct Loaded {
@@ -58,6 +59,17 @@ impl Loaded {
     /// The flows that were asked for, oldest first.
     pub(crate) fn flows(&self) -> impl Iterator<Item = Flow> {
         self.sessions.iter().map(|session| self.corpus.flow(*session))
+    }
+
+    /// What became of the records.
+    pub(crate) fn counts(&self) -> CountsDoc {
+        let counts = self.corpus.counts();
+        CountsDoc {
+            records: counts.records,
+            stored: counts.stored,
+            duplicate: counts.duplicate,
+            rejected: counts.rejected,
+        }
     }
 }
 
