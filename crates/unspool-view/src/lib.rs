@@ -4,6 +4,7 @@
 //! terminal, HTTP, a decision about causality.
 
 pub mod doctor;
+pub mod document;
 pub mod explain;
 pub mod flow_json;
 pub mod list;
