@@ -4,6 +4,8 @@
 
 #[path = "cli/schema.rs"]
 mod schema;
+#[path = "cli/width.rs"]
+mod width;
 
 use serde_json::Value;
 use std::fs;
