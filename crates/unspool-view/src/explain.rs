@@ -4,7 +4,7 @@ use crate::prices::Prices;
 use crate::totals::totals;
 use serde::Serialize;
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, EventKind, Flow, RecordIx, StepKind};
+use unspool_model::{Batch, Edge, EventKind, Flow, RecordIx, Step, StepKind, Sym};
 
 /// An explanation: headed lists of sentences, the same for people and programs.
 #[derive(Serialize, Debug)]
@@ -26,16 +26,97 @@ pub struct Section {
     pub lines: Vec<String>,
 }
 
-/// Explains what a text names in a flow; `None` when it names nothing.
-pub fn explain(flow: &Flow, batch: &Batch, prices: &Prices, wanted: &str) -> Option<Explanation> {
-    let why = Why { flow, batch, prices };
-    if let Some((from, to)) = wanted.split_once("..") {
-        return why.edge(why.find_step(from)?, why.find_step(to)?);
+/// Looks for what a text names, flow by flow, and explains it.
+pub struct Search<'w> {
+    wanted: &'w str,
+    named: Named,
+    found: Vec<Candidate>,
+    explanation: Option<Explanation>,
+}
+
+/// What a search came to.
+#[derive(Debug)]
+pub enum Answer {
+    /// The text names nothing.
+    Nothing,
+    /// It names one thing.
+    One(Explanation),
+    /// It names several things equally well.
+    Several(Vec<Candidate>),
+}
+
+/// Something a text may mean.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Deterministic id, which means nothing else; two of them for an edge.
+    pub id: String,
+    /// In a few words.
+    pub title: String,
+    /// The session it belongs to, as its source calls it.
+    pub session: String,
+}
+
+/// How a text names something; the first is the strongest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Named {
+    AgentId,
+    StepId,
+    ToolUseId,
+    MessageId,
+    Uuid,
+    Position,
+    StartOfAgentId,
+    StartOfStepId,
+    Not,
+}
+
+/// Starts of ids that are shorter mean too much.
+const LEAST_AGENT_START: usize = 4;
+const LEAST_STEP_START: usize = 6;
+
+#[derive(Clone, Copy)]
+enum Subject {
+    Agent(usize),
+    Step(usize),
+    Edge(usize, usize),
+}
+
+impl<'w> Search<'w> {
+    /// For an id of a step or agent, a start of one, `#` and a step's position, or `FROM..TO` for an edge.
+    pub fn new(wanted: &'w str) -> Search<'w> {
+        Search { wanted, named: Named::Not, found: Vec::new(), explanation: None }
     }
-    if let Some(agent) = why.find_agent(wanted) {
-        return Some(why.agent(agent));
+
+    /// Looks into one session.
+    pub fn add(&mut self, flow: &Flow, batch: &Batch, prices: &Prices) {
+        let why = Why { flow, batch, prices };
+        let (named, subjects) = why.subjects(self.wanted);
+        if subjects.is_empty() || named > self.named {
+            return;
+        }
+        if named < self.named {
+            *self = Search { named, ..Search::new(self.wanted) };
+        }
+        for subject in subjects {
+            let candidate = why.candidate(subject);
+            if self.found.iter().any(|known| known.id == candidate.id) {
+                continue;
+            }
+            if self.found.is_empty() {
+                self.explanation = Some(why.explain(subject));
+            }
+            self.found.push(candidate);
+        }
     }
-    why.find_step(wanted).map(|step| why.step(step))
+
+    /// What was found.
+    pub fn finish(self) -> Answer {
+        match (self.found.len(), self.explanation) {
+            (1, Some(explanation)) => Answer::One(explanation),
+            (0 | 1, _) => Answer::Nothing,
+            _ => Answer::Several(self.found),
+        }
+    }
 }
 
 struct Why<'a> {
@@ -45,49 +126,92 @@ struct Why<'a> {
 }
 
 impl Why<'_> {
-    fn text(&self, sym: unspool_model::Sym) -> &str {
+    fn text(&self, sym: Sym) -> &str {
         self.batch.text.get(sym)
     }
 
-    fn find_agent(&self, wanted: &str) -> Option<usize> {
-        let exact = self
-            .flow
-            .agents
-            .iter()
-            .position(|agent| self.text(agent.native_id) == wanted || agent.id.show('a') == wanted);
-        exact.or_else(|| {
-            let mut starts = self.flow.agents.iter().enumerate().filter(|(_, agent)| {
-                wanted.len() >= 4
-                    && (self.text(agent.native_id).starts_with(wanted)
-                        || agent.id.show('a').starts_with(wanted))
-            });
-            let first = starts.next()?;
-            starts.next().is_none().then_some(first.0)
-        })
+    /// What a text names most strongly here; several when it names them alike.
+    fn subjects(&self, wanted: &str) -> (Named, Vec<Subject>) {
+        if let Some((from, to)) = wanted.split_once("..") {
+            let ((how_from, from), (how_to, to)) = (self.steps(from), self.steps(to));
+            let pairs = from.iter().flat_map(|from| to.iter().map(|to| (*from, *to)));
+            let edges = pairs.filter(|(from, to)| self.edges(*from, *to).next().is_some());
+            return (how_from.max(how_to), edges.map(|(from, to)| Subject::Edge(from, to)).collect());
+        }
+        let (how_agent, agents) = self.agents(wanted);
+        let (how_step, steps) = self.steps(wanted);
+        if how_agent < how_step {
+            (how_agent, agents.into_iter().map(Subject::Agent).collect())
+        } else {
+            (how_step, steps.into_iter().map(Subject::Step).collect())
+        }
     }
 
-    fn find_step(&self, wanted: &str) -> Option<usize> {
-        let by = |test: &dyn Fn(&unspool_model::Step) -> bool| self.flow.steps.iter().position(test);
-        by(&|step| step.id.show('s') == wanted)
-            .or_else(|| by(&|step| self.text(step.tool_use_id) == wanted && !wanted.is_empty()))
-            .or_else(|| by(&|step| self.text(step.message_id) == wanted && !wanted.is_empty()))
-            .or_else(|| by(&|step| self.text(step.uuid) == wanted && !wanted.is_empty()))
-            .or_else(|| {
-                wanted.strip_prefix('#').and_then(|n| n.parse().ok()).filter(|n| *n < self.flow.steps.len())
-            })
-            .or_else(|| {
-                if wanted.len() < 6 {
-                    return None;
+    fn agents(&self, wanted: &str) -> (Named, Vec<usize>) {
+        let by = |test: &dyn Fn(&str) -> bool| -> Vec<usize> {
+            let agents = self.flow.agents.iter().enumerate();
+            let named = agents.filter(|(_, a)| test(self.text(a.native_id)) || test(&a.id.show('a')));
+            named.map(|(n, _)| n).collect()
+        };
+        let exact = by(&|id| id == wanted);
+        if !exact.is_empty() {
+            return (Named::AgentId, exact);
+        }
+        let starts = by(&|id| wanted.len() >= LEAST_AGENT_START && id.starts_with(wanted));
+        (if starts.is_empty() { Named::Not } else { Named::StartOfAgentId }, starts)
+    }
+
+    fn steps(&self, wanted: &str) -> (Named, Vec<usize>) {
+        let by = |test: &dyn Fn(&Step) -> bool| -> Vec<usize> {
+            let steps = self.flow.steps.iter().enumerate();
+            steps.filter(|(_, step)| test(step)).map(|(n, _)| n).collect()
+        };
+        let is = |sym: Sym| self.text(sym) == wanted && !wanted.is_empty();
+        let starts = |sym: Sym| self.text(sym).starts_with(wanted);
+        let position = wanted.strip_prefix('#').and_then(|n| n.parse::<usize>().ok());
+        let ways: [(Named, &dyn Fn() -> Vec<usize>); 6] = [
+            (Named::StepId, &|| by(&|step| step.id.show('s') == wanted)),
+            (Named::ToolUseId, &|| by(&|step| is(step.tool_use_id))),
+            (Named::MessageId, &|| by(&|step| is(step.message_id))),
+            (Named::Uuid, &|| by(&|step| is(step.uuid))),
+            (Named::Position, &|| position.filter(|n| *n < self.flow.steps.len()).into_iter().collect()),
+            (Named::StartOfStepId, &|| {
+                if wanted.len() < LEAST_STEP_START {
+                    return Vec::new();
                 }
-                let mut starts = self.flow.steps.iter().enumerate().filter(|(_, step)| {
-                    [step.tool_use_id, step.message_id, step.uuid]
-                        .iter()
-                        .any(|id| self.text(*id).starts_with(wanted))
+                by(&|step| {
+                    [step.tool_use_id, step.message_id, step.uuid].into_iter().any(starts)
                         || step.id.show('s').starts_with(wanted)
-                });
-                let first = starts.next()?;
-                starts.next().is_none().then_some(first.0)
-            })
+                })
+            }),
+        ];
+        let mut found = ways.iter().map(|(named, way)| (*named, way()));
+        found.find(|(_, steps)| !steps.is_empty()).unwrap_or((Named::Not, Vec::new()))
+    }
+
+    fn candidate(&self, subject: Subject) -> Candidate {
+        let step_id = |n: usize| self.flow.steps[n].id.show('s');
+        let (id, title) = match subject {
+            Subject::Agent(n) => {
+                let agent = &self.flow.agents[n];
+                (agent.id.show('a'), format!("agent {}", self.text(agent.native_id)))
+            }
+            Subject::Step(n) => (step_id(n), self.name(index(n))),
+            Subject::Edge(from, to) => (
+                format!("{}..{}", step_id(from), step_id(to)),
+                format!("{} → {}", self.name(index(from)), self.name(index(to))),
+            ),
+        };
+        let session = self.flow.session.native_ids.first().map(|id| self.text(*id)).unwrap_or_default();
+        Candidate { id, title, session: session.into() }
+    }
+
+    fn explain(&self, subject: Subject) -> Explanation {
+        match subject {
+            Subject::Agent(n) => self.agent(n),
+            Subject::Step(n) => self.step(n),
+            Subject::Edge(from, to) => self.edge(from, to),
+        }
     }
 
     /// A step in a few words.
@@ -194,7 +318,7 @@ impl Why<'_> {
 
     fn step(&self, n: usize) -> Explanation {
         let step = &self.flow.steps[n];
-        let index = u32::try_from(n).unwrap_or(NONE);
+        let index = index(n);
         let mut sections = Vec::new();
         let mut push = |heading: &str, lines: Vec<String>| {
             if !lines.is_empty() {
@@ -285,18 +409,13 @@ impl Why<'_> {
         lines
     }
 
-    fn edge(&self, from: usize, to: usize) -> Option<Explanation> {
-        let edges: Vec<_> = self
-            .flow
-            .edges
-            .iter()
-            .filter(|edge| edge.from as usize == from && edge.to as usize == to)
-            .collect();
-        if edges.is_empty() {
-            return None;
-        }
-        let sections = edges
-            .iter()
+    fn edges(&self, from: usize, to: usize) -> impl Iterator<Item = &Edge> {
+        self.flow.edges.iter().filter(move |edge| edge.from as usize == from && edge.to as usize == to)
+    }
+
+    fn edge(&self, from: usize, to: usize) -> Explanation {
+        let sections = self
+            .edges(from, to)
             .map(|edge| {
                 let mut lines = vec![format!("rule {}: {}", edge.rule.name(), edge.rule.sentence())];
                 lines.push(format!(
@@ -309,11 +428,14 @@ impl Why<'_> {
                 Section { heading: edge.kind.name().into(), lines }
             })
             .collect();
-        let index = |n: usize| u32::try_from(n).unwrap_or(NONE);
-        Some(Explanation {
+        Explanation {
             subject: "edge",
             title: format!("{} → {}", self.name(index(from)), self.name(index(to))),
             sections,
-        })
+        }
     }
+}
+
+fn index(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(NONE)
 }

@@ -14,8 +14,10 @@ pub(crate) enum CliError {
     Unreadable { path: String, why: String },
     #[error("no session matches `{0}`")]
     NoSuchSession(String),
-    #[error("`{prefix}` matches {count} sessions: {examples}")]
-    AmbiguousSession { prefix: String, count: usize, examples: String },
+    #[error("`{prefix}` matches {} sessions", candidates.len())]
+    AmbiguousSession { prefix: String, candidates: Vec<String> },
+    #[error("`{wanted}` matches {} things", candidates.len())]
+    AmbiguousThing { wanted: String, candidates: Vec<String> },
     #[error("nothing in session {session} matches `{wanted}`")]
     NoSuchThing { session: String, wanted: String },
     #[error("no record with id {0}")]
@@ -40,6 +42,9 @@ impl CliError {
                 "`unspool ls` lists sessions; an id, a unique start of one, or a path works"
             }
             CliError::AmbiguousSession { .. } => "give more letters of the id",
+            CliError::AmbiguousThing { .. } => {
+                "give more of the id, an id from this list, or the session's id instead of a path"
+            }
             CliError::NoSuchThing { .. } => {
                 "an id of a step or agent, a tool_use id, a message id, a uuid or an agent's native id works; \
                  `unspool export --format json` lists them"
@@ -48,6 +53,16 @@ impl CliError {
             CliError::Config { .. } => "docs/configuration.md lists every setting",
             CliError::Output(_) | CliError::Json(_) => return None,
         })
+    }
+
+    /// What the user may have meant.
+    fn candidates(&self) -> &[String] {
+        match self {
+            CliError::AmbiguousSession { candidates, .. } | CliError::AmbiguousThing { candidates, .. } => {
+                candidates
+            }
+            _ => &[],
+        }
     }
 
     /// Prints the error and gives the exit code. A reader that went away is no error.
@@ -60,7 +75,7 @@ impl CliError {
         if broken_pipe {
             return ExitCode::SUCCESS;
         }
-        crate::term::error_line(&self.to_string(), self.hint());
+        crate::term::error_line(&self.to_string(), self.candidates(), self.hint());
         ExitCode::from(match self {
             CliError::Config { .. } => 2,
             _ => 1,

@@ -2,6 +2,7 @@
 
 use crate::args::Args;
 use crate::error::CliError;
+use crate::figures::minute;
 use crate::progress;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -159,22 +160,23 @@ fn now() -> Timestamp {
 pub(crate) fn find_session(corpus: &Corpus, prefix: &str) -> Result<usize, CliError> {
     let mut found = Vec::new();
     for session in 0..corpus.len() {
-        let (_, natives) = corpus.outline(session);
-        let own = corpus.session_id(session).show('x');
+        let (started, natives) = corpus.outline(session);
         if natives.iter().any(|native| native == &prefix) {
             return Ok(session);
         }
-        if natives.iter().any(|native| native.starts_with(prefix)) || own.starts_with(prefix) {
-            found.push((session, natives.first().copied().unwrap_or_default()));
+        let own = corpus.session_id(session).show('x');
+        if own.starts_with(prefix) || natives.iter().any(|native| native.starts_with(prefix)) {
+            let known = natives.iter().find(|native| native.starts_with(prefix)).or(natives.first());
+            let at = minute(started.is_some().then(|| started.to_string()).as_deref());
+            found.push((session, format!("{}  {at}", known.copied().unwrap_or(own.as_str()))));
         }
     }
     match found.as_slice() {
         [] => Err(CliError::NoSuchSession(prefix.into())),
         [(session, _)] => Ok(*session),
-        several => Err(CliError::AmbiguousSession {
+        _ => Err(CliError::AmbiguousSession {
             prefix: prefix.into(),
-            count: several.len(),
-            examples: several.iter().take(4).map(|(_, id)| *id).collect::<Vec<_>>().join(", "),
+            candidates: found.into_iter().map(|(_, line)| line).collect(),
         }),
     }
 }

@@ -17,10 +17,19 @@ pub(crate) fn paint(style: Style, text: &str) -> String {
     if style == PLAIN { text.to_string() } else { format!("{style}{text}{style:#}") }
 }
 
-/// An error line with its hint, on standard error.
-pub(crate) fn error_line(message: &str, hint: Option<&str>) {
+/// How many things a text may have meant are listed.
+const SHOWN_CANDIDATES: usize = 8;
+
+/// An error line with what may have been meant and a hint, on standard error.
+pub(crate) fn error_line(message: &str, candidates: &[String], hint: Option<&str>) {
     let mut err = anstream::stderr().lock();
     let _ = writeln!(err, "{}: {}", paint(RED.bold(), "error"), plain(message));
+    for candidate in candidates.iter().take(SHOWN_CANDIDATES) {
+        let _ = writeln!(err, "  {}", plain(candidate));
+    }
+    if candidates.len() > SHOWN_CANDIDATES {
+        let _ = writeln!(err, "  … and {} more", candidates.len() - SHOWN_CANDIDATES);
+    }
     if let Some(hint) = hint {
         let _ = writeln!(err, "{}: {hint}", paint(CYAN, "hint"));
     }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "cli/names.rs"]
+mod names;
 #[path = "cli/schema.rs"]
 mod schema;
 #[path = "cli/width.rs"]

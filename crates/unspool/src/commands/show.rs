@@ -37,7 +37,7 @@ pub(crate) fn print(loaded: &Loaded, filter: &Filter) -> Result<(), CliError> {
         let rows = rows(&flow, batch, &loaded.prices, filter);
         let pricer = Pricer::new(&flow, &batch.text, &loaded.prices);
         let width = width();
-        let ids = flow.agents.iter().filter(|agent| !agent.main).map(|agent| batch.text.get(agent.native_id));
+        let ids = flow.agents.iter().map(|agent| batch.text.get(agent.native_id));
         let (figures, telling) = (Figures::fit(width), telling(ids.collect()));
         Tree { flow: &flow, batch, rows: &rows, filter, width, figures, telling }.write(&mut out, pricer)?;
     }
@@ -170,7 +170,7 @@ impl Tree<'_> {
         };
         let name = agent.name.some().filter(|_| !agent.main).map(|name| format!(" “{}”", self.text(name)));
         let label = format!("{}{}", kind.trim_end(), name.unwrap_or_default());
-        let id = if agent.main { "" } else { short_id(self.text(agent.native_id)) };
+        let id = self.shown_id(agent);
         let status = agent.status.name();
         let steps = if closed { format!("({} steps)", subtree.steps) } else { String::new() };
         // What stands behind the label. The less room, the shorter the id; the rule of a link is then left to `explain`.
@@ -202,6 +202,17 @@ impl Tree<'_> {
             line.push_str(part);
         }
         self.line(out, "", &line, agent.ended.ms_since(agent.started), subtree)
+    }
+
+    /// Enough of an agent's id to type. A main agent needs none unless the session is a family that has several.
+    fn shown_id(&self, agent: &Agent) -> &str {
+        let id = self.text(agent.native_id);
+        let mains = || self.flow.agents.iter().filter(|other| other.main && agent.main);
+        if mains().count() == 1 {
+            return "";
+        }
+        let alike = mains().filter(|other| short_id(self.text(other.native_id)) == short_id(id)).count();
+        if alike > 1 { id } else { short_id(id) }
     }
 
     fn step(
