@@ -91,7 +91,8 @@ Examples:
     #[command(after_help = "\
 Examples:
   unspool inspect run.jsonl
-  unspool inspect --json run.jsonl")]
+  unspool inspect --json run.jsonl
+  tail -n 500 run.jsonl | unspool inspect -    from standard input")]
     Inspect(InspectArgs),
     /// Look for drift: unlinked spawns and agents, unknown types, tools and models.
     #[command(after_help = "\
@@ -203,7 +204,7 @@ pub(crate) enum ExportFormat {
 
 #[derive(clap::Args)]
 pub(crate) struct InspectArgs {
-    /// The file.
+    /// The file, or `-` for standard input.
     pub(crate) file: PathBuf,
     /// As JSON.
     #[arg(long)]

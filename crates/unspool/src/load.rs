@@ -93,7 +93,8 @@ pub(crate) fn load(
             wanted.first().map(|name| format!("`{}` is no path, and ", name.display())).unwrap_or_default();
         return Err(CliError::NothingFound(format!("{what}there are no sessions in the usual places")));
     }
-    let mut loaded = read_found(&discover(&here), settings, detail, &here)?;
+    let shown = here.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    let mut loaded = read_found(&discover(&here), settings, detail, &shown)?;
     if by_id {
         let names = wanted.iter().map(|name| name.to_string_lossy());
         loaded.sessions = names.map(|name| find_session(&loaded.corpus, &name)).collect::<Result<_, _>>()?;
@@ -110,13 +111,13 @@ fn may_be_id(path: &Path) -> bool {
     !text.contains(['/', '\\']) && !data
 }
 
-fn read_found(
+/// Reads what was found; `shown` is how the user named it.
+pub(crate) fn read_found(
     found: &Found,
     settings: Settings,
     detail: Detail,
-    places: &[PathBuf],
+    shown: &str,
 ) -> Result<Loaded, CliError> {
-    let shown = places.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     if found.sources.is_empty() {
         if let Some((path, why)) = found.unreadable.first() {
             return Err(CliError::Unreadable { path: path.clone(), why: why.clone() });
@@ -140,7 +141,7 @@ fn read_found(
         return Err(if all_empty {
             CliError::NothingFound(format!("{shown} is empty"))
         } else {
-            CliError::NotRecognised(shown)
+            CliError::NotRecognised(shown.into())
         });
     }
     let corpus = Corpus::new(reading.batch, settings.table, now());
