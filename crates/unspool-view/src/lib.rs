@@ -6,6 +6,7 @@
 pub mod doctor;
 pub mod document;
 pub mod explain;
+pub mod filtered;
 pub mod flow_json;
 pub mod list;
 pub mod prices;

@@ -25,16 +25,19 @@ pub(crate) struct Loaded {
 pub(crate) struct Settings {
     pub(crate) table: Table,
     pub(crate) prices: Prices,
+    /// The moment "running" is judged by.
+    pub(crate) as_of: Timestamp,
 }
 
 pub(crate) fn settings(args: &Args) -> Result<Settings, CliError> {
     let (table, prices) = (Table::default(), Prices::default());
-    let Some(path) = config_path(args) else { return Ok(Settings { table, prices }) };
+    let as_of = args.as_of.unwrap_or_else(now);
+    let Some(path) = config_path(args) else { return Ok(Settings { table, prices, as_of }) };
     let error = |why: String| CliError::Config { path: path.display().to_string(), why: one_line(&why) };
     let text = std::fs::read_to_string(&path).map_err(|why| error(why.to_string()))?;
     let table = table.with(&text).map_err(|why| error(why.to_string()))?;
     let prices = prices.with(&text).map_err(error)?;
-    Ok(Settings { table, prices })
+    Ok(Settings { table, prices, as_of })
 }
 
 fn one_line(text: &str) -> String {
@@ -144,7 +147,7 @@ pub(crate) fn read_found(
             CliError::NotRecognised(shown.into())
         });
     }
-    let corpus = Corpus::new(reading.batch, settings.table, now());
+    let corpus = Corpus::new(reading.batch, settings.table, settings.as_of);
     if corpus.counts().stored == 0 {
         return Err(CliError::NotRecognised(format!("{shown} (no record of it could be read)")));
     }

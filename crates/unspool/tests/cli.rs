@@ -4,6 +4,8 @@
 
 #[path = "cli/names.rs"]
 mod names;
+#[path = "cli/repeat.rs"]
+mod repeat;
 #[path = "cli/schema.rs"]
 mod schema;
 #[path = "cli/width.rs"]

@@ -5,23 +5,33 @@ use crate::error::CliError;
 use crate::figures::{count, duration, minute, money, plural};
 use crate::load::{Loaded, load};
 use crate::term::{BOLD, DIM, PLAIN, RED, YELLOW, cut, lines_of, paint, plain, text_width, width};
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use unspool_formats::Detail;
 use unspool_model::{Agent, Batch, Flow, IntentSource, Severity, Step, StepKind};
+use unspool_view::document::Each;
+use unspool_view::filtered::keep_rows;
 use unspool_view::flow_json::session_doc;
 use unspool_view::rows::{Filter, Row, Rows, rows};
 use unspool_view::{Pricer, Totals};
 
 pub(crate) fn run(args: &Args, show: &ShowArgs) -> Result<(), CliError> {
     let loaded = load(args, std::slice::from_ref(&show.target), &show.places, Detail::Full)?;
-    let filter =
-        Filter { agent: show.agent.clone(), depth: show.depth, errors: show.errors, full: show.full };
+    let filter = Filter {
+        agent: show.agent.clone(),
+        depth: show.depth,
+        errors: show.errors,
+        full: show.full || show.json,
+    };
     if show.json {
-        let docs: Vec<_> =
-            loaded.flows().map(|flow| session_doc(&flow, &loaded.corpus.batch, &loaded.prices)).collect();
-        let mut out = std::io::stdout().lock();
-        serde_json::to_writer(&mut out, &docs)?;
+        let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
+        let document = |flow: Flow| {
+            let whole = session_doc(&flow, batch, prices);
+            if filter.chooses() { keep_rows(whole, &rows(&flow, batch, prices, &filter).rows) } else { whole }
+        };
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        serde_json::to_writer(&mut out, &Each(|| loaded.flows().map(document)))?;
         writeln!(out)?;
+        out.flush()?;
         return Ok(());
     }
     print(&loaded, &filter)
