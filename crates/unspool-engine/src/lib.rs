@@ -9,4 +9,4 @@ mod read;
 
 pub use discover::{Found, Source, discover, usual_places};
 pub use natives::{NativeReader, Natives};
-pub use read::{Progress, Reading, Spooled, inspect_head, read, spool_stdin};
+pub use read::{Progress, Reading, Spooled, inspect_head, read, spool};

@@ -175,17 +175,22 @@ pub fn inspect_head(source: &Source) -> io::Result<Vec<u8>> {
     Ok(buffer)
 }
 
-/// Standard input as a file, for whoever must read it more than once.
+/// A copy of what can be read only once, for whoever must read it twice.
 pub struct Spooled {
-    /// What to read; it lies there as long as this value lives.
+    /// The same source, to be read from the copy; it lies there as long as this value lives.
     pub source: Source,
     _file: tempfile::NamedTempFile,
 }
 
-/// Copies standard input into a file.
-pub fn spool_stdin() -> io::Result<Spooled> {
+/// Copies standard input or a pipe into a file; `None` for a regular file, which needs no copy.
+pub fn spool(source: &Source) -> io::Result<Option<Spooled>> {
+    let mut input: Box<dyn Read> = match &source.path {
+        None => Box::new(io::stdin().lock()),
+        Some(path) if path.is_file() => return Ok(None),
+        Some(path) => Box::new(File::open(path)?),
+    };
     let mut file = tempfile::NamedTempFile::new()?;
-    let bytes = io::copy(&mut io::stdin().lock(), file.as_file_mut())?;
-    let source = Source { name: "-".into(), path: Some(file.path().to_path_buf()), bytes };
-    Ok(Spooled { source, _file: file })
+    let bytes = io::copy(&mut input, file.as_file_mut())?;
+    let source = Source { name: source.name.clone(), path: Some(file.path().to_path_buf()), bytes };
+    Ok(Some(Spooled { source, _file: file }))
 }

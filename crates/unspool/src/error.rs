@@ -10,6 +10,10 @@ pub(crate) enum CliError {
     NothingFound(String),
     #[error("no format recognised: {0}")]
     NotRecognised(String),
+    #[error("no format recognised: {0}")]
+    NoFormat(String),
+    #[error("{path} holds {count} files; inspect takes one")]
+    NotOneFile { path: String, count: usize },
     #[error("cannot read {path}: {why}")]
     Unreadable { path: String, why: String },
     #[error("no session matches `{0}`")]
@@ -37,6 +41,8 @@ impl CliError {
                 "give a file or folder (`unspool ls PATH`), set CLAUDE_CONFIG_DIR, or try `unspool demo`"
             }
             CliError::NotRecognised(_) => "`unspool inspect FILE` shows what each format made of it",
+            CliError::NoFormat(_) => "docs/formats.md lists what is read",
+            CliError::NotOneFile { .. } => "`unspool doctor PATH` examines a folder",
             CliError::Unreadable { .. } => "check that the path exists and that you may read it",
             CliError::NoSuchSession(_) => {
                 "`unspool ls` lists sessions; an id, a unique start of one, or a path works"

@@ -144,7 +144,9 @@ pub(crate) fn read_found(
         return Err(if all_empty {
             CliError::NothingFound(format!("{shown} is empty"))
         } else {
-            CliError::NotRecognised(shown.into())
+            let several = found.sources.len() > 1;
+            let files = if several { format!(" ({} files)", found.sources.len()) } else { String::new() };
+            CliError::NotRecognised(format!("{shown}{files}"))
         });
     }
     let corpus = Corpus::new(reading.batch, settings.table, settings.as_of);

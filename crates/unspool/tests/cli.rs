@@ -4,6 +4,8 @@
 
 #[path = "cli/names.rs"]
 mod names;
+#[path = "cli/newcomer.rs"]
+mod newcomer;
 #[path = "cli/repeat.rs"]
 mod repeat;
 #[path = "cli/schema.rs"]

@@ -7,7 +7,7 @@ use crate::term::{BOLD, DIM, YELLOW, paint, plain};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
-use unspool_engine::{discover, inspect_head, spool_stdin};
+use unspool_engine::{discover, inspect_head, spool};
 use unspool_formats::{Detail, Framing, best, scores};
 use unspool_model::AttrName;
 use unspool_view::flow_json::{CountsDoc, IssueDoc, issue_doc};
@@ -40,17 +40,18 @@ pub(crate) fn run(args: &Args, inspect: &InspectArgs) -> Result<(), CliError> {
     let unreadable =
         |error: std::io::Error| CliError::Unreadable { path: path.clone(), why: error.to_string() };
     let mut found = discover(std::slice::from_ref(&inspect.file));
-    // Standard input is read twice: to see what it is, and to read it as that.
-    let spooled = if path == "-" { Some(spool_stdin().map_err(unreadable)?) } else { None };
+    let source = match (found.sources.as_slice(), found.unreadable.first()) {
+        ([one], _) => one,
+        ([], Some((path, why))) => return Err(CliError::Unreadable { path: path.clone(), why: why.clone() }),
+        ([], None) => return Err(CliError::NothingFound(format!("no .json or .jsonl files in {path}"))),
+        (several, _) => return Err(CliError::NotOneFile { path, count: several.len() }),
+    };
+    // What is inspected is read twice: to see what it is, and to read it as that.
+    let spooled = spool(source).map_err(unreadable)?;
     if let Some(spooled) = &spooled {
         found.sources = vec![spooled.source.clone()];
     }
-    let source = match (found.sources.as_slice(), found.unreadable.first()) {
-        ([one], _) => one,
-        (_, Some((path, why))) => return Err(CliError::Unreadable { path: path.clone(), why: why.clone() }),
-        ([], None) => return Err(CliError::NothingFound(format!("no .json or .jsonl files in {path}"))),
-        _ => return Err(CliError::Unreadable { path, why: "inspect takes one file".into() }),
-    };
+    let source = &found.sources[0];
     let head = inspect_head(source).map_err(unreadable)?;
     let claims = scores(&source.name, &head);
     let chosen = best(&source.name, &head);
@@ -99,7 +100,7 @@ pub(crate) fn run(args: &Args, inspect: &InspectArgs) -> Result<(), CliError> {
         print(&report)?;
     }
     if report.format.is_none() {
-        return Err(CliError::NotRecognised(report.file));
+        return Err(CliError::NoFormat(report.file));
     }
     Ok(())
 }
