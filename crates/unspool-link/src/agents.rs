@@ -22,6 +22,8 @@ pub(crate) struct AgentDraft {
     pub(crate) description: Learned,
     pub(crate) model: Learned,
     pub(crate) teammate: Sym,
+    /// The agent that started it, as its own records say.
+    pub(crate) stated_parent: Sym,
     pub(crate) workflow: Sym,
     pub(crate) stated_depth: Option<i64>,
     pub(crate) fork: bool,
@@ -115,6 +117,9 @@ pub(crate) fn assign(draft: &mut Draft<'_>) {
             current = find_or_add(draft, &mut index, Origin::Native(id), draft.group.event_native[at]);
         }
         draft.event_agent.push(current);
+        if let Some(parent) = draft.key(at, KeyKind::ParentAgent, Role::Refers) {
+            draft.agents[current as usize].stated_parent = parent;
+        }
         if event.kind != EventKind::SpawnLink {
             learn(draft, &index, at, current);
         }

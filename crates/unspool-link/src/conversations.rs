@@ -217,7 +217,57 @@ fn link(batch: &Batch, table: &Table, seen: &[Seen], found: &mut Conversations) 
             }
         }
     }
+    compacted(batch, table, seen, &index, &mut roots, found);
     roots
+}
+
+/// Conversations that open with a summary go on from the answer that wrote it, if nothing else is known to come before them.
+fn compacted(
+    batch: &Batch,
+    table: &Table,
+    seen: &[Seen],
+    index: &Index,
+    roots: &mut [usize],
+    found: &mut Conversations,
+) {
+    let mut moved: FxHashMap<usize, usize> = FxHashMap::default();
+    let settle = |moved: &FxHashMap<usize, usize>, mut root: usize| {
+        while let Some(next) = moved.get(&root) {
+            root = *next;
+        }
+        root
+    };
+    for n in 0..seen.len() {
+        let one = &seen[n];
+        if roots[n] != n || is_helper(batch, one.purpose) {
+            continue;
+        }
+        let keys = batch.keys_of(&batch.events[one.event as usize]).iter();
+        let mut summaries = keys.filter(|key| key.kind == KeyKind::Summary && key.role == Role::Refers);
+        let written = summaries.find_map(|key| {
+            let summary = key.value;
+            let list = index.by_summary.get(&summary)?;
+            let fits = |other: &&usize| {
+                in_window(table, &seen[**other], one)
+                    && agree(&seen[**other], one)
+                    && settle(&moved, roots[**other]) != n
+            };
+            list.iter().rev().find(fits).copied()
+        });
+        if let Some(written) = written {
+            moved.insert(n, settle(&moved, roots[written]));
+            found.parents.insert(one.record, seen[written].record);
+        }
+    }
+    for root in roots {
+        *root = settle(&moved, *root);
+    }
+}
+
+/// Whether a request is early enough, and not too early, for another to go on from it.
+fn in_window(table: &Table, earlier: &Seen, later: &Seen) -> bool {
+    let waited = later.started.ms_since(earlier.started);
+    waited.is_none_or(|ms| (0..=table.conversation_window_ms).contains(&ms))
 }
 
 /// An earlier recording of the same request: the same answer, or an attempt that failed.
@@ -247,10 +297,6 @@ fn parent(batch: &Batch, table: &Table, seen: &[Seen], index: &Index, n: usize) 
     {
         return Some(*parent);
     }
-    let in_window = |other: &Seen| {
-        let waited = one.started.ms_since(other.started);
-        waited.is_none_or(|ms| ms >= 0 && ms <= table.conversation_window_ms)
-    };
     for history in histories(batch, one) {
         let Some(list) = index.by_history.get(&history) else { continue };
         let fits = |candidate: &&usize| {
@@ -258,7 +304,7 @@ fn parent(batch: &Batch, table: &Table, seen: &[Seen], index: &Index, n: usize) 
             // The same words under another system prompt are another's, unless the answer was the same, too.
             let answered = other.answered == history;
             let same_system = other.system == one.system || batch.text.get(one.purpose) == COMPACTION;
-            in_window(other) && agree(other, one) && (answered || same_system)
+            in_window(table, other, one) && agree(other, one) && (answered || same_system)
         };
         let best = list.iter().filter(fits).max_by_key(|candidate| {
             let other = &seen[**candidate];
@@ -268,13 +314,7 @@ fn parent(batch: &Batch, table: &Table, seen: &[Seen], index: &Index, n: usize) 
             return Some(*best);
         }
     }
-    let mut summaries =
-        batch.keys_of(first).iter().filter(|key| key.kind == KeyKind::Summary && key.role == Role::Refers);
-    summaries.find_map(|key| {
-        let summary = key.value;
-        let list = index.by_summary.get(&summary)?;
-        list.iter().rev().find(|other| in_window(&seen[**other]) && agree(&seen[**other], one)).copied()
-    })
+    None
 }
 
 /// The histories a request may go on from, the longest first.

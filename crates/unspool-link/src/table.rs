@@ -48,6 +48,8 @@ pub struct Table {
     pub type_time: Confidence,
     /// Type and time with equal rivals.
     pub type_time_tied: Confidence,
+    /// The same words in an answer and in a later input.
+    pub content_reuse: Confidence,
 }
 
 /// A table that cannot be read.
@@ -99,6 +101,7 @@ struct RawConfidence {
     summary: Option<f64>,
     type_time: Option<f64>,
     type_time_tied: Option<f64>,
+    content_reuse: Option<f64>,
 }
 
 const BUILT_IN: &str = include_str!("table.toml");
@@ -127,6 +130,7 @@ impl Default for Table {
             summary: Confidence::EXACT,
             type_time: Confidence::EXACT,
             type_time_tied: Confidence::EXACT,
+            content_reuse: Confidence::EXACT,
         };
         // A test reads the built-in table, so the fallback is never met.
         empty.clone().with(BUILT_IN).unwrap_or(empty)
@@ -165,6 +169,7 @@ impl Table {
             (&mut self.summary, confidence.summary),
             (&mut self.type_time, confidence.type_time),
             (&mut self.type_time_tied, confidence.type_time_tied),
+            (&mut self.content_reuse, confidence.content_reuse),
         ] {
             if let Some(value) = value {
                 *slot = fraction(value)?;

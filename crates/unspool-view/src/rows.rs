@@ -18,6 +18,13 @@ pub struct Filter {
     pub full: bool,
 }
 
+impl Filter {
+    /// Whether it chooses among agents or steps at all.
+    pub fn chooses(&self) -> bool {
+        self.agent.is_some() || self.depth.is_some() || self.errors
+    }
+}
+
 /// One row.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Row {

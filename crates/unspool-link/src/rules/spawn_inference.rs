@@ -276,7 +276,7 @@ fn short(name: &str) -> &str {
 
 /// What speaks for a pair, or why it is impossible. `Err(None)`: nothing speaks for it at all.
 fn weigh(draft: &Draft<'_>, child: &Child, call: &Call) -> Result<Match, Option<RivalReason>> {
-    if call.agent == child.agent {
+    if call.agent == child.agent || !is_of_stated_parent(draft, child, call) {
         return Err(None);
     }
     let table = &draft.corpus.table;
@@ -344,6 +344,12 @@ fn weigh(draft: &Draft<'_>, child: &Child, call: &Call) -> Result<Match, Option<
     let after_end = reported.ms_since(child.end).unwrap_or(0);
     let time = squared(waited) + squared(after_end);
     Ok(Match { evidence, time, rule })
+}
+
+/// An agent that names its parent was started by a call of that one.
+fn is_of_stated_parent(draft: &Draft<'_>, child: &Child, call: &Call) -> bool {
+    let stated = draft.agents[child.agent as usize].stated_parent;
+    stated.is_empty() || draft.agents.get(call.agent as usize).is_some_and(|agent| agent.native_id == stated)
 }
 
 type Pair = (usize, usize, Match);
