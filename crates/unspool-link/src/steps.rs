@@ -260,15 +260,20 @@ fn fused_prompts(draft: &Draft<'_>) -> FxHashMap<u32, Sym> {
             None => without.push((at, hash)),
         }
     }
-    let mut taken: FxHashMap<Sym, u32> = FxHashMap::default();
+    // Each sort of source tells of a prompt once, or again in a request that is tried again.
+    let mut taken: FxHashMap<(Sym, Witness), Option<Sym>> = FxHashMap::default();
     let mut fused = FxHashMap::default();
     for (at, hash) in without {
         let event = draft.event(at);
         let prompt = draft.key(at, KeyKind::Prompt, Role::Provides);
+        let (witness, history) = (draft.witness(at), draft.key(at, KeyKind::History, Role::Provides));
         let candidates = with_uuid.get(&hash).into_iter().flatten();
         let distance = |other: usize| event.at.ms_since(draft.event(other).at).unwrap_or(0).abs();
         let best = candidates
-            .filter(|(_, uuid)| !taken.contains_key(uuid))
+            .filter(|(_, uuid)| {
+                let other = taken.get(&(*uuid, witness));
+                other.is_none_or(|other| other.is_some() && *other == history)
+            })
             .filter(|(other, _)| {
                 let same_prompt =
                     prompt.is_some() && draft.key(*other, KeyKind::Prompt, Role::Provides) == prompt;
@@ -276,7 +281,7 @@ fn fused_prompts(draft: &Draft<'_>) -> FxHashMap<u32, Sym> {
             })
             .min_by_key(|(other, _)| (distance(*other), *other));
         if let Some((_, uuid)) = best {
-            taken.insert(*uuid, event.record);
+            taken.insert((*uuid, witness), history);
             fused.insert(event.record, *uuid);
         }
     }

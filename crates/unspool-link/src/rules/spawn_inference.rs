@@ -86,6 +86,8 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
         for s in nearby.of(child, &calls) {
             match weigh(draft, child, &calls[s]) {
                 Ok(found) => pairs.push((c, s, found)),
+                // A conversation that nothing started has no rivals.
+                Err(Some(reason)) if !reason.plausible() && is_conversation(draft, child) => {}
                 Err(Some(reason)) if refused[c].len() < MAX_RIVALS || reason.plausible() => {
                     refused[c].push((s, reason));
                 }
@@ -101,6 +103,10 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
             add_rival(draft, child.agent, &calls[s], reason);
         }
     }
+}
+
+fn is_conversation(draft: &Draft<'_>, child: &Child) -> bool {
+    matches!(draft.agents[child.agent as usize].origin, Origin::Conversation(_))
 }
 
 fn add_rival(draft: &mut Draft<'_>, agent: u32, call: &Call, reason: RivalReason) {

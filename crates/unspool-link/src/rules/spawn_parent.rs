@@ -24,7 +24,8 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
         let start = draft.place_of(&draft.steps[first as usize]);
         let before = draft.timeline[parent].iter().rev().copied().find(|n| {
             let step = &draft.steps[*n as usize];
-            step.kind != StepKind::AgentStop && draft.place_of(step) <= start
+            // Its calls may have started others; what it said or was told last stands for all of them.
+            matches!(step.kind, StepKind::ModelCall | StepKind::UserMessage) && draft.place_of(step) <= start
         });
         let Some(step) = before else { continue };
         let evidence = vec![draft.first_record(first), draft.first_record(step)];

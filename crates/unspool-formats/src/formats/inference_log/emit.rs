@@ -12,9 +12,11 @@ use crate::formats::claude_code::tool::{ToolInput, ToolOutcome};
 use crate::json::{Json, Kind, RawStr};
 use crate::prose::preview;
 use crate::sink::Sink;
+use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 use unspool_model::prompt::{text_hash, without_reminders};
 use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Statuses from here on are failures.
 const FIRST_ERROR_STATUS: i64 = 400;
@@ -22,7 +24,23 @@ const FIRST_ERROR_STATUS: i64 = 400;
 /// How many earlier histories one event names; the rest goes to further events.
 const HISTORIES_PER_EVENT: usize = 128;
 
-pub(super) fn exchange(exchange: &Exchange<'_>, out: &mut Sink<'_>) {
+/// Calls and results of a log that were told already.
+#[derive(Default)]
+pub(super) struct Told(FxHashSet<u64>);
+
+impl Told {
+    /// Whether a call is told for the first time.
+    fn call(&mut self, id: &str) -> bool {
+        !id.is_empty() && self.0.insert(xxh3_64_with_seed(id.as_bytes(), 1))
+    }
+
+    /// Whether a result is told for the first time.
+    fn result(&mut self, id: &str) -> bool {
+        !id.is_empty() && self.0.insert(xxh3_64_with_seed(id.as_bytes(), 2))
+    }
+}
+
+pub(super) fn exchange(exchange: &Exchange<'_>, told: &mut Told, out: &mut Sink<'_>) {
     if exchange.bad_time {
         out.issue(Code::BadTimestamp, "");
     }
@@ -31,12 +49,15 @@ pub(super) fn exchange(exchange: &Exchange<'_>, out: &mut Sink<'_>) {
         out.issue(Code::WrongType, "body");
     }
     let request = request.and_then(|(_, read)| read.ok()).unwrap_or_default();
+    if let Some(field) = request.odd {
+        out.issue(Code::WrongType, field);
+    }
     let answer = Answer::read(&exchange.answer);
-    Emission { exchange, request: &request, answer: &answer, headed: false }.run(out);
+    Emission { exchange, request: &request, answer: &answer, told, headed: false }.run(out);
 }
 
 /// A recorded response whose request is unknown.
-pub(super) fn bare_stream(frame: &[u8], out: &mut Sink<'_>) {
+pub(super) fn bare_stream(frame: &[u8], told: &mut Told, out: &mut Sink<'_>) {
     let text = String::from_utf8_lossy(frame);
     // The text as a JSON string is how other recorders keep it.
     let mut answer = Answer::default();
@@ -48,13 +69,15 @@ pub(super) fn bare_stream(frame: &[u8], out: &mut Sink<'_>) {
     answer.present = true;
     let exchange = Exchange { answer: Given::Nothing, ..Exchange::default() };
     out.identity_needs_name();
-    Emission { exchange: &exchange, request: &Request::default(), answer: &answer, headed: false }.run(out);
+    let request = Request::default();
+    Emission { exchange: &exchange, request: &request, answer: &answer, told, headed: false }.run(out);
 }
 
 struct Emission<'e, 'a> {
     exchange: &'e Exchange<'a>,
     request: &'e Request<'a>,
     answer: &'e Answer,
+    told: &'e mut Told,
     /// The record's first event has been emitted.
     headed: bool,
 }
@@ -100,14 +123,28 @@ impl Emission<'_, '_> {
         out.surroundings("", version_of_client(&client));
     }
 
-    /// Calls the model asked for in its last answer, as the client tells them: known first hand if that answer was recorded.
+    /// Calls and results the client tells of for the first time: their own exchanges were not recorded.
     fn answered_before(&mut self, out: &mut Sink<'_>) {
         let at = self.exchange.started;
-        for part in self.request.answered() {
-            if let Part::Call { id, name, input } = part {
-                self.begin(EventKind::ToolCall, at, out);
-                out.name(&text(*name)).key(KeyKind::ToolUse, Role::Provides, &text(*id)).flag(EventFlags::COPY);
-                ToolInput::read(&input.json()).facts(out);
+        for part in self.request.older.iter().chain(self.request.answered()) {
+            match part {
+                Part::Call { id, name, input } => {
+                    let id = text(*id);
+                    if self.told.call(&id) {
+                        self.begin(EventKind::ToolCall, at, out);
+                        out.name(&text(*name)).key(KeyKind::ToolUse, Role::Provides, &id).flag(EventFlags::COPY);
+                        ToolInput::read(&input.json()).facts(out);
+                    }
+                }
+                Part::Result { id, content, is_error } => {
+                    let id = text(*id);
+                    if self.told.result(&id) {
+                        self.begin(EventKind::ToolResult, at, out);
+                        out.flag(EventFlags::COPY);
+                        ToolOutcome::default().result_facts(&id, *content, *is_error, out);
+                    }
+                }
+                Part::Text(_) | Part::Other(_) => {}
             }
         }
     }
@@ -139,6 +176,7 @@ impl Emission<'_, '_> {
         for part in results {
             if let Part::Result { id, content, is_error } = part {
                 let id = text(*id);
+                self.told.result(&id);
                 self.begin(EventKind::ToolResult, at, out);
                 let outcome = ToolOutcome::default();
                 outcome.result_facts(&id, *content, *is_error, out);
@@ -201,6 +239,7 @@ impl Emission<'_, '_> {
     fn calls(&mut self, out: &mut Sink<'_>) {
         let at = self.exchange.ended.later(self.exchange.started);
         for call in &self.answer.calls {
+            self.told.call(&call.id);
             tool_call(call, at, out);
         }
         // A log that kept only the spawn calls of a response.

@@ -16,8 +16,9 @@ mod usage;
 
 use super::claude_code::rejection;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff};
-use crate::json::{Json, Kind};
+use crate::json::{Json, Kind, Malformed};
 use crate::sink::Sink;
+use emit::Told;
 use envelope::{Exchange, Looks};
 use unspool_model::{Code, Witness};
 
@@ -66,58 +67,67 @@ impl Format for InferenceLog {
     }
 
     fn open(&self) -> Box<dyn Reader> {
-        Box::new(InferenceLog)
+        Box::new(Log::default())
     }
 }
 
-impl Reader for InferenceLog {
+/// Reads one log.
+#[derive(Default)]
+struct Log {
+    /// Calls and results told so far. Requests repeat them; what is repeated is told once.
+    told: Told,
+}
+
+impl Reader for Log {
     fn read(&mut self, frame: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
         if is_bare_stream(frame) {
-            emit::bare_stream(frame, out);
+            emit::bare_stream(frame, &mut self.told, out);
             return Ok(());
         }
         let mut json = Json::new(frame);
         if json.kind() != Ok(Kind::Array) {
             let exchange = Exchange::read(frame).map_err(|error| rejection(error, frame))?;
             if exchange.says_something() || !Looks::at(frame).list {
-                emit::exchange(&exchange, out);
+                emit::exchange(&exchange, &mut self.told, out);
                 return Ok(());
             }
         }
-        parts(&mut json, out, 0).and_then(|()| json.end()).map_err(|error| rejection(error, frame))
+        self.parts(&mut json, out, 0).and_then(|()| json.end()).map_err(|error| rejection(error, frame))
+    }
+}
+
+impl Log {
+    /// Finds the exchanges in a list, or in the named lists and pairs of an object.
+    fn parts(&mut self, json: &mut Json<'_>, out: &mut Sink<'_>, depth: u32) -> Result<(), Malformed> {
+        match json.kind()? {
+            Kind::Array if depth < LIST_DEPTH => json.array(|json| self.part(json, out, depth + 1)),
+            Kind::Object if depth < LIST_DEPTH => json.object(|json, _| self.part(json, out, depth + 1)),
+            _ => json.skip(),
+        }
+    }
+
+    fn part(&mut self, json: &mut Json<'_>, out: &mut Sink<'_>, depth: u32) -> Result<(), Malformed> {
+        match json.kind()? {
+            Kind::Object => {
+                let raw = json.raw()?;
+                if !Looks::at(raw).exchange() {
+                    return self.parts(&mut Json::new(raw), out, depth);
+                }
+                out.part(raw);
+                match Exchange::read(raw) {
+                    Ok(exchange) => emit::exchange(&exchange, &mut self.told, out),
+                    Err(_) => out.issue(Code::NotJson, ""),
+                }
+                Ok(())
+            }
+            Kind::Array => self.parts(json, out, depth),
+            _ => json.skip(),
+        }
     }
 }
 
 /// How deep lists of exchanges may lie in a file.
 const LIST_DEPTH: u32 = 3;
-
-/// Finds the exchanges in a list, or in the named lists and pairs of an object.
-fn parts(json: &mut Json<'_>, out: &mut Sink<'_>, depth: u32) -> Result<(), crate::json::Malformed> {
-    match json.kind()? {
-        Kind::Array if depth < LIST_DEPTH => json.array(|json| part(json, out, depth + 1)),
-        Kind::Object if depth < LIST_DEPTH => json.object(|json, _| part(json, out, depth + 1)),
-        _ => json.skip(),
-    }
-}
-
-fn part(json: &mut Json<'_>, out: &mut Sink<'_>, depth: u32) -> Result<(), crate::json::Malformed> {
-    match json.kind()? {
-        Kind::Object => {
-            let raw = json.raw()?;
-            if Looks::at(raw).exchange() {
-                out.part(raw);
-                match Exchange::read(raw) {
-                    Ok(exchange) => emit::exchange(&exchange, out),
-                    Err(_) => out.issue(Code::NotJson, ""),
-                }
-                return Ok(());
-            }
-            parts(&mut Json::new(raw), out, depth)
-        }
-        Kind::Array => parts(json, out, depth),
-        _ => json.skip(),
-    }
-}
 
 /// The first event of a stream says what it is within its first bytes.
 const BARE_STREAM_BYTES: usize = 256;

@@ -18,8 +18,12 @@ pub(super) struct Request<'a> {
     pub(super) history: History,
     /// The last thing the model said and everything said to it since: what this request adds.
     pub(super) tail: Vec<Turn<'a>>,
+    /// Calls and results of everything before.
+    pub(super) older: Vec<Part<'a>>,
     /// Words of the first message.
     pub(super) first: Vec<RawStr<'a>>,
+    /// A field of another type than it should have.
+    pub(super) odd: Option<&'static str>,
     /// How many messages there are, of any sort.
     pub(super) messages: usize,
 }
@@ -76,6 +80,10 @@ impl<'a> Request<'a> {
         match key {
             b"model" => self.model = json.string()?,
             b"messages" if json.kind()? == Kind::Array => json.array(|json| self.message(json))?,
+            b"messages" => {
+                self.odd = Some("messages");
+                json.skip()?;
+            }
             b"input" => match json.kind()? {
                 Kind::Array => json.array(|json| self.message(json))?,
                 Kind::String => {
@@ -185,7 +193,8 @@ impl<'a> Request<'a> {
         }
         let after_model = self.tail.last().is_some_and(|turn| turn.speaker == Speaker::Model);
         if speaker == Speaker::Model && !after_model {
-            self.tail.clear();
+            let parts = self.tail.drain(..).flat_map(|turn| turn.parts);
+            self.older.extend(parts.filter(|part| matches!(part, Part::Call { .. } | Part::Result { .. })));
         }
         self.tail.push(Turn { speaker, parts });
     }

@@ -48,7 +48,7 @@ fn core(text: &str) -> &str {
     let text = match (text.find("<summary>"), text.find("\nSummary:")) {
         (Some(at), _) => &text[at + "<summary>".len()..],
         (None, Some(at)) => &text[at + "\nSummary:".len()..],
-        (None, None) => text,
+        (None, None) => text.strip_prefix("Summary:").unwrap_or(text),
     };
     &text[..text.find("</summary>").unwrap_or(text.len())]
 }
