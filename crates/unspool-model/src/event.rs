@@ -274,6 +274,8 @@ pub enum AttrName {
     LedgerOutput,
     /// Text: a short error message.
     ErrorText,
+    /// Text: a field of a tool call or its outcome that could not be read, should the tool be one that links agents.
+    Unreadable,
 }
 
 impl AttrName {

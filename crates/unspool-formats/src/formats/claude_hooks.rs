@@ -245,7 +245,8 @@ fn emit(fields: &Fields<'_>, out: &mut Sink<'_>) {
         "PreToolUse" if !call.is_empty() => {
             head(fields, EventKind::ToolCall, at, out);
             out.name(&text_of(fields.tool)).key(KeyKind::ToolUse, Role::Provides, &call);
-            ToolInput::read(fields.input.unwrap_or_default()).facts(out);
+            let input = ToolInput::read(fields.input.unwrap_or_default(), out);
+            input.facts(out);
         }
         "PostToolUse" | "PostToolUseFailure" if !call.is_empty() => tool_result(fields, &call, at, out),
         "SubagentStart" if fields.agent.is_some() => {
@@ -283,10 +284,7 @@ fn text_of(value: Option<RawStr<'_>>) -> Cow<'_, str> {
 
 fn time(fields: &Fields<'_>, out: &mut Sink<'_>) -> Timestamp {
     if let Some(text) = fields.at {
-        return Timestamp::parse(&text.decode()).unwrap_or_else(|| {
-            out.issue(Code::BadTimestamp, "");
-            Timestamp::NONE
-        });
+        return super::claude_code::time(Some(text), out);
     }
     // Loggers that write numbers write seconds (with a fraction) or milliseconds since the epoch.
     let number =
@@ -345,11 +343,13 @@ fn user_prompt(fields: &Fields<'_>, at: Timestamp, out: &mut Sink<'_>) {
 
 fn tool_result(fields: &Fields<'_>, call: &str, at: Timestamp, out: &mut Sink<'_>) {
     let mut outcome = ToolOutcome::default();
+    let mut odd = Oddities::default();
     if let Some(raw) = fields.response
-        && outcome.read(&mut Json::new(raw)).is_err()
+        && outcome.read(&mut Json::new(raw), b"tool_response", &mut odd).is_err()
     {
         outcome = ToolOutcome::default();
     }
+    odd.report(out);
     // A hook measures the call itself; an agent's own duration is the agent's.
     outcome.duration_ms = fields.duration_ms;
     let failed = fields.event.is_some_and(|event| event.raw == b"PostToolUseFailure");

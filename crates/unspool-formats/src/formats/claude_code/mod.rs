@@ -12,7 +12,7 @@ pub(crate) mod tool;
 use crate::format::{Descriptor, Format, Framing, Rejected, Scope, Sniff};
 use crate::json::{Json, RawStr};
 use crate::sink::Sink;
-use unspool_model::Code;
+use unspool_model::{Code, Timestamp};
 
 /// Transcript files under `projects/`.
 pub(crate) struct Transcript;
@@ -121,6 +121,15 @@ pub(crate) fn scope_of_path(name: &str) -> Scope {
 pub(crate) fn stem(name: &str) -> &str {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     file.strip_suffix(".jsonl").or_else(|| file.strip_suffix(".meta.json")).unwrap_or(file)
+}
+
+/// The moment a field names; one that cannot be read is reported.
+pub(crate) fn time(text: Option<RawStr<'_>>, out: &mut Sink<'_>) -> Timestamp {
+    let Some(text) = text else { return Timestamp::NONE };
+    Timestamp::parse(&text.decode()).unwrap_or_else(|| {
+        out.issue(Code::BadTimestamp, "");
+        Timestamp::NONE
+    })
 }
 
 /// Why a record that cannot be read as a JSON object is rejected.
