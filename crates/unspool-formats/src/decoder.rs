@@ -41,6 +41,8 @@ impl<'b> Decoder<'b> {
             session: batch.text.intern(&scope.session),
             agent: batch.text.intern(&scope.agent),
             workflow: batch.text.intern(&scope.workflow),
+            order: batch.text.intern(&scope.order),
+            content: Id::default(),
         };
         let index = u32::try_from(batch.streams.len()).unwrap_or(u32::MAX);
         batch.streams.push(stream);
@@ -123,6 +125,9 @@ impl<'b> Decoder<'b> {
             stored.outcome = outcome;
             let content = line.too_long.unwrap_or_else(|| Id::from_u128(xxh3_128(line.bytes)));
             stored.id = record_id(scope, content);
+            if let Some(stream) = self.sink.batch.streams.get_mut(self.sink.stream as usize) {
+                stream.content = record_id(stream.content, content);
+            }
         }
     }
 
@@ -158,7 +163,7 @@ impl<'b> Decoder<'b> {
     }
 }
 
-/// The id of a record with this content in that scope.
+/// The id of a record with this content in that scope, or after those records.
 fn record_id(scope: Id, content: Id) -> Id {
     let mut both = [0_u8; 32];
     let (left, right) = both.split_at_mut(16);

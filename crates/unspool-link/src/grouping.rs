@@ -59,7 +59,7 @@ pub(crate) fn group(batch: &Batch, table: &Table, rank: &[u32], first_event: &[u
     collect(batch, &natives, &streams, &mut union)
 }
 
-/// The counted records of each stream, streams in order of name.
+/// The counted records of each stream, streams in order.
 fn records_by_stream(batch: &Batch, rank: &[u32]) -> Vec<(u32, Vec<u32>)> {
     let mut by_rank: Vec<(u32, Vec<u32>)> = vec![(0, Vec::new()); batch.streams.len()];
     for (stream, rank) in rank.iter().enumerate() {

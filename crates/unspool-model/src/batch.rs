@@ -41,7 +41,7 @@ pub enum Outcome {
 /// One file, upload or connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stream {
-    /// Name shown to people and used for order, usually a path.
+    /// Name shown to people, usually a path.
     pub name: Sym,
     /// The format that read it.
     pub format: Format,
@@ -53,6 +53,10 @@ pub struct Stream {
     pub agent: Sym,
     /// The workflow run the name speaks of.
     pub workflow: Sym,
+    /// Where the name places it among streams of the same time.
+    pub order: Sym,
+    /// Hash of all its records in order, whatever the stream is called.
+    pub content: Id,
 }
 
 /// Records and events of some streams.
@@ -140,6 +144,8 @@ impl Batch {
             session: sym(stream.session),
             agent: sym(stream.agent),
             workflow: sym(stream.workflow),
+            order: sym(stream.order),
+            content: stream.content,
         }));
         self.records.extend(
             records.into_iter().map(|record| Record { stream: record.stream + stream_base, ..record }),

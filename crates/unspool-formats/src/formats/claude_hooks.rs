@@ -5,7 +5,7 @@ use super::claude_code::markup::{emit_returns, message_flags, shown_text};
 use super::claude_code::tool::{ToolInput, ToolOutcome};
 use super::claude_code::{rejection, stem};
 use crate::fields::Oddities;
-use crate::format::{Descriptor, Format, Framing, Rejected, Sniff};
+use crate::format::{Descriptor, Format, Framing, Rejected, Scope, Sniff};
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::prose::preview;
 use crate::sink::Sink;
@@ -74,6 +74,11 @@ impl Format for Hooks {
         // A pretty-printed payload spreads over lines; a first line cut by the head's end is still a line.
         let one_line = !head.contains(&b'\n');
         Sniff { score: payload_score(head), framing: if one_line { Framing::Lines } else { Framing::Whole } }
+    }
+
+    fn scope(&self, name: &str) -> Scope {
+        // Payloads have no time of their own; loggers that write one per file number them.
+        Scope { order: name.rsplit(['/', '\\']).next().unwrap_or(name).to_string(), ..Scope::default() }
     }
 
     fn record_type(&self, record: &[u8]) -> String {

@@ -54,8 +54,8 @@ impl Format for Workflow {
         Scope {
             container: parts[..at].join("/"),
             session: parts[at - 1].to_string(),
-            agent: String::new(),
             workflow: run.to_string(),
+            ..Scope::default()
         }
     }
 

@@ -151,6 +151,7 @@ mod tests {
             session: session.into(),
             agent: agent.into(),
             workflow: workflow.into(),
+            order: String::new(),
         };
         assert_eq!(scope_of_path("p/x/s1.jsonl"), scope("p/x/s1", "s1", "", ""));
         assert_eq!(scope_of_path("p/x/agent-1f.jsonl"), scope("", "", "1f", ""));
