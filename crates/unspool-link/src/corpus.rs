@@ -1,6 +1,7 @@
 //! All records at hand: copies recognised, streams in order, sessions told apart.
 
 use crate::grouping::{Group, group};
+use crate::limits::Limits;
 use crate::{Table, draft};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::issue::{Occurrence, add_up};
@@ -21,6 +22,7 @@ pub struct Corpus {
     pub(crate) first_event: Vec<u32>,
     /// Hashes of the first messages of internal agents, as far as any record holds them.
     pub(crate) internal_prompts: Vec<Sym>,
+    pub(crate) limits: Limits,
     counts: Counts,
 }
 
@@ -47,8 +49,9 @@ impl Corpus {
         let counts = count(&batch);
         let hashes = table.internal_first_prompts.iter().filter_map(|prompt| text_hash(prompt));
         let internal_prompts = hashes.filter_map(|hash| batch.text.find(&hash)).collect();
+        let limits = Limits::new(&mut batch.text);
         batch.text.forget_lookup();
-        Corpus { batch, table, as_of, groups, stream_rank, first_event, internal_prompts, counts }
+        Corpus { batch, table, as_of, groups, stream_rank, first_event, internal_prompts, limits, counts }
     }
 
     /// How many sessions there are.

@@ -10,6 +10,7 @@ mod draft;
 mod facts;
 mod finish;
 mod grouping;
+mod limits;
 mod order;
 mod rules;
 mod steps;

@@ -23,15 +23,15 @@ pub struct Event {
     /// Marks.
     pub flags: EventFlags,
     /// How many keys.
-    pub key_count: u8,
+    pub key_count: u16,
     /// How many attributes.
-    pub attr_count: u8,
+    pub attr_count: u16,
     /// What was witnessed.
     pub kind: EventKind,
 }
 
 /// What an event witnesses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum EventKind {
     /// Somebody or something addressed the agent.
     UserMessage,

@@ -86,6 +86,7 @@ codes! {
     UnknownModel "unknown_model" Info "A model without a price at the time of the call; its tokens are counted and its cost is left open.";
     ClockSkew "clock_skew" Warning "A later event carries an earlier time than what caused it.";
     UsageConflict "usage_conflict" Info "Lines of one API message report different final usage; the larger value of each field was counted.";
+    LimitReached "limit_reached" Info "So many things that some were left out: the limit is named, the count says how many were left out.";
     LedgerMismatch "ledger_mismatch" Warning "The client's own ledger and the tokens counted here differ.";
 }
 

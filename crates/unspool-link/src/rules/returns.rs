@@ -2,7 +2,7 @@
 
 use super::tool_calls::{Calls, first_after, model_calls};
 use crate::draft::{Draft, exact};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
 use unspool_model::{
     Edge, EdgeKind, EventFlags, EventKind, KeyKind, RecordIx, Role, Rule, Spawn, StepKind, Sym,
@@ -11,6 +11,7 @@ use unspool_model::{
 pub(crate) fn link(draft: &mut Draft<'_>) {
     let (returns, said) = (returns_by_agent(draft), said(draft));
     let calls: Vec<Calls> = (0..draft.agents.len()).map(|agent| model_calls(draft, agent)).collect();
+    let mut known = Known::default();
     for agent in 0..draft.agents.len() {
         let Some(spawn) = draft.agents[agent].spawn else { continue };
         spawn_edge(draft, agent, spawn);
@@ -22,19 +23,22 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
             // What an agent writes to a peer is no answer to its parent.
             let to_parent = reported.iter().filter(|event| draft.event_agent[**event] as usize == parent);
             for event in to_parent.copied().collect::<Vec<_>>() {
-                notified(draft, agent, spawn, &calls[parent], event);
+                notified(draft, &mut known, agent, spawn, &calls[parent], event);
             }
         } else if !is_async && call.result_event != NONE {
-            answered(draft, &said, agent, spawn, spawn.step, &calls[parent]);
+            answered(draft, &mut known, &said, agent, spawn, spawn.step, &calls[parent]);
         }
         for call in draft.agents[agent].continued_by.clone() {
             let step = &draft.steps[call as usize];
             if step.result_event != NONE && !step.flags.has(EventFlags::ASYNC) {
-                answered(draft, &said, agent, spawn, call, &calls[step.agent as usize]);
+                answered(draft, &mut known, &said, agent, spawn, call, &calls[step.agent as usize]);
             }
         }
     }
 }
+
+/// The steps returns lead from and to.
+type Known = FxHashSet<(u32, u32)>;
 
 /// The last model call of each agent that gave an answer, by the answer.
 type Said = FxHashMap<(usize, Sym), u32>;
@@ -67,13 +71,24 @@ fn spawn_edge(draft: &mut Draft<'_>, agent: usize, spawn: Spawn) {
 }
 
 /// The result of a call carried the answer.
-fn answered(draft: &mut Draft<'_>, said: &Said, agent: usize, spawn: Spawn, call: u32, calls: &Calls) {
+fn answered(
+    draft: &mut Draft<'_>,
+    known: &mut Known,
+    said: &Said,
+    agent: usize,
+    spawn: Spawn,
+    call: u32,
+    calls: &Calls,
+) {
     let step = &draft.steps[call as usize];
     let (result, is_error, tool_use_id) = (step.result_event as usize, step.is_error, step.tool_use);
     let receiver = first_after(calls, draft.place(result).max(draft.place_of(step)));
     let (Some(receiver), Some(last)) = (receiver, last_words(draft, said, agent, result)) else { return };
     let record = draft.event(result).record;
     let spawn = Spawn { tool_use_id, ..spawn };
+    if !known.insert((last, receiver)) {
+        return;
+    }
     return_edge(draft, spawn, last, receiver, Rule::ReturnResultId, is_error, record);
 }
 
@@ -95,7 +110,14 @@ fn last_words(draft: &Draft<'_>, said: &Said, agent: usize, result: usize) -> Op
 }
 
 /// A notification or message carried the answer; it may come several times for one agent.
-fn notified(draft: &mut Draft<'_>, agent: usize, spawn: Spawn, calls: &Calls, event: usize) {
+fn notified(
+    draft: &mut Draft<'_>,
+    known: &mut Known,
+    agent: usize,
+    spawn: Spawn,
+    calls: &Calls,
+    event: usize,
+) {
     let at = draft.event(event).at;
     // A replayed message is one message: its step has the place, whichever file the report was read from.
     let message = draft.event_step[draft.head_of(event)];
@@ -108,6 +130,10 @@ fn notified(draft: &mut Draft<'_>, agent: usize, spawn: Spawn, calls: &Calls, ev
     };
     let last = draft.timeline[agent].iter().rev().find(by_then).copied();
     let (Some(receiver), Some(last)) = (receiver, last) else { return };
+    // Several notifications of one end lead to one model call.
+    if !known.insert((last, receiver)) {
+        return;
+    }
     let teammate = draft.text(draft.event(event).name) == "teammate";
     let rule = if teammate { Rule::ReturnTeammateId } else { Rule::ReturnNotificationId };
     let record = if message == NONE { draft.event(event).record } else { draft.first_record(message) };
@@ -131,12 +157,8 @@ fn return_edge(
         is_error,
         ..exact(from, to, EdgeKind::SubagentReturn, rule)
     };
-    // Several notifications of one end lead to one model call.
-    let same = |other: &Edge| other.kind == edge.kind && other.from == from && other.to == to;
-    if !draft.edges.iter().rev().take(64).any(same) {
-        let evidence = [record, draft.first_record(to)];
-        draft.add_edge(edge, &evidence);
-    }
+    let evidence = [record, draft.first_record(to)];
+    draft.add_edge(edge, &evidence);
 }
 
 /// Events that report an agent's end to its parent. Copies count only where nothing else reports it.

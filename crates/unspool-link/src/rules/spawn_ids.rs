@@ -3,6 +3,7 @@
 
 use crate::agents::{AgentDraft, Learned, Origin};
 use crate::draft::Draft;
+use crate::limits::MAX_LINK_EVIDENCE;
 use crate::steps::build_timeline;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
@@ -254,7 +255,9 @@ fn believe(draft: &mut Draft<'_>, claims: &[Claim]) {
     let mut evidence: Vec<RecordIx> = evidence.into_iter().map(|(_, record)| record).collect();
     let mut seen = FxHashSet::default();
     evidence.retain(|record| seen.insert(*record));
-    evidence.truncate(unspool_model::issue::ISSUE_SAMPLES);
+    for record in evidence.drain(MAX_LINK_EVIDENCE.min(evidence.len())..) {
+        draft.issue(Code::LimitReached, draft.corpus.limits.link_evidence, Some(record));
+    }
     let tool_use_id = draft.steps[best.step as usize].tool_use;
     let agent = &mut draft.agents[best.agent as usize];
     agent.internal = false;
