@@ -28,7 +28,6 @@ pub(crate) struct AgentDraft {
     pub(crate) internal: bool,
     /// Whether any record of its own was read.
     pub(crate) witnessed: bool,
-    pub(crate) stated_status: Option<Status>,
     pub(crate) spawn: Option<Spawn>,
     /// Records that show the spawn.
     pub(crate) spawn_evidence: Vec<RecordIx>,
@@ -224,7 +223,6 @@ fn learn(draft: &mut Draft<'_>, index: &FxHashMap<Origin, u32>, at: usize, curre
     let description = draft.attr_text(at, AttrName::Description);
     let model = draft.attr_text(at, AttrName::Model);
     let depth = draft.attr_int(at, AttrName::SpawnDepth);
-    let status = draft.attr_text(at, AttrName::Status).and_then(|status| stated(draft.text(status)));
     let teammate = draft.key(at, KeyKind::Teammate, Role::Provides);
     let stream_workflow = draft.corpus.batch.stream_of(event.record).workflow;
     let agent = &mut draft.agents[target as usize];
@@ -244,11 +242,8 @@ fn learn(draft: &mut Draft<'_>, index: &FxHashMap<Origin, u32>, at: usize, curre
     if agent.teammate.is_empty() {
         agent.teammate = teammate.unwrap_or_default();
     }
-    if event.kind != EventKind::SpawnLink {
-        if agent.workflow.is_empty() {
-            agent.workflow = stream_workflow;
-        }
-        agent.stated_status = status.or(agent.stated_status);
+    if event.kind != EventKind::SpawnLink && agent.workflow.is_empty() {
+        agent.workflow = stream_workflow;
     }
     agent.stated_depth = agent.stated_depth.or(depth);
     agent.fork |= event.flags.has(EventFlags::FORK);
