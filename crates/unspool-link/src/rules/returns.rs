@@ -5,7 +5,7 @@ use crate::draft::{Draft, exact};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
 use unspool_model::{
-    Edge, EdgeKind, EventFlags, EventKind, KeyKind, RecordIx, Role, Rule, Spawn, StepKind, Sym,
+    Edge, EdgeKind, EventFlags, EventKind, KeyKind, RecordIx, Role, Rule, Spawn, StepKind, Sym, Timestamp,
 };
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
@@ -164,7 +164,7 @@ fn return_edge(
 /// Events that report an agent's end to its parent. Copies count only where nothing else reports it.
 fn returns_by_agent(draft: &Draft<'_>) -> FxHashMap<usize, Vec<usize>> {
     let (mut by_id, mut by_call, mut by_teammate) =
-        (FxHashMap::default(), FxHashMap::default(), FxHashMap::<Sym, usize>::default());
+        (FxHashMap::default(), FxHashMap::default(), FxHashMap::<Sym, Vec<u32>>::default());
     for (n, agent) in draft.agents.iter().enumerate() {
         by_id.insert(agent.native_id, n);
         if let Some(spawn) = agent.spawn {
@@ -175,18 +175,25 @@ fn returns_by_agent(draft: &Draft<'_>) -> FxHashMap<usize, Vec<usize>> {
                 .or_insert(Some(n));
         }
         if let Some(teammate) = agent.teammate.some() {
-            by_teammate.insert(teammate, n);
+            by_teammate.entry(teammate).or_default().push(u32::try_from(n).unwrap_or(NONE));
         }
     }
-    // A team nobody named: a message names its sender only, which is enough when there is one of that name.
-    let mut short_names: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
-    for (n, agent) in draft.agents.iter().enumerate().filter(|(_, agent)| !agent.teammate.is_empty()) {
-        let short = draft.text(agent.teammate).split('@').next().unwrap_or_default();
-        short_names.entry(short).or_default().push(n);
+    // A team nobody named: a message names its sender only, which is enough when one team has that name.
+    let mut short_names: FxHashMap<&str, Vec<Sym>> = FxHashMap::default();
+    for teammate in draft.agents.iter().filter_map(|agent| agent.teammate.some()) {
+        let short = draft.text(teammate).split('@').next().unwrap_or_default();
+        let full = short_names.entry(short).or_default();
+        if !full.contains(&teammate) {
+            full.push(teammate);
+        }
     }
-    let by_short_name = |id: Sym| match short_names.get(draft.text(id)).map(Vec::as_slice) {
-        Some([only]) => Some(only),
-        _ => None,
+    let by_name = |id: Sym, at: Timestamp| {
+        let by_short_name = || match short_names.get(draft.text(id)).map(Vec::as_slice) {
+            Some([only]) => by_teammate.get(only),
+            _ => None,
+        };
+        let namesakes = by_teammate.get(&id).or_else(by_short_name)?;
+        draft.bearer(namesakes, at).map(|agent| agent as usize)
     };
     let mut first_hand: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
     let mut copies: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
@@ -197,12 +204,10 @@ fn returns_by_agent(draft: &Draft<'_>) -> FxHashMap<usize, Vec<usize>> {
         }
         let key = |kind| draft.key(at, kind, Role::Refers);
         let agent = key(KeyKind::Task)
-            .and_then(|id| by_id.get(&id))
-            .or_else(|| key(KeyKind::ToolUse).and_then(|id| by_call.get(&id)).and_then(Option::as_ref))
-            .or_else(|| {
-                key(KeyKind::Teammate).and_then(|id| by_teammate.get(&id).or_else(|| by_short_name(id)))
-            });
-        let Some(agent) = agent.copied() else { continue };
+            .and_then(|id| by_id.get(&id).copied())
+            .or_else(|| key(KeyKind::ToolUse).and_then(|id| by_call.get(&id).copied().flatten()))
+            .or_else(|| key(KeyKind::Teammate).and_then(|id| by_name(id, event.at)));
+        let Some(agent) = agent else { continue };
         let list = if event.flags.has(EventFlags::COPY) { &mut copies } else { &mut first_hand };
         list.entry(agent).or_default().push(at);
     }
