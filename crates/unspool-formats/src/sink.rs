@@ -1,8 +1,8 @@
 //! Where formats put what they read: events with keys and attributes, and issues.
 
 use unspool_model::{
-    Attr, AttrName, Batch, Code, Event, EventFlags, EventKind, Key, KeyKind, Role, Stream, Sym, Timestamp,
-    Usage,
+    Attr, AttrName, Batch, Code, Event, EventFlags, EventKind, Key, KeyKind, LinkSource, Role, Stream, Sym,
+    Timestamp, Usage,
 };
 
 /// How much of the text around the facts is kept.
@@ -15,9 +15,9 @@ pub enum Detail {
 }
 
 /// Keys and attributes of one event. Named so in notices.
-pub const MAX_KEYS_PER_EVENT: u16 = u16::MAX;
+pub(crate) const MAX_KEYS_PER_EVENT: u16 = u16::MAX;
 /// See `MAX_KEYS_PER_EVENT`.
-pub const MAX_ATTRS_PER_EVENT: u16 = u16::MAX;
+pub(crate) const MAX_ATTRS_PER_EVENT: u16 = u16::MAX;
 
 /// Messages of a session whose first words are kept although no text is wanted: only the first that is a person's is
 /// needed, as the session's title, so nothing is lost.
@@ -106,7 +106,16 @@ impl<'b> Sink<'b> {
             key_count: 0,
             attr_count: 0,
             kind,
+            source: LinkSource::Unstated,
         });
+        self
+    }
+
+    /// Says where the open event's link or return is written.
+    pub fn source(&mut self, source: LinkSource) -> &mut Self {
+        if let Some(event) = &mut self.open {
+            event.source = source;
+        }
         self
     }
 

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use unspool_formats::{Decoder, Detail, FORMATS, SNIFF_BYTES, best, scores};
-use unspool_model::{Batch, Outcome};
+use unspool_model::{Batch, LinkSource, Outcome};
 
 struct Fixture {
     format: String,
@@ -66,6 +66,9 @@ fn draw(batch: &Batch) -> String {
                 .unwrap();
         }
         write!(out, "  {:?} {:?}", event.kind, event.at).unwrap();
+        if event.source != LinkSource::Unstated {
+            write!(out, " by {:?}", event.source).unwrap();
+        }
         if !event.name.is_empty() {
             write!(out, " {}", batch.text.get(event.name)).unwrap();
         }

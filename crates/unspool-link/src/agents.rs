@@ -23,7 +23,6 @@ pub(crate) struct AgentDraft {
     pub(crate) model: Learned,
     pub(crate) teammate: Sym,
     pub(crate) workflow: Sym,
-    pub(crate) stated_depth: Option<i64>,
     pub(crate) fork: bool,
     pub(crate) internal: bool,
     /// Whether any record of its own was read.
@@ -222,7 +221,6 @@ fn learn(draft: &mut Draft<'_>, index: &FxHashMap<Origin, u32>, at: usize, curre
     let name = draft.attr_text(at, AttrName::AgentName);
     let description = draft.attr_text(at, AttrName::Description);
     let model = draft.attr_text(at, AttrName::Model);
-    let depth = draft.attr_int(at, AttrName::SpawnDepth);
     let teammate = draft.key(at, KeyKind::Teammate, Role::Provides);
     let stream_workflow = draft.corpus.batch.stream_of(event.record).workflow;
     let agent = &mut draft.agents[target as usize];
@@ -245,7 +243,6 @@ fn learn(draft: &mut Draft<'_>, index: &FxHashMap<Origin, u32>, at: usize, curre
     if event.kind != EventKind::SpawnLink && agent.workflow.is_empty() {
         agent.workflow = stream_workflow;
     }
-    agent.stated_depth = agent.stated_depth.or(depth);
     agent.fork |= event.flags.has(EventFlags::FORK);
 }
 

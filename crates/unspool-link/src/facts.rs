@@ -174,8 +174,7 @@ fn estimate_model_starts(draft: &mut Draft<'_>) {
             if step.kind != StepKind::ModelCall {
                 continue;
             }
-            while let Some((place, at)) = inputs.get(next).filter(|(place, _)| *place < own_place) {
-                let _ = place;
+            while let Some((_, at)) = inputs.get(next).filter(|(place, _)| *place < own_place) {
                 last_input = last_input.later(*at);
                 next += 1;
             }

@@ -20,5 +20,4 @@ mod table;
 mod union;
 
 pub use corpus::{Corpus, Counts};
-pub use rules::assignment::{Cost, assign};
 pub use table::{Table, TableError};

@@ -2,7 +2,7 @@
 
 use crate::event::{Attr, AttrName, Event, Key, KeyKind, Role};
 use crate::usage::PackedUsage;
-use crate::{Id, Interner, Issues, Sym, Timestamp, Usage};
+use crate::{Id, Interner, Issues, Sym, Usage};
 
 /// A format as records name it: the registry's id text.
 pub type Format = Sym;
@@ -120,11 +120,6 @@ impl Batch {
             .and_then(|record| self.streams.get(record.stream as usize))
             .copied()
             .unwrap_or_default()
-    }
-
-    /// The latest instant any event names.
-    pub fn latest(&self) -> Timestamp {
-        self.events.iter().map(|event| event.at).max().unwrap_or_default()
     }
 
     /// Appends another batch, renumbering its text and rows.

@@ -12,7 +12,7 @@ use crate::sink::Sink;
 use memchr::memmem;
 use std::borrow::Cow;
 use unspool_model::prompt::{text_hash, without_reminders};
-use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp};
+use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp};
 
 pub(crate) struct Hooks;
 
@@ -368,5 +368,5 @@ fn tool_result(fields: &Fields<'_>, call: &str, at: Timestamp, out: &mut Sink<'_
     if fields.interrupt == Some(true) {
         out.flag(EventFlags::INTERRUPTED);
     }
-    outcome.emit_links(call, None, "hook", at, out);
+    outcome.emit_links(call, None, LinkSource::Hook, at, out);
 }

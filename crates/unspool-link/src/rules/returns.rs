@@ -5,7 +5,8 @@ use crate::draft::{Draft, exact};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
 use unspool_model::{
-    Edge, EdgeKind, EventFlags, EventKind, KeyKind, RecordIx, Role, Rule, Spawn, StepKind, Sym, Timestamp,
+    Edge, EdgeKind, EventFlags, EventKind, KeyKind, LinkSource, RecordIx, Role, Rule, Spawn, StepKind, Sym,
+    Timestamp,
 };
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
@@ -22,8 +23,9 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
         if !reported.is_empty() {
             // What an agent writes to a peer is no answer to its parent.
             let to_parent = reported.iter().filter(|event| draft.event_agent[**event] as usize == parent);
+            let ends = ends(draft, agent);
             for event in to_parent.copied().collect::<Vec<_>>() {
-                notified(draft, &mut known, agent, spawn, &calls[parent], event);
+                notified(draft, &mut known, &ends, spawn, &calls[parent], event);
             }
         } else if !is_async && call.result_event != NONE {
             answered(draft, &mut known, &said, agent, spawn, spawn.step, &calls[parent]);
@@ -109,11 +111,30 @@ fn last_words(draft: &Draft<'_>, said: &Said, agent: usize, result: usize) -> Op
     draft.timeline[agent].iter().rev().find(by_then).copied()
 }
 
+/// An agent's steps in order, each with the first moment at which it or a later one had ended.
+type Ends = Vec<(Timestamp, u32)>;
+
+fn ends(draft: &Draft<'_>, agent: usize) -> Ends {
+    let steps = draft.timeline[agent].iter().map(|n| (&draft.steps[*n as usize], *n));
+    let own = steps.filter(|(step, _)| step.kind != StepKind::AgentStop);
+    let mut ends: Ends = own.map(|(step, n)| (step.ended.later(step.started), n)).collect();
+    for n in (1..ends.len()).rev() {
+        ends[n - 1].0 = ends[n - 1].0.min(ends[n].0);
+    }
+    ends
+}
+
+/// The last step that had ended by a moment.
+fn last_by(ends: &Ends, at: Timestamp) -> Option<u32> {
+    let by_then = if at.is_some() { ends.partition_point(|(end, _)| *end <= at) } else { ends.len() };
+    ends[..by_then].last().map(|(_, step)| *step)
+}
+
 /// A notification or message carried the answer; it may come several times for one agent.
 fn notified(
     draft: &mut Draft<'_>,
     known: &mut Known,
-    agent: usize,
+    ends: &Ends,
     spawn: Spawn,
     calls: &Calls,
     event: usize,
@@ -124,17 +145,13 @@ fn notified(
     let place =
         if message == NONE { draft.place(event) } else { draft.place_of(&draft.steps[message as usize]) };
     let receiver = first_after(calls, place);
-    let by_then = |step: &&u32| {
-        let step = &draft.steps[**step as usize];
-        step.kind != StepKind::AgentStop && (!at.is_some() || step.ended.later(step.started) <= at)
-    };
-    let last = draft.timeline[agent].iter().rev().find(by_then).copied();
+    let last = last_by(ends, at);
     let (Some(receiver), Some(last)) = (receiver, last) else { return };
     // Several notifications of one end lead to one model call.
     if !known.insert((last, receiver)) {
         return;
     }
-    let teammate = draft.text(draft.event(event).name) == "teammate";
+    let teammate = draft.event(event).source == LinkSource::Teammate;
     let rule = if teammate { Rule::ReturnTeammateId } else { Rule::ReturnNotificationId };
     let record = if message == NONE { draft.event(event).record } else { draft.first_record(message) };
     return_edge(draft, spawn, last, receiver, rule, false, record);

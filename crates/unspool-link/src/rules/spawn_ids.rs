@@ -8,7 +8,8 @@ use crate::steps::build_timeline;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
 use unspool_model::{
-    AttrName, Code, Confidence, EventKind, KeyKind, RecordIx, Role, Rule, Spawn, StepKind, Sym, Timestamp,
+    AttrName, Code, Confidence, EventKind, KeyKind, LinkSource, RecordIx, Role, Rule, Spawn, StepKind, Sym,
+    Timestamp,
 };
 
 /// One explicit statement that a call started an agent.
@@ -100,7 +101,6 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
         if event.kind != EventKind::SpawnLink {
             continue;
         }
-        let source = draft.text(event.name).to_string();
         let Some(call) = draft.key(at, KeyKind::ToolUse, Role::Refers) else { continue };
         let Some(step) = calls.get(&call).copied() else { continue };
         let tool = draft.text(draft.steps[step as usize].name).to_string();
@@ -130,13 +130,15 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
             continue;
         }
         let Some(id) = draft.key(at, KeyKind::Agent, Role::Provides) else { continue };
-        let rule = match source.as_str() {
-            "meta" => Rule::SpawnMetaId,
-            "result" => Rule::SpawnResultId,
-            "hook" => Rule::SpawnHookId,
-            "notification" => Rule::SpawnNotificationId,
-            "progress" => Rule::SpawnProgressId,
-            _ => Rule::SpawnTextId,
+        let rule = match event.source {
+            LinkSource::Meta => Rule::SpawnMetaId,
+            LinkSource::Result => Rule::SpawnResultId,
+            LinkSource::Hook => Rule::SpawnHookId,
+            LinkSource::Notification => Rule::SpawnNotificationId,
+            LinkSource::Progress => Rule::SpawnProgressId,
+            LinkSource::Text | LinkSource::Teammate | LinkSource::Workflow | LinkSource::Unstated => {
+                Rule::SpawnTextId
+            }
         };
         // Structured fields speak for themselves; text and notifications also name things that are no agents.
         let structured = matches!(rule, Rule::SpawnMetaId | Rule::SpawnResultId | Rule::SpawnHookId);

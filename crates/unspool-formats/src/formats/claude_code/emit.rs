@@ -11,7 +11,7 @@ use crate::prose::{PREVIEW_SOURCE_BYTES, preview};
 use crate::sink::Sink;
 use std::borrow::Cow;
 use unspool_model::prompt::{text_hash, without_reminders};
-use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp};
+use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp};
 
 /// How much a title counts: one a person gave wins over one a model made.
 const TITLE_BY_PERSON: i64 = 3;
@@ -110,7 +110,7 @@ fn user(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
         if line.denial.is_some() {
             out.flag(EventFlags::DENIED);
         }
-        line.outcome.emit_links(&id, block.content, "result", at, out);
+        line.outcome.emit_links(&id, block.content, LinkSource::Result, at, out);
     }
 }
 
@@ -218,15 +218,8 @@ fn system(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
         "compact_boundary" | "microcompact_boundary" => {
             head(line, EventKind::Compaction, at, out);
             out.name(&subtype);
-            let compact = line.compact.unwrap_or_default();
-            for (name, value) in [
-                (AttrName::TokensBefore, compact.tokens_before),
-                (AttrName::TokensAfter, compact.tokens_after),
-                (AttrName::DurationMs, compact.duration_ms),
-            ] {
-                if let Some(value) = value {
-                    out.int(name, value);
-                }
+            if let Some(ms) = line.compact.and_then(|compact| compact.duration_ms) {
+                out.int(AttrName::DurationMs, ms);
             }
         }
         // Figures about a turn, not something that happened in it.
@@ -281,7 +274,7 @@ fn progress(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
         return;
     };
     head(line, EventKind::SpawnLink, at, out);
-    out.name("progress").flag(EventFlags::COPY);
+    out.source(LinkSource::Progress).flag(EventFlags::COPY);
     out.key(KeyKind::ToolUse, Role::Refers, &call.decode()).key(
         KeyKind::Agent,
         Role::Provides,

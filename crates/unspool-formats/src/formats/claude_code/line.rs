@@ -37,7 +37,6 @@ pub(super) struct Line<'a> {
     pub is_meta: Option<bool>,
     pub is_compact_summary: Option<bool>,
     pub is_api_error: Option<bool>,
-    pub duration_ms: Option<i64>,
     pub origin: Option<Origin<'a>>,
     pub forked_from: Option<ForkedFrom<'a>>,
     pub message: Message<'a>,
@@ -79,8 +78,6 @@ pub(super) struct ForkedFrom<'a> {
 /// `compactMetadata`.
 #[derive(Default, Clone, Copy)]
 pub(super) struct Compact {
-    pub tokens_before: Option<i64>,
-    pub tokens_after: Option<i64>,
     pub duration_ms: Option<i64>,
 }
 
@@ -151,7 +148,6 @@ impl<'a> Line<'a> {
                 b"isMeta" => odd.boolean(json, key, &mut self.is_meta),
                 b"isCompactSummary" => odd.boolean(json, key, &mut self.is_compact_summary),
                 b"isApiErrorMessage" => odd.boolean(json, key, &mut self.is_api_error),
-                b"durationMs" => odd.integer(json, key, &mut self.duration_ms),
                 b"modelUsage" => odd.raw(json, key, &mut self.ledger),
                 b"message" => self.message.read(json, key, odd),
                 b"toolUseResult" => self.outcome.read(json, key, odd),
@@ -167,8 +163,6 @@ impl<'a> Line<'a> {
                     _ => json.skip(),
                 }),
                 b"compactMetadata" => odd.object(json, key, &mut self.compact, |odd, json, key, to| match key {
-                    b"preTokens" => odd.integer(json, key, &mut to.tokens_before),
-                    b"postTokens" => odd.integer(json, key, &mut to.tokens_after),
                     b"durationMs" => odd.integer(json, key, &mut to.duration_ms),
                     _ => json.skip(),
                 }),

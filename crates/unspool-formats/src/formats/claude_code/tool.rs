@@ -6,7 +6,7 @@ use crate::prose::preview;
 use crate::sink::Sink;
 use memchr::memmem;
 use unspool_model::prompt::text_hash;
-use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Timestamp};
+use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp};
 
 /// The input of a tool call as far as it says what the call is for.
 #[derive(Default)]
@@ -276,12 +276,12 @@ impl<'a> ToolOutcome<'a> {
         &self,
         id: &str,
         content: Option<&'a [u8]>,
-        source: &str,
+        source: LinkSource,
         at: Timestamp,
         out: &mut Sink<'_>,
     ) {
-        let link = |out: &mut Sink<'_>, source: &str, kind: KeyKind, value: &str| {
-            out.begin(EventKind::SpawnLink, at).name(source).key(KeyKind::ToolUse, Role::Refers, id);
+        let link = |out: &mut Sink<'_>, source: LinkSource, kind: KeyKind, value: &str| {
+            out.begin(EventKind::SpawnLink, at).source(source).key(KeyKind::ToolUse, Role::Refers, id);
             out.key(kind, Role::Provides, value);
         };
         if let Some(agent) = self.agent {
@@ -294,14 +294,14 @@ impl<'a> ToolOutcome<'a> {
             }
         }
         if let Some(teammate) = self.teammate {
-            link(out, "teammate", KeyKind::Teammate, &teammate.decode());
+            link(out, LinkSource::Teammate, KeyKind::Teammate, &teammate.decode());
         }
         if let Some(run) = self.workflow_run {
-            link(out, "workflow", KeyKind::WorkflowRun, &run.decode());
+            link(out, LinkSource::Workflow, KeyKind::WorkflowRun, &run.decode());
         }
         // The text repeats what a structured field says; alone it has to do.
         if let Some(agent) = content.filter(|_| self.agent.is_none()).and_then(agent_id_in_text) {
-            link(out, "text", KeyKind::Agent, &agent);
+            link(out, LinkSource::Text, KeyKind::Agent, &agent);
         }
     }
 }
