@@ -30,6 +30,8 @@ pub(crate) struct AgentDraft {
     pub(crate) spawn: Option<Spawn>,
     /// Records that show the spawn.
     pub(crate) spawn_evidence: Vec<RecordIx>,
+    /// The calls its side chain goes on from: one of them started it. Empty when nothing says so.
+    pub(crate) among: Vec<u32>,
     pub(crate) rivals: Vec<Rival>,
     pub(crate) rival_count: u32,
     /// Calls that set it to work again.

@@ -69,6 +69,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     draft.evidence.reserve_exact(draft.steps.len() * 6);
     rules::tool_calls::link(&mut draft);
     rules::spawn_ids::link(&mut draft);
+    rules::spawn_chain::link(&mut draft);
     rules::spawn_inference::link(&mut draft);
     rules::spawn_workflow::link(&mut draft);
     rules::spawn_ids::settle_nameless(&mut draft);

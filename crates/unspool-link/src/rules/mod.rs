@@ -6,6 +6,7 @@ pub(crate) mod continuation;
 pub(crate) mod returns;
 pub(crate) mod sequence;
 mod spawn_candidates;
+pub(crate) mod spawn_chain;
 pub(crate) mod spawn_ids;
 pub(crate) mod spawn_inference;
 mod spawn_verdict;

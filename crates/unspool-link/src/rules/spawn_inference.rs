@@ -268,6 +268,10 @@ fn weigh(draft: &Draft<'_>, child: &Child, call: &Call) -> Result<Match, Option<
     if call.agent == child.agent {
         return Err(None);
     }
+    let among = &draft.agents[child.agent as usize].among;
+    if !among.is_empty() && !among.contains(&call.step) {
+        return Err(Some(RivalReason::OtherRecord));
+    }
     let table = &draft.corpus.table;
     let same_prompt = !call.prompt.is_empty() && child.prompts.contains(&call.prompt);
     let prompts_known = !call.prompt.is_empty() && !child.prompts.is_empty();
