@@ -199,4 +199,48 @@ proptest! {
         let (before, after) = (export(&before, usize::MAX), export(&after, usize::MAX));
         prop_assert_eq!(difference(&without_streams(before), &without_streams(after)), None);
     }
+    #[test]
+    fn no_two_things_share_an_id(shape in shapes(), seed in 0_u64..1_000_000) {
+        let labelled = generate(shape, seed);
+        let mut seen = std::collections::BTreeSet::new();
+        for session in export(&files(&labelled.tree), usize::MAX) {
+            for kind in ["agents", "runs", "steps"] {
+                for row in session[kind].as_array().unwrap() {
+                    let id = row["id"].as_str().unwrap().to_string();
+                    prop_assert!(seen.insert(id.clone()), "{} {} occurs twice", kind, id);
+                }
+            }
+        }
+    }
+}
+
+/// Files nobody can read are named in the order of their names, in whatever order they were met.
+#[test]
+fn many_files_without_data_are_named_in_order() {
+    let names: Vec<String> = (0..200).map(|n| format!("p/{n}.jsonl")).collect();
+    let issues = |order: &[&String]| {
+        let mut batch = Batch::default();
+        for name in order {
+            if name.len() % 2 == 0 {
+                unspool_formats::note_unreadable(&mut batch, name, "gone");
+            } else {
+                let (format, sniff) = best("agent-1.jsonl", b"\n{").expect("an agent file by its name");
+                Decoder::new(&mut batch, format, sniff, name, Detail::Full).finish();
+            }
+        }
+        let corpus = Corpus::new(batch, Table::default(), Timestamp::NONE);
+        let shown = |issue: &unspool_model::Issue| {
+            (issue.code, corpus.batch.text.get(issue.detail).to_string(), issue.count)
+        };
+        (corpus.loose_issues().iter().map(shown).collect::<Vec<_>>(), corpus.reading_issues().len())
+    };
+    let mut order: Vec<&String> = names.iter().collect();
+    let in_order = issues(&order);
+    assert_eq!((in_order.0.len(), in_order.1), (names.len(), names.len()));
+    assert!(in_order.0.is_sorted());
+    let mut random = Random::new(7);
+    for n in (1..order.len()).rev() {
+        order.swap(n, random.below(n + 1));
+    }
+    assert_eq!(issues(&order), in_order);
 }

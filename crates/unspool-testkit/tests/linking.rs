@@ -230,7 +230,8 @@ fn with_named_roots(labelled: &Labelled, last_of_message: bool) -> Tree {
                 line["parentUuid"] = serde_json::from_str(parent).unwrap();
             }
         }
-        *bytes = lines.iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes();
+        *bytes =
+            lines.iter().flat_map(|line| [line.to_string(), "\n".into()]).collect::<String>().into_bytes();
     }
     tree
 }

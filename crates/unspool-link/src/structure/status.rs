@@ -19,7 +19,7 @@ pub(crate) fn judge(draft: &mut Draft<'_>) {
         let active = own().filter(|step| !matches!(step.kind, StepKind::AgentStop | StepKind::AgentStart));
         let last_began = active.map(|step| step.started).max().unwrap_or_default();
         let stated = statements.get(&agent).filter(|(at, _)| !at.is_some() || last_began <= *at);
-        let status = stated.map(|(_, status)| *status).unwrap_or_else(|| by_last_step(draft, &steps));
+        let status = stated.map_or_else(|| by_last_step(draft, &steps), |(_, status)| *status);
         let agent = &mut draft.agents[agent];
         agent.started = started;
         agent.ended = ended;
