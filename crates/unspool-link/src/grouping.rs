@@ -225,6 +225,11 @@ impl Content {
     pub(crate) fn of(batch: &Batch, event: &Event) -> Content {
         Content { kind: event.kind, at: event.at, keys: content_keys(batch, event).collect() }
     }
+
+    /// Whether there is anything to compare.
+    pub(crate) fn is_known(&self) -> bool {
+        self.at.is_some() || !self.keys.is_empty()
+    }
 }
 
 /// Whether two events have the same content.

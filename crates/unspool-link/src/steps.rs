@@ -120,7 +120,13 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
             let (batch, event) = (&draft.corpus.batch, draft.event(at));
             if first != at && !same_content(batch, draft.event(first), event) {
                 let record = event.record;
-                let holder = *contradicting.entry((key.1, Content::of(batch, event))).or_insert(record);
+                let content = Content::of(batch, event);
+                // What has neither a moment nor an id cannot be told to be the same as another.
+                let holder = if content.is_known() {
+                    *contradicting.entry((key.1, content)).or_insert(record)
+                } else {
+                    record
+                };
                 if holder == record {
                     draft.issue(Code::DuplicateUuid, key.1, Some(record));
                 }
