@@ -12,7 +12,7 @@ pub(crate) mod tool;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
 use crate::json::{Json, RawStr};
 use crate::sink::Sink;
-use unspool_model::{Code, Witness};
+use unspool_model::{Code, Timestamp, Witness};
 
 /// Transcript files under `projects/`.
 pub(crate) struct Transcript;
@@ -131,6 +131,15 @@ pub(crate) fn stem(name: &str) -> &str {
     file.strip_suffix(".jsonl").or_else(|| file.strip_suffix(".meta.json")).unwrap_or(file)
 }
 
+/// The moment a field names; one that cannot be read is reported.
+pub(crate) fn time(text: Option<RawStr<'_>>, out: &mut Sink<'_>) -> Timestamp {
+    let Some(text) = text else { return Timestamp::NONE };
+    Timestamp::parse(&text.decode()).unwrap_or_else(|| {
+        out.issue(Code::BadTimestamp, "");
+        Timestamp::NONE
+    })
+}
+
 /// Why a record that cannot be read as a JSON object is rejected.
 pub(crate) fn rejection(error: crate::json::Malformed, record: &[u8]) -> Rejected {
     let first = record.iter().find(|byte| !byte.is_ascii_whitespace());
@@ -150,6 +159,7 @@ mod tests {
             session: session.into(),
             agent: agent.into(),
             workflow: workflow.into(),
+            order: String::new(),
         };
         assert_eq!(scope_of_path("p/x/s1.jsonl"), scope("p/x/s1", "s1", "", ""));
         assert_eq!(scope_of_path("p/x/agent-1f.jsonl"), scope("", "", "1f", ""));
