@@ -13,6 +13,7 @@ mod shape;
 mod traffic;
 mod tree;
 mod truth;
+pub mod witness;
 
 pub use bench::{Written, write_corpus, write_single_file};
 pub use generate::generate;

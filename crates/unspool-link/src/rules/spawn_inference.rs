@@ -9,11 +9,13 @@ use super::spawn_verdict::{in_order_of_time, jointly};
 use crate::agents::Origin;
 use crate::draft::Draft;
 use crate::limits::MAX_RIVALS;
+use crate::steps::StepDraft;
 use crate::union::Union;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::{NONE, Rival, RivalReason};
 use unspool_model::{
     AttrName, Code, Confidence, EventFlags, EventKind, KeyKind, Role, Rule, Spawn, StepKind, Sym, Timestamp,
+    Witness,
 };
 
 /// Weights of evidence. Only their order and rough distance matter: a prompt outweighs everything else, what an
@@ -240,8 +242,7 @@ fn calls(draft: &Draft<'_>) -> Vec<Call> {
         calls.push(Call {
             step: n,
             agent: step.agent,
-            // Where the line stands in its file, not what a clock that went back says.
-            called: draft.place_of(step).0,
+            called: called(draft, step),
             answered: step.ended,
             is_async: step.flags.has(EventFlags::ASYNC),
             taken: taken.contains(&n),
@@ -279,6 +280,16 @@ fn calls(draft: &Draft<'_>) -> Vec<Call> {
         call.answers.extend(draft.key(at, KeyKind::AnswerHash, Role::Provides));
     }
     calls
+}
+
+/// When a call may have started its agent at the earliest: where its line stands in its file, not what a clock that went back
+/// says. A recorded answer is dated by its end, and a call in it may run before that.
+fn called(draft: &Draft<'_>, step: &StepDraft) -> Timestamp {
+    let asked = draft.steps.get(step.caller as usize).map(|caller| caller.started);
+    match asked.filter(|at| at.is_some() && draft.witness(step.first_event as usize) == Witness::Wire) {
+        Some(asked) => asked,
+        None => draft.place_of(step).0,
+    }
 }
 
 /// A teammate's name without its team.

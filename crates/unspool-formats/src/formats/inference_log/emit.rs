@@ -4,7 +4,7 @@ use super::answer::{Answer, Call, error_text, json_text, owned};
 use super::envelope::{Exchange, Given};
 use super::purpose;
 use super::history::Speaker;
-use super::request::{Part, Request};
+use super::request::{Part, Request, Turn};
 use super::summary;
 use crate::formats::claude_code::emit::prompt_facts;
 use crate::formats::claude_code::markup::emit_returns;
@@ -151,38 +151,48 @@ impl Emission<'_, '_> {
 
     /// What is new to the model: words, and what tools returned.
     fn said(&mut self, purpose: Option<&str>, out: &mut Sink<'_>) {
+        let request = self.request;
+        for turn in request.tail.iter().filter(|turn| turn.speaker == Speaker::User) {
+            self.message(turn, purpose, out);
+            for part in &turn.parts {
+                if let Part::Result { id, content, is_error } = part {
+                    self.result(&text(*id), *content, *is_error, out);
+                }
+            }
+        }
+    }
+
+    /// The words of a message, if it has any.
+    fn message(&mut self, turn: &Turn<'_>, purpose: Option<&str>, out: &mut Sink<'_>) {
         let at = self.exchange.started;
-        let words: Vec<Cow<'_, str>> = self.request.words().map(RawStr::decode).collect();
+        let words: Vec<Cow<'_, str>> = turn.words().map(RawStr::decode).collect();
         let says_something = words.iter().any(|text| !without_reminders(text).trim().is_empty());
-        let has_other = self.request.said().any(|part| matches!(part, Part::Other(_)));
-        if says_something || has_other {
-            self.begin(EventKind::UserMessage, at, out);
-            if let Some(whole) = self.request.history.whole() {
-                out.key(KeyKind::History, Role::Provides, &hex(whole));
-            }
-            if purpose.is_some() {
-                // A client's own request is nothing a person said.
-                out.flag(EventFlags::META);
-            }
-            if words.iter().any(|text| summary::carried(text).is_some()) {
-                out.flag(EventFlags::COMPACT_SUMMARY);
-            }
-            prompt_facts(&words, out);
-            for text in &words {
-                emit_returns(text, "", false, at, out);
-            }
+        let has_other = turn.parts.iter().any(|part| matches!(part, Part::Other(_)));
+        if !says_something && !has_other {
+            return;
         }
-        let results: Vec<_> = self.request.said().collect();
-        for part in results {
-            if let Part::Result { id, content, is_error } = part {
-                let id = text(*id);
-                self.told.result(&id);
-                self.begin(EventKind::ToolResult, at, out);
-                let outcome = ToolOutcome::default();
-                outcome.result_facts(&id, *content, *is_error, out);
-                outcome.emit_links(&id, *content, LinkSource::Result, at, out);
-            }
+        self.begin(EventKind::UserMessage, at, out);
+        out.key(KeyKind::History, Role::Provides, &hex(turn.history));
+        if purpose.is_some() {
+            // A client's own request is nothing a person said.
+            out.flag(EventFlags::META);
         }
+        if words.iter().any(|text| summary::carried(text).is_some()) {
+            out.flag(EventFlags::COMPACT_SUMMARY);
+        }
+        prompt_facts(&words, out);
+        for text in &words {
+            emit_returns(text, "", false, at, out);
+        }
+    }
+
+    fn result(&mut self, id: &str, content: Option<&[u8]>, is_error: bool, out: &mut Sink<'_>) {
+        let at = self.exchange.started;
+        self.told.result(id);
+        self.begin(EventKind::ToolResult, at, out);
+        let outcome = ToolOutcome::default();
+        outcome.result_facts(id, content, is_error, out);
+        outcome.emit_links(id, content, LinkSource::Result, at, out);
     }
 
     fn model_call(&mut self, purpose: Option<&str>, failed: bool, out: &mut Sink<'_>) {

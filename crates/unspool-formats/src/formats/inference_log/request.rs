@@ -32,6 +32,15 @@ pub(super) struct Request<'a> {
 pub(super) struct Turn<'a> {
     pub(super) speaker: Speaker,
     pub(super) parts: Vec<Part<'a>>,
+    /// The history up to and with it.
+    pub(super) history: u64,
+}
+
+impl<'a> Turn<'a> {
+    /// Its words.
+    pub(super) fn words(&self) -> impl Iterator<Item = RawStr<'a>> {
+        texts(&self.parts)
+    }
 }
 
 /// One piece of a message.
@@ -196,12 +205,8 @@ impl<'a> Request<'a> {
             let parts = self.tail.drain(..).flat_map(|turn| turn.parts);
             self.older.extend(parts.filter(|part| matches!(part, Part::Call { .. } | Part::Result { .. })));
         }
-        self.tail.push(Turn { speaker, parts });
-    }
-
-    /// What was said to the model since it last spoke.
-    pub(super) fn said(&self) -> impl Iterator<Item = &Part<'a>> {
-        self.tail.iter().filter(|turn| turn.speaker == Speaker::User).flat_map(|turn| &turn.parts)
+        let history = self.history.whole().unwrap_or(0);
+        self.tail.push(Turn { speaker, parts, history });
     }
 
     /// What the model said last, as the client tells it.
@@ -211,10 +216,7 @@ impl<'a> Request<'a> {
 
     /// Words said to the model since it last spoke.
     pub(super) fn words(&self) -> impl Iterator<Item = RawStr<'a>> {
-        self.said().filter_map(|part| match part {
-            Part::Text(text) => Some(*text),
-            _ => None,
-        })
+        self.tail.iter().filter(|turn| turn.speaker == Speaker::User).flat_map(Turn::words)
     }
 }
 
