@@ -213,7 +213,9 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
         _ => {
             first(&mut step.name, event.name);
             first(&mut step.preview, if preview.is_empty() { error } else { preview });
-            if !timed {
+            // A message is a moment; others who tell of it later do not make it longer.
+            let told = event.kind == EventKind::UserMessage && step.started.is_some();
+            if !timed && !told {
                 step.started = step.started.earlier(event.at);
                 step.ended = step.ended.later(event.at);
             }
