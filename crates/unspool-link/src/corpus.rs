@@ -82,6 +82,11 @@ impl Corpus {
         (group.started, group.natives.iter().map(|native| self.batch.text.get(*native)).collect())
     }
 
+    /// The id of a session, without linking it.
+    pub fn session_id(&self, session: usize) -> Id {
+        self.groups.get(session).map(|group| group.id(&self.batch)).unwrap_or_default()
+    }
+
     /// Issues that belong to no session, in the order of the catalogue.
     pub fn loose_issues(&self) -> Vec<Issue> {
         let placed: FxHashSet<u32> =

@@ -387,8 +387,7 @@ fn session(draft: &Draft<'_>) -> Session {
         session.title = prompt.unwrap_or_default();
         session.title_inferred = !session.title.is_empty();
     }
-    let name = draft.group.natives.first().copied().unwrap_or_default();
-    session.id = Id::of(&[b"session", draft.text(name).as_bytes()]);
+    session.id = draft.group.id(batch);
     session
 }
 

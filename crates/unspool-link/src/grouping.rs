@@ -4,7 +4,7 @@
 use crate::Table;
 use crate::union::Union;
 use rustc_hash::FxHashMap;
-use unspool_model::{Batch, Event, EventKind, KeyKind, Outcome, Role, Sym, Timestamp};
+use unspool_model::{Batch, Event, EventKind, Id, KeyKind, Outcome, Role, Sym, Timestamp};
 
 /// One session's events.
 #[derive(Default)]
@@ -20,6 +20,14 @@ pub(crate) struct Group {
     pub(crate) started: Timestamp,
     /// Records, also those without events.
     pub(crate) records: u32,
+}
+
+impl Group {
+    /// The session's id, from the first of its native ids.
+    pub(crate) fn id(&self, batch: &Batch) -> Id {
+        let first = self.natives.first().copied().unwrap_or_default();
+        Id::of(&[b"session", batch.text.get(first).as_bytes()])
+    }
 }
 
 struct Natives<'b> {

@@ -10,19 +10,27 @@ use unspool_model::flow::NONE;
 use unspool_model::{Batch, Confidence, Flow, IntentSource, Issue, RecordIx, Sym, Timestamp, Usage};
 
 /// The name and version of this schema.
-pub const SCHEMA: &str = "unspool.flow/1";
+const SCHEMA: &str = "unspool.flow/1";
 
 /// Everything Unspool knows about some records.
 #[derive(Serialize, JsonSchema)]
-pub struct FlowDoc {
+#[schemars(rename = "FlowDoc")]
+pub struct FlowDoc<S = Vec<SessionDoc>> {
     /// Always `unspool.flow/1`.
     pub schema: &'static str,
     /// What became of the records. The last three add up to the first.
     pub counts: CountsDoc,
     /// Sessions, oldest first.
-    pub sessions: Vec<SessionDoc>,
+    pub sessions: S,
     /// Anomalies that belong to no session, such as files no format recognised.
     pub issues: Vec<IssueDoc>,
+}
+
+impl<S> FlowDoc<S> {
+    /// The whole document; `sessions` may be a list or something that is written like one.
+    pub fn new(counts: CountsDoc, sessions: S, issues: Vec<IssueDoc>) -> FlowDoc<S> {
+        FlowDoc { schema: SCHEMA, counts, sessions, issues }
+    }
 }
 
 /// What became of the records.
@@ -422,9 +430,14 @@ pub fn issue_doc(issue: &Issue, batch: &Batch) -> IssueDoc {
         code: issue.code.name(),
         severity: issue.code.severity().name(),
         count: issue.count,
-        detail: show.some(issue.detail).unwrap_or_else(|| issue.code.sentence().to_string()),
+        detail: detail_of(issue, batch),
         records: issue.records.iter().map(|record| show.record_id(*record)).collect(),
     }
+}
+
+/// What an issue is about, or its code's sentence.
+pub(crate) fn detail_of(issue: &Issue, batch: &Batch) -> String {
+    issue.detail.some().map_or(issue.code.sentence(), |detail| batch.text.get(detail)).to_string()
 }
 
 /// Sums as their JSON document.

@@ -61,6 +61,9 @@ pub struct DurationsDoc {
     pub max_ms: i64,
 }
 
+/// Where steps without any time are added up.
+const NO_DAY: &str = "(time unknown)";
+
 /// Adds flows up one by one, so that none need be kept.
 #[derive(Default)]
 pub struct Stats {
@@ -116,7 +119,7 @@ impl Stats {
                 line.durations_ms.extend(step.duration_ms.get());
             }
             let at = step.ended.later(step.started);
-            let day = if at.is_some() { at.day() } else { "(time unknown)".into() };
+            let day = if at.is_some() { at.day() } else { NO_DAY.into() };
             days.entry(day).or_default().add(sum);
         }
         for (day, totals) in days {
@@ -140,6 +143,27 @@ impl Stats {
         slot.count += issue.count;
         let room = unspool_model::issue::ISSUE_SAMPLES - slot.records.len();
         slot.records.extend(issue.records.iter().take(room));
+    }
+
+    /// Issues so far, by code and detail.
+    pub(crate) fn issues(&self) -> impl Iterator<Item = &Issue> {
+        self.issues.values()
+    }
+
+    /// Models with calls that have no price, and how many.
+    pub(crate) fn unpriced_models(&self) -> impl Iterator<Item = (&str, u64)> {
+        let models = self.models.iter().map(|(name, line)| (name.as_str(), line.totals.unpriced_calls));
+        models.filter(|(_, calls)| *calls > 0)
+    }
+
+    /// Tools and how often they were called.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.tools.iter().map(|(name, line)| (name.as_str(), line.count))
+    }
+
+    /// The first day of anything.
+    pub(crate) fn first_day(&self) -> Option<&str> {
+        self.days.keys().find(|day| day.as_str() != NO_DAY).map(String::as_str)
     }
 
     /// The tables.

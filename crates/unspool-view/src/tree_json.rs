@@ -8,11 +8,19 @@ use unspool_model::{Batch, Flow, StepKind};
 
 /// The document `unspool export --format tree-json` writes.
 #[derive(Serialize, JsonSchema)]
-pub struct TreesDoc {
+#[schemars(rename = "TreesDoc")]
+pub struct TreesDoc<T = Vec<TreeDoc>> {
     /// Always `unspool.tree/1`.
     pub schema: &'static str,
     /// One tree per session, oldest first.
-    pub trees: Vec<TreeDoc>,
+    pub trees: T,
+}
+
+impl<T> TreesDoc<T> {
+    /// The whole document; `trees` may be a list or something that is written like one.
+    pub fn new(trees: T) -> TreesDoc<T> {
+        TreesDoc { schema: "unspool.tree/1", trees }
+    }
 }
 
 /// A session's timeline tree. Nodes refer to each other by id; native content stays in the records.

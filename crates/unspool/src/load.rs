@@ -8,8 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use unspool_engine::{Found, Natives, Progress, discover, read, usual_places};
 use unspool_formats::Detail;
 use unspool_link::{Corpus, Table};
-use unspool_model::{Flow, Id, Timestamp};
+use unspool_model::{Flow, Timestamp};
 use unspool_view::Prices;
+use unspool_view::flow_json::CountsDoc;
 
 /// Everything read and linked, and the sessions that were asked for.
 pub(crate) struct Loaded {
@@ -58,6 +59,17 @@ impl Loaded {
     /// The flows that were asked for, oldest first.
     pub(crate) fn flows(&self) -> impl Iterator<Item = Flow> {
         self.sessions.iter().map(|session| self.corpus.flow(*session))
+    }
+
+    /// What became of the records.
+    pub(crate) fn counts(&self) -> CountsDoc {
+        let counts = self.corpus.counts();
+        CountsDoc {
+            records: counts.records,
+            stored: counts.stored,
+            duplicate: counts.duplicate,
+            rejected: counts.rejected,
+        }
     }
 }
 
@@ -148,13 +160,11 @@ pub(crate) fn find_session(corpus: &Corpus, prefix: &str) -> Result<usize, CliEr
     let mut found = Vec::new();
     for session in 0..corpus.len() {
         let (_, natives) = corpus.outline(session);
-        let own = natives.first().map(|native| Id::of(&[b"session", native.as_bytes()]).show('x'));
+        let own = corpus.session_id(session).show('x');
         if natives.iter().any(|native| native == &prefix) {
             return Ok(session);
         }
-        if natives.iter().any(|native| native.starts_with(prefix))
-            || own.is_some_and(|id| id.starts_with(prefix))
-        {
+        if natives.iter().any(|native| native.starts_with(prefix)) || own.starts_with(prefix) {
             found.push((session, natives.first().copied().unwrap_or_default()));
         }
     }

@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "cli/schema.rs"]
+mod schema;
+
 use serde_json::Value;
 use std::fs;
 use std::io::Write;

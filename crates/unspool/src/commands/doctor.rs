@@ -1,92 +1,28 @@
 //! `unspool doctor`: what could not be read or linked, what is unknown, and the line that would mend it.
 
-use super::stats::collect;
 use crate::args::{Args, DoctorArgs};
 use crate::error::CliError;
 use crate::load::load;
 use crate::term::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint, plain};
-use serde::Serialize;
-use std::collections::BTreeMap;
 use std::io::Write;
 use unspool_formats::Detail;
-use unspool_model::{Code, Severity};
-use unspool_view::flow_json::CountsDoc;
+use unspool_model::Severity;
+use unspool_view::doctor::{Doctor, DoctorDoc};
 
 /// Details shown per code; the count says how many there are.
 const SHOWN_DETAILS: usize = 6;
 
-#[derive(Serialize)]
-struct Report {
-    schema: &'static str,
-    counts: CountsDoc,
-    sessions: usize,
-    subagents: usize,
-    linked_by_id: usize,
-    linked_by_inference: usize,
-    findings: Vec<Finding>,
-}
-
-#[derive(Serialize)]
-struct Finding {
-    code: &'static str,
-    severity: &'static str,
-    count: u64,
-    sentence: &'static str,
-    details: Vec<Detailed>,
-    /// What to write into the configuration file, or to do.
-    fix: Option<String>,
-}
-
-#[derive(Serialize, Clone)]
-struct Detailed {
-    detail: String,
-    count: u64,
-}
-
 pub(crate) fn run(args: &Args, doctor: &DoctorArgs) -> Result<(), CliError> {
     let loaded = load(args, &doctor.paths, &[], Detail::Numbers)?;
-    let stats = collect(&loaded);
-    let mut by_code: BTreeMap<Code, Vec<Detailed>> = BTreeMap::new();
-    for issue in &stats.issues {
-        let Some(code) = Code::ALL.iter().find(|code| code.name() == issue.code) else { continue };
-        by_code.entry(*code).or_default().push(Detailed { detail: issue.detail.clone(), count: issue.count });
-    }
-    for model in stats.models.iter().filter(|model| model.totals.unpriced_calls > 0) {
-        let unpriced = Detailed { detail: model.name.clone(), count: model.totals.unpriced_calls };
-        by_code.entry(Code::UnknownModel).or_default().push(unpriced);
-    }
-    let first_day = stats.days.first().map_or("2025-01-01", |day| day.name.as_str()).to_string();
-    let known = &loaded.corpus.table;
-    let mut unknown_tools: Vec<Detailed> = stats
-        .tools
-        .iter()
-        .filter(|tool| !known.is_known_tool(&tool.name))
-        .map(|tool| Detailed { detail: tool.name.clone(), count: tool.count })
-        .collect();
-    unknown_tools.sort_by(|a, b| b.count.cmp(&a.count).then(a.detail.cmp(&b.detail)));
-    if !unknown_tools.is_empty() {
-        by_code.insert(Code::UnknownTool, unknown_tools);
-    }
-    let (mut subagents, mut inferred, mut linked) = (0, 0, 0);
+    let (corpus, batch) = (&loaded.corpus, &loaded.corpus.batch);
+    let mut examined = Doctor::default();
     for flow in loaded.flows() {
-        for agent in flow.agents.iter().filter(|agent| !agent.main && !agent.internal) {
-            subagents += 1;
-            linked += usize::from(agent.spawn.is_some_and(|spawn| !spawn.rule.inferred()));
-            inferred += usize::from(agent.spawn.is_some_and(|spawn| spawn.rule.inferred()));
-        }
+        examined.add(&flow, batch, &loaded.prices);
     }
-    let mut findings: Vec<Finding> =
-        by_code.into_iter().map(|(code, details)| finding(code, details, &first_day)).collect();
-    findings.sort_by_key(|finding| severity_rank(finding.severity));
-    let report = Report {
-        schema: "unspool.doctor/1",
-        counts: stats.counts,
-        sessions: stats.sessions.len(),
-        subagents,
-        linked_by_id: linked,
-        linked_by_inference: inferred,
-        findings,
-    };
+    for issue in corpus.loose_issues() {
+        examined.issue(&issue, batch);
+    }
+    let report = examined.finish(loaded.counts(), batch, |tool| corpus.table.is_known_tool(tool));
     if doctor.json {
         let mut out = std::io::stdout().lock();
         serde_json::to_writer_pretty(&mut out, &report)?;
@@ -96,41 +32,7 @@ pub(crate) fn run(args: &Args, doctor: &DoctorArgs) -> Result<(), CliError> {
     print(&report)
 }
 
-fn severity_rank(name: &str) -> u8 {
-    ["error", "warning", "info"]
-        .iter()
-        .position(|word| *word == name)
-        .map_or(3, |n| u8::try_from(n).unwrap_or(3))
-}
-
-fn finding(code: Code, mut details: Vec<Detailed>, first_day: &str) -> Finding {
-    details.sort_by(|a, b| b.count.cmp(&a.count).then(a.detail.cmp(&b.detail)));
-    let fix = match code {
-        Code::SpawnToolUnknown => {
-            let names: Vec<String> = details.iter().map(|d| format!("\"{}\"", d.detail)).collect();
-            Some(format!("extra_spawn_tools = [{}]", names.join(", ")))
-        }
-        Code::UnknownModel => {
-            let names: Vec<String> = details.iter().map(|d| format!("\"{}\"", d.detail)).collect();
-            Some(format!(
-                "[[price]]\nmodels = [{}]\nfrom = \"{first_day}\"\ninput = \"…\"\noutput = \"…\"\ncache_read = \"…\"\ncache_write = \"…\"",
-                names.join(", ")
-            ))
-        }
-        Code::SpawnGroupTooLarge => Some("max_joint_assignment = 1000".into()),
-        _ => None,
-    };
-    Finding {
-        code: code.name(),
-        severity: code.severity().name(),
-        count: details.iter().map(|d| d.count).sum(),
-        sentence: code.sentence(),
-        details,
-        fix,
-    }
-}
-
-fn print(report: &Report) -> Result<(), CliError> {
+fn print(report: &DoctorDoc) -> Result<(), CliError> {
     let mut out = anstream::stdout().lock();
     let counts = &report.counts;
     writeln!(
@@ -143,14 +45,14 @@ fn print(report: &Report) -> Result<(), CliError> {
         counts.rejected
     )?;
     writeln!(out, "{} {}", paint(BOLD, "sessions"), report.sessions)?;
-    let unlinked = report.subagents - report.linked_by_id - report.linked_by_inference;
     writeln!(
         out,
-        "{} {}: {} linked by id, {} by inference, {unlinked} not linked",
+        "{} {}: {} linked by id, {} by inference, {} not linked",
         paint(BOLD, "agents  "),
         report.subagents,
         report.linked_by_id,
         report.linked_by_inference,
+        report.unlinked,
     )?;
     if report.findings.is_empty() {
         writeln!(out, "{}", paint(GREEN, "nothing odd"))?;

@@ -7,8 +7,9 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use unspool_formats::Detail;
 use unspool_model::Id;
-use unspool_view::flow_json::{CountsDoc, SCHEMA, issue_doc, session_doc};
-use unspool_view::tree_json::tree_doc;
+use unspool_view::document::{Each, write_document};
+use unspool_view::flow_json::{FlowDoc, issue_doc, session_doc};
+use unspool_view::tree_json::{TreesDoc, tree_doc};
 
 pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
     // A path behind `--native ID…` is a path: ids have a shape of their own.
@@ -37,42 +38,15 @@ pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
 
 /// Sessions are written one by one, so that memory holds one flow at a time.
 fn flow(loaded: &Loaded, out: &mut impl Write) -> Result<(), CliError> {
-    let corpus = &loaded.corpus;
-    let counts = corpus.counts();
-    let counts = CountsDoc {
-        records: counts.records,
-        stored: counts.stored,
-        duplicate: counts.duplicate,
-        rejected: counts.rejected,
-    };
-    write!(out, "{{\"schema\":\"{SCHEMA}\",\"counts\":")?;
-    serde_json::to_writer(&mut *out, &counts)?;
-    write!(out, ",\"sessions\":[")?;
-    for (n, flow) in loaded.flows().enumerate() {
-        if n > 0 {
-            write!(out, ",")?;
-        }
-        writeln!(out)?;
-        serde_json::to_writer(&mut *out, &session_doc(&flow, &corpus.batch, &loaded.prices))?;
-    }
-    write!(out, "\n],\"issues\":")?;
-    let issues: Vec<_> = corpus.loose_issues().iter().map(|issue| issue_doc(issue, &corpus.batch)).collect();
-    serde_json::to_writer(&mut *out, &issues)?;
-    writeln!(out, "}}")?;
-    Ok(())
+    let batch = &loaded.corpus.batch;
+    let sessions = Each(|| loaded.flows().map(|flow| session_doc(&flow, batch, &loaded.prices)));
+    let issues = loaded.corpus.loose_issues().iter().map(|issue| issue_doc(issue, batch)).collect();
+    Ok(write_document(out, &FlowDoc::new(loaded.counts(), sessions, issues))?)
 }
 
 fn tree(loaded: &Loaded, out: &mut impl Write) -> Result<(), CliError> {
-    write!(out, "{{\"schema\":\"unspool.tree/1\",\"trees\":[")?;
-    for (n, flow) in loaded.flows().enumerate() {
-        if n > 0 {
-            write!(out, ",")?;
-        }
-        writeln!(out)?;
-        serde_json::to_writer(&mut *out, &tree_doc(&flow, &loaded.corpus.batch))?;
-    }
-    writeln!(out, "\n]}}")?;
-    Ok(())
+    let trees = Each(|| loaded.flows().map(|flow| tree_doc(&flow, &loaded.corpus.batch)));
+    Ok(write_document(out, &TreesDoc::new(trees))?)
 }
 
 /// One record: its bytes and nothing else. Several: one per line.

@@ -69,13 +69,7 @@ pub(crate) fn run(args: &Args, inspect: &InspectArgs) -> Result<(), CliError> {
     if let Some((format, _)) = chosen {
         let loaded = load(args, std::slice::from_ref(&inspect.file), &[], Detail::Numbers)?;
         let batch = &loaded.corpus.batch;
-        let counts = loaded.corpus.counts();
-        report.counts = Some(CountsDoc {
-            records: counts.records,
-            stored: counts.stored,
-            duplicate: counts.duplicate,
-            rejected: counts.rejected,
-        });
+        report.counts = Some(loaded.counts());
         report.sessions = loaded.corpus.len();
         for record in &batch.records {
             let bytes = loaded.natives.bytes(batch, record).map_err(unreadable)?;

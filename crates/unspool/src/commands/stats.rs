@@ -9,7 +9,6 @@ use crate::table::{Cell, Column, cell, styled, write_table};
 use crate::term::{BOLD, DIM, RED, paint};
 use std::io::{BufWriter, Write};
 use unspool_formats::Detail;
-use unspool_view::flow_json::CountsDoc;
 use unspool_view::stats::{Stats, StatsDoc, StatsRow};
 
 pub(crate) fn run(args: &Args, stats: &StatsArgs) -> Result<(), CliError> {
@@ -56,7 +55,7 @@ pub(crate) fn run(args: &Args, stats: &StatsArgs) -> Result<(), CliError> {
 }
 
 /// Flows are added up one by one; none is kept.
-pub(crate) fn collect(loaded: &Loaded) -> StatsDoc {
+fn collect(loaded: &Loaded) -> StatsDoc {
     let mut stats = Stats::default();
     for flow in loaded.flows() {
         stats.add(&flow, &loaded.corpus.batch, &loaded.prices);
@@ -64,14 +63,7 @@ pub(crate) fn collect(loaded: &Loaded) -> StatsDoc {
     for issue in loaded.corpus.loose_issues() {
         stats.issue(&issue, &loaded.corpus.batch);
     }
-    let counts = loaded.corpus.counts();
-    let counts = CountsDoc {
-        records: counts.records,
-        stored: counts.stored,
-        duplicate: counts.duplicate,
-        rejected: counts.rejected,
-    };
-    stats.finish(counts, &loaded.corpus.batch)
+    stats.finish(loaded.counts(), &loaded.corpus.batch)
 }
 
 fn write_rows(
