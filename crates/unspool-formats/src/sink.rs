@@ -43,6 +43,7 @@ pub struct Sink<'b> {
     pub(crate) record: u32,
     scopes: Scopes,
     identity_needs_name: bool,
+    identity_within: Option<Id>,
     frame: Frame,
     /// Records so far.
     pub(crate) ordinal: u32,
@@ -62,6 +63,7 @@ impl<'b> Sink<'b> {
             record: 0,
             scopes,
             identity_needs_name: false,
+            identity_within: None,
             frame: Frame::default(),
             ordinal: 0,
             open: None,
@@ -76,6 +78,11 @@ impl<'b> Sink<'b> {
     /// What the stream's name said.
     pub fn stream(&self) -> Stream {
         self.batch.streams.get(self.stream as usize).copied().unwrap_or_default()
+    }
+
+    /// The text of a name, such as the stream's.
+    pub fn text_of(&self, name: Sym) -> &str {
+        self.batch.text.get(name)
     }
 
     /// Whether previews and summaries are wanted.
@@ -97,6 +104,13 @@ impl<'b> Sink<'b> {
     /// is no duplicate.
     pub fn identity_needs_name(&mut self) {
         self.identity_needs_name = true;
+    }
+
+    /// Says that this record is nothing without what it stands in (its session, its run), so that an equal record
+    /// elsewhere is no duplicate.
+    pub fn identity_within(&mut self, parts: &[&str]) {
+        let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
+        self.identity_within = Some(Id::of(&parts));
     }
 
     /// Says that a piece of the frame is a record of its own, and that what follows belongs to it. Without parts, the
@@ -168,6 +182,7 @@ impl<'b> Sink<'b> {
     fn push_record(&mut self) {
         self.record = u32::try_from(self.batch.records.len()).unwrap_or(u32::MAX);
         self.identity_needs_name = false;
+        self.identity_within = None;
         self.batch.records.push(Record {
             id: Id::default(),
             offset: 0,
@@ -188,6 +203,8 @@ impl<'b> Sink<'b> {
     /// Gives the open record its id and outcome.
     fn identify(&mut self, content: Id, outcome: Outcome) {
         let scope = if self.identity_needs_name { self.scopes.named } else { self.scopes.shared };
+        let scope =
+            self.identity_within.map_or(scope, |within| Id::of(&[&scope.to_bytes(), &within.to_bytes()]));
         let mut both = [0_u8; 32];
         let (left, right) = both.split_at_mut(16);
         left.copy_from_slice(&content.to_bytes());

@@ -6,6 +6,7 @@
 
 mod agents;
 mod corpus;
+mod declared;
 mod draft;
 mod facts;
 mod finish;
