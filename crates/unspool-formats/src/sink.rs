@@ -32,8 +32,15 @@ struct Frame {
     address: usize,
     offset: u64,
     len: usize,
-    /// Hash of the open part, and where it ends in the frame.
-    part: Option<(Id, usize)>,
+    /// The open part.
+    part: Option<Part>,
+}
+
+struct Part {
+    content: Id,
+    /// Where it ends in the frame.
+    end: usize,
+    outcome: Outcome,
 }
 
 /// Receives the events of one record at a time.
@@ -125,11 +132,23 @@ impl<'b> Sink<'b> {
             self.close_part();
             self.push_record();
         }
-        self.frame.part = Some((Id::from_u128(xxh3_128(part)), start + part.len()));
+        self.frame.part = Some(Part {
+            content: Id::from_u128(xxh3_128(part)),
+            end: start + part.len(),
+            outcome: Outcome::Stored,
+        });
         let (offset, len) = (self.frame.offset + start as u64, part.len());
         if let Some(record) = self.batch.records.get_mut(self.record as usize) {
             record.offset = offset;
             record.len = u32::try_from(len).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// Says that the open part could not be read. It must not have left events.
+    pub fn reject_part(&mut self, code: Code) {
+        if let Some(part) = &mut self.frame.part {
+            part.outcome = Outcome::Rejected;
+            self.issue(code, "");
         }
     }
 
@@ -150,7 +169,7 @@ impl<'b> Sink<'b> {
     /// Ends the frame. What lies behind the last part of a frame that could not be read to its end is a record, too.
     pub(crate) fn close_frame(&mut self, line: &Line<'_>, read: Result<(), Option<Code>>) {
         self.end();
-        let Some((_, end)) = self.frame.part else {
+        let Some(Part { end, .. }) = self.frame.part else {
             let content = line.too_long.unwrap_or_else(|| Id::from_u128(xxh3_128(line.bytes)));
             let outcome = if read.is_err() { Outcome::Rejected } else { Outcome::Stored };
             self.identify(content, outcome);
@@ -195,8 +214,8 @@ impl<'b> Sink<'b> {
     }
 
     fn close_part(&mut self) {
-        if let Some((content, _)) = self.frame.part {
-            self.identify(content, Outcome::Stored);
+        if let Some(Part { content, outcome, .. }) = self.frame.part {
+            self.identify(content, outcome);
         }
     }
 

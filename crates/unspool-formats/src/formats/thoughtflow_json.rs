@@ -42,7 +42,7 @@ impl Format for Consolidated {
 
     fn scope(&self, name: &str) -> Scope {
         let session = if name == "-" { "" } else { stem(name) };
-        Scope { session: session.strip_suffix(".json").unwrap_or(session).into(), ..Scope::default() }
+        Scope { session: session.into(), ..Scope::default() }
     }
 
     fn record_type(&self, record: &[u8]) -> String {
