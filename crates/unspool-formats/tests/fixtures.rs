@@ -119,6 +119,23 @@ fn detected_by_content_against_all_others() {
     }
 }
 
+/// The matrix of who detects what and who else would have: nothing lies off its diagonal.
+#[test]
+fn no_format_claims_anothers_fixtures() {
+    let mut confused = Vec::new();
+    for fixture in fixtures() {
+        for name in [fixture.name.as_str(), "unnamed"] {
+            let claims = scores(name, head(&fixture.bytes)).into_iter();
+            let others = claims.filter(|(format, _)| format.descriptor().id != fixture.format);
+            confused.extend(others.filter(|(_, sniff)| sniff.score > 0).map(|(format, sniff)| {
+                let (id, of) = (format.descriptor().id, &fixture.format);
+                format!("{id} claims {of}/{} as {name} with {}", fixture.name, sniff.score)
+            }));
+        }
+    }
+    assert!(confused.is_empty(), "{}", confused.join("\n"));
+}
+
 #[test]
 fn chunks_may_be_cut_anywhere() {
     for fixture in fixtures() {

@@ -54,7 +54,7 @@ impl Format for Transcript {
         }
         let score = if mine > 0 {
             vote(mine, lines)
-        } else if lines > 0 && stem(name).starts_with("agent-") {
+        } else if lines > 0 && name.strip_suffix(".jsonl").is_some_and(|bare| stem(bare).starts_with("agent-")) {
             // Nothing readable up front, but the name is one only agent files bear.
             5
         } else {
