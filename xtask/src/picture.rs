@@ -27,6 +27,7 @@ fn draw(root: &Path) -> Result<String, String> {
     let output = Command::new(root.join("target/release/unspool"))
         .args(["demo", "--color", "always"])
         .env_remove("UNSPOOL_CONFIG")
+        .env_remove("COLUMNS")
         .env("XDG_CONFIG_HOME", root.join("target"))
         .output()
         .map_err(|error| format!("build the release binary first: {error}"))?;

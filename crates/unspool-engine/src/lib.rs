@@ -4,7 +4,9 @@
 //! events are linked, what a person sees.
 
 mod discover;
+mod natives;
 mod read;
 
 pub use discover::{Found, Source, discover, usual_places};
-pub use read::{Natives, Progress, Reading, inspect_head, read};
+pub use natives::{NativeReader, Natives};
+pub use read::{Progress, Reading, Spooled, inspect_head, read, spool};

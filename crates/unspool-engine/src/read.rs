@@ -1,15 +1,16 @@
 //! Reading sources into one batch, on all cores, with bounded memory.
 
 use crate::discover::{Found, Source};
+use crate::natives::Natives;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread::ScopedJoinHandle;
 use unspool_formats::{Decoder, Detail, SNIFF_BYTES, claim, note_not_data, note_unreadable};
-use unspool_model::{Batch, Record};
+use unspool_model::Batch;
 
 /// Bytes read at a time. Small enough to stay in a core's cache while it is decoded.
 const CHUNK_BYTES: usize = 256 << 10;
@@ -29,13 +30,6 @@ pub struct Reading {
     pub recognised: usize,
     /// Where native bytes lie.
     pub natives: Natives,
-}
-
-/// The way from records back to their bytes.
-pub struct Natives {
-    paths: BTreeMap<String, PathBuf>,
-    /// Standard input, kept so that its bytes can be given back.
-    _spool: Option<tempfile::NamedTempFile>,
 }
 
 /// Reads everything found.
@@ -72,7 +66,7 @@ pub fn read(found: &Found, detail: Detail, progress: &Progress) -> Reading {
     if let Some(spool) = &all.spool {
         paths.insert("-".into(), spool.path().to_path_buf());
     }
-    let natives = Natives { paths, _spool: all.spool };
+    let natives = Natives::new(paths, all.spool);
     Reading { batch: all.batch, recognised: all.recognised, natives }
 }
 
@@ -170,23 +164,6 @@ fn read_some(input: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-impl Natives {
-    /// A record's bytes, exactly as they lie in its source.
-    pub fn bytes(&self, batch: &Batch, record: &Record) -> io::Result<Vec<u8>> {
-        let stream = batch.streams.get(record.stream as usize).copied().unwrap_or_default();
-        let name = batch.text.get(stream.name);
-        let path = self.paths.get(name).ok_or_else(|| io::Error::other("the record's source is gone"))?;
-        if record.len == u32::MAX {
-            return Err(io::Error::other("the record is too long to be given back in one piece"));
-        }
-        let mut file = File::open(path)?;
-        file.seek(SeekFrom::Start(record.offset))?;
-        let mut bytes = vec![0; record.len as usize];
-        file.read_exact(&mut bytes)?;
-        Ok(bytes)
-    }
-}
-
 /// The first bytes of a file, for sniffing.
 pub fn inspect_head(source: &Source) -> io::Result<Vec<u8>> {
     let mut buffer = vec![0; SNIFF_BYTES];
@@ -196,4 +173,24 @@ pub fn inspect_head(source: &Source) -> io::Result<Vec<u8>> {
     };
     buffer.truncate(filled);
     Ok(buffer)
+}
+
+/// A copy of what can be read only once, for whoever must read it twice.
+pub struct Spooled {
+    /// The same source, to be read from the copy; it lies there as long as this value lives.
+    pub source: Source,
+    _file: tempfile::NamedTempFile,
+}
+
+/// Copies standard input or a pipe into a file; `None` for a regular file, which needs no copy.
+pub fn spool(source: &Source) -> io::Result<Option<Spooled>> {
+    let mut input: Box<dyn Read> = match &source.path {
+        None => Box::new(io::stdin().lock()),
+        Some(path) if path.is_file() => return Ok(None),
+        Some(path) => Box::new(File::open(path)?),
+    };
+    let mut file = tempfile::NamedTempFile::new()?;
+    let bytes = io::copy(&mut input, file.as_file_mut())?;
+    let source = Source { name: source.name.clone(), path: Some(file.path().to_path_buf()), bytes };
+    Ok(Some(Spooled { source, _file: file }))
 }

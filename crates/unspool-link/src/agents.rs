@@ -7,7 +7,7 @@ use crate::draft::Draft;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::{NONE, Rival};
 use unspool_model::{
-    AttrName, EventFlags, EventKind, KeyKind, RecordIx, Role, Spawn, Status, Sym, Timestamp,
+    AttrName, EventFlags, EventKind, KeyKind, RecordIx, Role, Spawn, Status, Sym, Timestamp, Witness,
 };
 
 /// An agent in the making.
@@ -22,6 +22,8 @@ pub(crate) struct AgentDraft {
     pub(crate) description: Learned,
     pub(crate) model: Learned,
     pub(crate) teammate: Sym,
+    /// The agent that started it, as its own records say.
+    pub(crate) stated_parent: Sym,
     pub(crate) workflow: Sym,
     pub(crate) stated_depth: Option<i64>,
     pub(crate) fork: bool,
@@ -66,6 +68,13 @@ impl Learned {
     }
 }
 
+impl AgentDraft {
+    /// Whether it is nobody's sub-agent: the main agent of a session, or a conversation that nothing started.
+    pub(crate) fn is_main(&self) -> bool {
+        matches!(self.origin, Origin::Main(_) | Origin::Conversation(_)) && self.spawn.is_none()
+    }
+}
+
 /// What tells an agent apart.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub(crate) enum Origin {
@@ -75,12 +84,17 @@ pub(crate) enum Origin {
     Native(Sym),
     /// An in-file side chain, by the uuid of its root.
     Chain(Sym),
+    /// A conversation in recorded traffic.
+    Conversation(Sym),
+    /// What a client asks models for besides its work, by what it is for.
+    Helper(Sym),
     #[default]
     Unknown,
 }
 
 pub(crate) fn assign(draft: &mut Draft<'_>) {
     let roots = chain_roots(draft);
+    let known = known_conversations(draft, &roots);
     let mut index: FxHashMap<Origin, u32> = FxHashMap::default();
     let mut record = u32::MAX;
     let mut current = NONE;
@@ -90,6 +104,7 @@ pub(crate) fn assign(draft: &mut Draft<'_>) {
         if event.record != record {
             record = event.record;
             let origin = origin_of(draft, at, &roots);
+            let origin = known.get(&origin).copied().unwrap_or(origin);
             current = find_or_add(draft, &mut index, origin, draft.group.event_native[at]);
             if is_own_record(event.kind) {
                 draft.agents[current as usize].witnessed = true;
@@ -102,6 +117,9 @@ pub(crate) fn assign(draft: &mut Draft<'_>) {
             current = find_or_add(draft, &mut index, Origin::Native(id), draft.group.event_native[at]);
         }
         draft.event_agent.push(current);
+        if let Some(parent) = draft.key(at, KeyKind::ParentAgent, Role::Refers) {
+            draft.agents[current as usize].stated_parent = parent;
+        }
         if event.kind != EventKind::SpawnLink {
             learn(draft, &index, at, current);
         }
@@ -123,7 +141,11 @@ fn find_or_add(
 ) -> u32 {
     *index.entry(origin).or_insert_with(|| {
         let native_id = match origin {
-            Origin::Main(sym) | Origin::Native(sym) | Origin::Chain(sym) => sym,
+            Origin::Main(sym)
+            | Origin::Native(sym)
+            | Origin::Chain(sym)
+            | Origin::Conversation(sym)
+            | Origin::Helper(sym) => sym,
             Origin::Unknown => Sym::EMPTY,
         };
         draft.agents.push(AgentDraft { origin, native_id, session, parent: NONE, ..AgentDraft::default() });
@@ -152,7 +174,43 @@ fn origin_of(draft: &Draft<'_>, at: usize, roots: &FxHashMap<Sym, Sym>) -> Origi
         let uuid = draft.key(at, KeyKind::Uuid, Role::Provides).unwrap_or_default();
         return Origin::Chain(roots.get(&uuid).copied().unwrap_or(uuid));
     }
-    Origin::Main(native)
+    if let Some(purpose) = draft.corpus.conversations.helper(event.record) {
+        return Origin::Helper(purpose);
+    }
+    draft.corpus.conversations.of(event.record).map_or(Origin::Main(native), Origin::Conversation)
+}
+
+/// Recorded conversations whose answers another source tells as some agent's: the conversation is that agent's.
+fn known_conversations(draft: &Draft<'_>, roots: &FxHashMap<Sym, Sym>) -> FxHashMap<Origin, Origin> {
+    let mut known: FxHashMap<Origin, Origin> = FxHashMap::default();
+    let mut said: FxHashMap<Sym, Origin> = FxHashMap::default();
+    let mut recorded: Vec<(Sym, Origin)> = Vec::new();
+    let mut record = (u32::MAX, Origin::Unknown);
+    for at in 0..draft.group.events.len() {
+        let event = draft.event(at);
+        if event.record != record.0 {
+            record = (event.record, origin_of(draft, at, roots));
+        }
+        let key = match event.kind {
+            EventKind::ModelCall => draft.key(at, KeyKind::Message, Role::Provides),
+            EventKind::ToolCall if !event.flags.has(EventFlags::COPY) => {
+                draft.key(at, KeyKind::ToolUse, Role::Provides)
+            }
+            _ => None,
+        };
+        let Some(id) = key else { continue };
+        if let Origin::Conversation(_) = record.1 {
+            recorded.push((id, record.1));
+        } else if draft.witness(at) == Witness::Transcript {
+            said.entry(id).or_insert(record.1);
+        }
+    }
+    for (id, conversation) in recorded {
+        if let Some(origin) = said.get(&id) {
+            known.entry(conversation).or_insert(*origin);
+        }
+    }
+    known
 }
 
 /// The root of every in-file side chain, by the uuid of each of its records.
@@ -284,6 +342,7 @@ fn mark_internal(draft: &mut Draft<'_>) {
         let by_id = table.is_internal_id(draft.corpus.batch.text.get(draft.agents[n].native_id));
         let agent = &mut draft.agents[n];
         let is_sub = matches!(agent.origin, Origin::Native(_) | Origin::Chain(_));
-        agent.internal = is_sub && (by_id || by_prompt);
+        let helper = matches!(agent.origin, Origin::Helper(_));
+        agent.internal = helper || is_sub && (by_id || by_prompt);
     }
 }

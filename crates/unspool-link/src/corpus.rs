@@ -1,5 +1,6 @@
 //! All records at hand: copies recognised, streams in order, sessions told apart.
 
+use crate::conversations::{self, Conversations};
 use crate::grouping::{Group, group};
 use crate::{Table, draft};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,6 +18,8 @@ pub struct Corpus {
     pub as_of: Timestamp,
     pub(crate) groups: Vec<Group>,
     pub(crate) stream_rank: Vec<u32>,
+    /// Conversations in recorded traffic.
+    pub(crate) conversations: Conversations,
     /// For each record, the first of its events.
     pub(crate) first_event: Vec<u32>,
     /// Hashes of the first messages of internal agents, as far as any record holds them.
@@ -43,12 +46,23 @@ impl Corpus {
         let stream_rank = rank_streams(&batch);
         mark_duplicates(&mut batch, &stream_rank);
         let first_event = first_events(&batch);
-        let groups = group(&batch, &table, &stream_rank, &first_event);
+        let conversations = conversations::resolve(&mut batch, &table, &stream_rank);
+        let groups = group(&batch, &table, &conversations, &stream_rank, &first_event);
         let counts = count(&batch);
         let hashes = table.internal_first_prompts.iter().filter_map(|prompt| text_hash(prompt));
         let internal_prompts = hashes.filter_map(|hash| batch.text.find(&hash)).collect();
         batch.text.forget_lookup();
-        Corpus { batch, table, as_of, groups, stream_rank, first_event, internal_prompts, counts }
+        Corpus {
+            batch,
+            table,
+            as_of,
+            groups,
+            stream_rank,
+            conversations,
+            first_event,
+            internal_prompts,
+            counts,
+        }
     }
 
     /// How many sessions there are.

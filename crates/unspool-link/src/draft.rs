@@ -77,10 +77,12 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     rules::spawn_inference::link(&mut draft);
     rules::spawn_workflow::link(&mut draft);
     rules::spawn_ids::settle_nameless(&mut draft);
+    rules::spawn_parent::link(&mut draft);
     structure::clocks::compare(&mut draft);
     rules::returns::link(&mut draft);
     rules::sequence::link(&mut draft);
     rules::continuation::link(&mut draft);
+    rules::content_reuse::link(&mut draft);
     structure::tree::depths(&mut draft);
     structure::runs::build(&mut draft);
     structure::status::judge(&mut draft);

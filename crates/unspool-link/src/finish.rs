@@ -67,7 +67,7 @@ fn note_unlinked(draft: &mut Draft<'_>) {
             claimed.insert(spawn.step);
         }
         let record = draft.timeline[n].first().map(|step| draft.first_record(*step));
-        let is_sub = !matches!(agent.origin, Origin::Main(_));
+        let is_sub = !matches!(agent.origin, Origin::Main(_) | Origin::Conversation(_));
         if agent.internal {
             found.push((Code::AgentInternal, Sym::EMPTY, record));
         } else if is_sub && agent.spawn.is_none() && agent.witnessed {
@@ -95,12 +95,10 @@ fn note_unlinked(draft: &mut Draft<'_>) {
             found.push((Code::SpawnToolUnknown, step.name, Some(draft.first_record(n))));
         }
     }
-    let has_main = draft
-        .agents
-        .iter()
-        .enumerate()
-        .any(|(n, agent)| matches!(agent.origin, Origin::Main(_)) && !draft.timeline[n].is_empty());
-    let first_sub = draft.agents.iter().position(|agent| !matches!(agent.origin, Origin::Main(_)));
+    let has_main =
+        draft.agents.iter().enumerate().any(|(n, agent)| agent.is_main() && !draft.timeline[n].is_empty());
+    let first_sub =
+        draft.agents.iter().position(|agent| matches!(agent.origin, Origin::Native(_) | Origin::Chain(_)));
     if let (false, Some(sub)) = (has_main, first_sub) {
         let record = draft.timeline[sub].first().map(|step| draft.first_record(*step));
         found.push((Code::MainTranscriptMissing, Sym::EMPTY, record));
@@ -145,7 +143,7 @@ fn order_agents(draft: &Draft<'_>) -> Vec<u32> {
     let mut order: Vec<u32> = (0..u32::try_from(draft.agents.len()).unwrap_or(NONE)).filter(used).collect();
     order.sort_by_key(|n| {
         let agent = &draft.agents[*n as usize];
-        let sub = !matches!(agent.origin, Origin::Main(_)) || agent.spawn.is_some();
+        let sub = !agent.is_main();
         (sub, agent.started, draft.text(agent.native_id))
     });
     // Unused agents keep no place, but the inverse needs every index.
@@ -172,7 +170,7 @@ fn agents(draft: &Draft<'_>, order: &[u32], index: &[u32], step_index: &[u32]) -
         if timeline.is_empty() && agent.spawn.is_none() {
             continue;
         }
-        let main = matches!(agent.origin, Origin::Main(_)) && agent.spawn.is_none();
+        let main = agent.is_main();
         let counts = !main && !agent.internal;
         task_number += u32::from(counts);
         let call = agent.spawn.map(|spawn| &draft.steps[spawn.step as usize]);
@@ -220,6 +218,8 @@ fn agent_id(draft: &Draft<'_>, n: u32) -> Id {
         Origin::Main(_) => b"main",
         Origin::Native(_) => b"native",
         Origin::Chain(_) => b"chain",
+        Origin::Conversation(_) => b"conversation",
+        Origin::Helper(_) => b"helper",
         Origin::Unknown => b"unknown",
     };
     Id::of(&[b"agent", kind, draft.text(agent.session).as_bytes(), draft.text(agent.native_id).as_bytes()])

@@ -2,6 +2,7 @@
 //! files, forks and teams.
 
 use crate::Table;
+use crate::conversations::Conversations;
 use crate::union::Union;
 use rustc_hash::FxHashMap;
 use unspool_model::{Batch, Event, EventKind, Id, KeyKind, Outcome, Role, Sym, Timestamp};
@@ -45,8 +46,14 @@ const NO_NATIVE: u32 = u32::MAX;
 /// Different records with one uuid that replays are looked for among; more than a few means that uuids mean nothing.
 const MAX_DIFFERENT: usize = 16;
 
-pub(crate) fn group(batch: &Batch, table: &Table, rank: &[u32], first_event: &[u32]) -> Vec<Group> {
-    let streams = records_by_stream(batch, rank);
+pub(crate) fn group(
+    batch: &Batch,
+    table: &Table,
+    conversations: &Conversations,
+    rank: &[u32],
+    first_event: &[u32],
+) -> Vec<Group> {
+    let streams = records_by_stream(batch, rank, first_event);
     let mut natives = Natives {
         batch,
         first_event,
@@ -55,7 +62,7 @@ pub(crate) fn group(batch: &Batch, table: &Table, rank: &[u32], first_event: &[u
         of_record: vec![NO_NATIVE; batch.records.len()],
     };
     for (stream, records) in &streams {
-        natives.place_stream(*stream, records);
+        natives.place_stream(*stream, records, conversations);
     }
     let chains = Chains::new(batch, &natives, &streams);
     natives.place_titles(&chains);
@@ -64,11 +71,13 @@ pub(crate) fn group(batch: &Batch, table: &Table, rank: &[u32], first_event: &[u
     chains.join(&natives, &mut union);
     join_forks(&natives, &mut union);
     join_teams(&natives, table, &mut union);
+    join_conversations(&natives, conversations, &mut union);
+    join_subtasks(&natives, table, conversations, &mut union);
     collect(batch, &natives, &streams, &mut union)
 }
 
-/// The counted records of each stream, streams in order of name.
-fn records_by_stream(batch: &Batch, rank: &[u32]) -> Vec<(u32, Vec<u32>)> {
+/// The counted records of each stream, streams in order of name. Records that lie in no order go by time.
+fn records_by_stream(batch: &Batch, rank: &[u32], first_event: &[u32]) -> Vec<(u32, Vec<u32>)> {
     let mut by_rank: Vec<(u32, Vec<u32>)> = vec![(0, Vec::new()); batch.streams.len()];
     for (stream, rank) in rank.iter().enumerate() {
         by_rank[*rank as usize].0 = u32::try_from(stream).unwrap_or(u32::MAX);
@@ -76,6 +85,13 @@ fn records_by_stream(batch: &Batch, rank: &[u32]) -> Vec<(u32, Vec<u32>)> {
     for (n, record) in batch.records.iter().enumerate() {
         if record.outcome == Outcome::Stored {
             by_rank[rank[record.stream as usize] as usize].1.push(u32::try_from(n).unwrap_or(u32::MAX));
+        }
+    }
+    for (stream, records) in &mut by_rank {
+        if batch.streams.get(*stream as usize).is_some_and(|stream| !stream.in_order) {
+            let at =
+                |record: u32| batch.events.get(first_event[record as usize] as usize).map(|event| event.at);
+            records.sort_by_key(|record| at(*record));
         }
     }
     by_rank
@@ -97,12 +113,13 @@ impl Natives<'_> {
 
     /// Gives each record of a stream its native session: the one it names; else the stream's only one; else the
     /// one the name speaks of, or that of the record before it.
-    fn place_stream(&mut self, stream: u32, records: &[u32]) {
+    fn place_stream(&mut self, stream: u32, records: &[u32], conversations: &Conversations) {
         let mut only: Option<u32> = None;
         let mut several = false;
         for record in records {
             let Some(head) = self.head(*record).copied() else { continue };
-            if let Some(session) = self.batch.key(&head, KeyKind::Session, Role::Refers) {
+            let named = self.batch.key(&head, KeyKind::Session, Role::Refers);
+            if let Some(session) = named.or_else(|| conversations.session(*record)) {
                 let number = self.intern(session);
                 self.of_record[*record as usize] = number;
                 several |= only.is_some_and(|other| other != number);
@@ -311,6 +328,59 @@ fn join_teams(natives: &Natives<'_>, table: &Table, union: &mut Union) {
         let latest = at.plus_ms(table.coarse_clock_tolerance_ms);
         let fits = spawns.iter().filter(|(spawn_at, _)| !at.is_some() || *spawn_at <= latest);
         if let Some((_, parent)) = fits.max_by_key(|(at, native)| (*at, std::cmp::Reverse(name(*native)))) {
+            union.join(native, *parent);
+        }
+    }
+}
+
+/// A conversation is one session, however long it paused and whoever called.
+fn join_conversations(natives: &Natives<'_>, conversations: &Conversations, union: &mut Union) {
+    let mut links: Vec<_> = conversations.links().collect();
+    links.sort_unstable();
+    for (child, parent) in links {
+        let (child, parent) = (natives.of_record[child as usize], natives.of_record[parent as usize]);
+        if child != NO_NATIVE && parent != NO_NATIVE {
+            union.join(child, parent);
+        }
+    }
+}
+
+/// A recorded conversation that opens with the prompt of a spawn call belongs to the session of that call, where nobody
+/// named its session.
+fn join_subtasks(natives: &Natives<'_>, table: &Table, conversations: &Conversations, union: &mut Union) {
+    let batch = natives.batch;
+    let mut calls: FxHashMap<Sym, Vec<(Timestamp, u32)>> = FxHashMap::default();
+    let mut opened: Vec<(Timestamp, u32, Sym)> = Vec::new();
+    for event in &batch.events {
+        let native = natives.of_record[event.record as usize];
+        if native == NO_NATIVE {
+            continue;
+        }
+        match event.kind {
+            EventKind::ToolCall if table.is_spawn_tool(batch.text.get(event.name)) => {
+                if let Some(prompt) = batch.key(event, KeyKind::PromptHash, Role::Provides) {
+                    calls.entry(prompt).or_default().push((event.at, native));
+                }
+            }
+            EventKind::Context if conversations.session(event.record).is_some() => {
+                let prompts = batch.keys_of(event).iter();
+                let prompts =
+                    prompts.filter(|key| key.kind == KeyKind::PromptHash && key.role == Role::Refers);
+                opened.extend(prompts.map(|key| (event.at, native, key.value)));
+            }
+            _ => {}
+        }
+    }
+    for (at, native, prompt) in opened {
+        let Some(calls) = calls.get(&prompt) else { continue };
+        let fits = |called: Timestamp| {
+            at.ms_since(called).is_none_or(|ms| (0..=table.prompt_window_ms).contains(&ms))
+        };
+        let name = |native: u32| batch.text.get(natives.list[native as usize]);
+        let best = calls.iter().filter(|(called, _)| fits(*called));
+        if let Some((_, parent)) =
+            best.max_by_key(|(called, native)| (*called, std::cmp::Reverse(name(*native))))
+        {
             union.join(native, *parent);
         }
     }

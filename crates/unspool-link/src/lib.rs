@@ -5,6 +5,7 @@
 //! records: order of reading, chunking and copies of records do not change it.
 
 mod agents;
+mod conversations;
 mod corpus;
 mod declared;
 mod draft;

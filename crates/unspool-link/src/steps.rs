@@ -63,7 +63,7 @@ pub(crate) struct StepDraft {
 impl StepDraft {
     /// Whether its key says something only inside its agent.
     pub(crate) fn is_of_agent(&self) -> bool {
-        self.key_kind == BY_REQUEST
+        matches!(self.key_kind, BY_REQUEST | BY_HISTORY)
     }
 
     /// Whether only its source's own name for it is known, and no id of a call or message.
@@ -90,7 +90,8 @@ const BY_UUID: u8 = 4;
 const BY_RECORD: u8 = 5;
 const BY_AGENT_START: u8 = 6;
 const BY_EVENT: u8 = 7;
-pub(crate) const BY_STEP: u8 = 8;
+const BY_HISTORY: u8 = 8;
+pub(crate) const BY_STEP: u8 = 9;
 
 /// Steps by their keys.
 struct Index {
@@ -256,7 +257,10 @@ fn key_of(
             .or(Some((BY_EVENT, Sym::EMPTY, u32::try_from(at).unwrap_or(NONE)))),
         StepKind::AgentStart => Some((BY_AGENT_START, Sym::EMPTY, draft.event_agent[at])),
         StepKind::AgentStop | StepKind::Hook => None,
-        StepKind::UserMessage => fused.get(&event.record).map(|uuid| (BY_UUID, *uuid, 0)),
+        StepKind::UserMessage => fused.get(&event.record).map(|uuid| (BY_UUID, *uuid, 0)).or_else(|| {
+            // A request that is tried again says nothing new.
+            key(KeyKind::History, Role::Provides).map(|id| (BY_HISTORY, id, draft.event_agent[at]))
+        }),
         _ => None,
     };
     let by_uuid = || {
@@ -288,15 +292,20 @@ fn fused_prompts(draft: &Draft<'_>) -> FxHashMap<u32, Sym> {
             None => without.push((at, hash)),
         }
     }
-    let mut taken: FxHashMap<Sym, u32> = FxHashMap::default();
+    // Each sort of source tells of a prompt once, or again in a request that is tried again.
+    let mut taken: FxHashMap<(Sym, Witness), Option<Sym>> = FxHashMap::default();
     let mut fused = FxHashMap::default();
     for (at, hash) in without {
         let event = draft.event(at);
         let prompt = draft.key(at, KeyKind::Prompt, Role::Provides);
+        let (witness, history) = (draft.witness(at), draft.key(at, KeyKind::History, Role::Provides));
         let candidates = with_uuid.get(&hash).into_iter().flatten();
         let distance = |other: usize| event.at.ms_since(draft.event(other).at).unwrap_or(0).abs();
         let best = candidates
-            .filter(|(_, uuid)| !taken.contains_key(uuid))
+            .filter(|(_, uuid)| {
+                let other = taken.get(&(*uuid, witness));
+                other.is_none_or(|other| other.is_some() && *other == history)
+            })
             .filter(|(other, _)| {
                 let same_prompt =
                     prompt.is_some() && draft.key(*other, KeyKind::Prompt, Role::Provides) == prompt;
@@ -304,7 +313,7 @@ fn fused_prompts(draft: &Draft<'_>) -> FxHashMap<u32, Sym> {
             })
             .min_by_key(|(other, _)| (distance(*other), *other));
         if let Some((_, uuid)) = best {
-            taken.insert(*uuid, event.record);
+            taken.insert((*uuid, witness), history);
             fused.insert(event.record, *uuid);
         }
     }
@@ -401,7 +410,7 @@ fn agent_ranks(draft: &Draft<'_>) -> Vec<u32> {
     let mut order: Vec<usize> = (0..draft.agents.len()).collect();
     order.sort_by_key(|n| {
         let agent = &draft.agents[*n];
-        let is_main = matches!(agent.origin, Origin::Main(_));
+        let is_main = matches!(agent.origin, Origin::Main(_) | Origin::Conversation(_));
         (!is_main, agent.fork || forked[*n], last_seen[*n], draft.text(agent.native_id))
     });
     let mut rank = vec![0; order.len()];

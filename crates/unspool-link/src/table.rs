@@ -28,6 +28,10 @@ pub struct Table {
     pub coarse_clock_tolerance_ms: i64,
     /// How close two witnesses of one prompt must be.
     pub fusion_window_ms: i64,
+    /// How far back the request may lie that a recorded request goes on from.
+    pub conversation_window_ms: i64,
+    /// The pause that ends a session whose requests name none.
+    pub session_gap_ms: i64,
     /// How fresh unfinished work must be to count as running.
     pub running_window_ms: i64,
     /// Largest joint assignment.
@@ -44,6 +48,8 @@ pub struct Table {
     pub type_time: Confidence,
     /// Type and time with equal rivals.
     pub type_time_tied: Confidence,
+    /// The same words in an answer and in a later input.
+    pub content_reuse: Confidence,
 }
 
 /// A table that cannot be read.
@@ -76,6 +82,8 @@ struct Raw {
     clock_tolerance_ms: Option<u32>,
     coarse_clock_tolerance_ms: Option<u32>,
     fusion_window_s: Option<u32>,
+    conversation_window_s: Option<u32>,
+    session_gap_s: Option<u32>,
     running_window_s: Option<u32>,
     max_joint_assignment: Option<u32>,
     confidence: Option<RawConfidence>,
@@ -93,6 +101,7 @@ struct RawConfidence {
     summary: Option<f64>,
     type_time: Option<f64>,
     type_time_tied: Option<f64>,
+    content_reuse: Option<f64>,
 }
 
 const BUILT_IN: &str = include_str!("table.toml");
@@ -111,6 +120,8 @@ impl Default for Table {
             clock_tolerance_ms: 0,
             coarse_clock_tolerance_ms: 0,
             fusion_window_ms: 0,
+            conversation_window_ms: 0,
+            session_gap_ms: 0,
             running_window_ms: 0,
             max_joint_assignment: 0,
             prompt: Confidence::EXACT,
@@ -119,6 +130,7 @@ impl Default for Table {
             summary: Confidence::EXACT,
             type_time: Confidence::EXACT,
             type_time_tied: Confidence::EXACT,
+            content_reuse: Confidence::EXACT,
         };
         // A test reads the built-in table, so the fallback is never met.
         empty.clone().with(BUILT_IN).unwrap_or(empty)
@@ -145,6 +157,8 @@ impl Table {
         over(&mut self.clock_tolerance_ms, raw.clock_tolerance_ms.map(i64::from));
         over(&mut self.coarse_clock_tolerance_ms, raw.coarse_clock_tolerance_ms.map(i64::from));
         over(&mut self.fusion_window_ms, seconds(raw.fusion_window_s));
+        over(&mut self.conversation_window_ms, seconds(raw.conversation_window_s));
+        over(&mut self.session_gap_ms, seconds(raw.session_gap_s));
         over(&mut self.running_window_ms, seconds(raw.running_window_s));
         over(&mut self.max_joint_assignment, raw.max_joint_assignment.map(|n| n as usize));
         let confidence = raw.confidence.unwrap_or_default();
@@ -155,6 +169,7 @@ impl Table {
             (&mut self.summary, confidence.summary),
             (&mut self.type_time, confidence.type_time),
             (&mut self.type_time_tied, confidence.type_time_tied),
+            (&mut self.content_reuse, confidence.content_reuse),
         ] {
             if let Some(value) = value {
                 *slot = fraction(value)?;

@@ -219,6 +219,8 @@ pub enum KeyKind {
     Summary,
     /// Who calls, where no session is named.
     User,
+    /// A command line by its letters and digits.
+    Command,
 }
 
 /// Whether an event is the thing a key names, or only speaks of it.

@@ -453,6 +453,7 @@ rules! {
     SpawnProgressId "spawn-progress-id" "A progress record of the spawn call names the agent's id.";
     SpawnTeammateId "spawn-teammate-id" "The spawn call's result names the teammate, and the agent bears that name in that team.";
     SpawnWorkflowId "spawn-workflow-id" "The workflow call's result names the run whose folder holds the agent.";
+    SpawnParentId "spawn-parent-id" "The agent's records name the agent that started it; this is what that agent did last before.";
     SpawnPrompt "spawn-prompt" "The agent's first message is exactly the prompt of this spawn call.";
     SpawnAnswer "spawn-answer" "The agent's last answer is exactly the result of this spawn call.";
     SpawnSummary "spawn-summary" "The message that opened the teammate carries this spawn call's description.";
@@ -466,12 +467,20 @@ rules! {
     ContinuationFork "continuation-fork" "Another conversation branches off from this record.";
     DeclaredDependency "declared-dependency" "The step's source says that it depends on this one.";
     ContinuationMessage "continuation-message" "A message sent by this tool call set a stopped agent to work again.";
+    ContentReuse "content-reuse" "The words of this step stand in the input of the other.";
 }
 
 impl Rule {
     /// Whether the rule guesses, however well. Every other rule joins explicit ids or reads order.
     pub fn inferred(self) -> bool {
-        matches!(self, Rule::SpawnPrompt | Rule::SpawnAnswer | Rule::SpawnSummary | Rule::SpawnTypeTime)
+        matches!(
+            self,
+            Rule::SpawnPrompt
+                | Rule::SpawnAnswer
+                | Rule::SpawnSummary
+                | Rule::SpawnTypeTime
+                | Rule::ContentReuse
+        )
     }
 }
 

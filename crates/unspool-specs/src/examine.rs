@@ -5,7 +5,7 @@
 use crate::draw::{Show, draw};
 use crate::spec::{Example, Spec};
 use crate::transcript::{Known, time};
-use crate::{bytes, hooks, transcript};
+use crate::{bytes, hooks, traffic, transcript};
 use unspool_formats::{Decoder, Detail, SNIFF_BYTES, claim};
 use unspool_link::{Corpus, Table};
 use unspool_model::{Batch, Timestamp};
@@ -68,6 +68,7 @@ fn files(example: &Example) -> Result<Vec<(String, Vec<u8>)>, String> {
         let content = match input.notation.as_str() {
             "cc" => transcript::expand(&input.path, &input.text, &mut known)?,
             "hooks" => hooks::expand(&input.path, &input.text)?,
+            "log" => traffic::expand(&input.path, &input.text)?,
             "bytes" => bytes::bytes(&input.text)?,
             _ => input.text.clone().into_bytes(),
         };

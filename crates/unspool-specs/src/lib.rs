@@ -11,6 +11,7 @@ mod examine;
 mod hooks;
 mod spec;
 mod tokens;
+mod traffic;
 mod transcript;
 
 pub use diff::diff;

@@ -31,7 +31,7 @@ pub struct Example {
 /// One fenced block that gives (a part of) a file.
 #[derive(Debug)]
 pub struct Input {
-    /// How it is written: `cc`, `hooks`, `jsonl`, `json` or `bytes`.
+    /// How it is written: `cc`, `hooks`, `log`, `jsonl`, `json` or `bytes`.
     pub notation: String,
     /// The file's place in the tree.
     pub path: String,
@@ -46,7 +46,7 @@ enum Piece {
 }
 
 const GAP: &str = "status: known-gap — ";
-const NOTATIONS: [&str; 5] = ["cc", "hooks", "jsonl", "json", "bytes"];
+const NOTATIONS: [&str; 6] = ["cc", "hooks", "log", "jsonl", "json", "bytes"];
 
 impl Spec {
     /// Reads a document, or says what is wrong with it.

@@ -1,10 +1,14 @@
 //! Why: the evidence of a link, the rivals, and how a number was counted.
 
+mod search;
+
+pub use search::{Answer, Candidate, Search};
+
 use crate::prices::Prices;
 use crate::totals::totals;
 use serde::Serialize;
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, EventKind, Flow, RecordIx, StepKind};
+use unspool_model::{Batch, Edge, EventKind, Flow, RecordIx, StepKind, Sym};
 
 /// An explanation: headed lists of sentences, the same for people and programs.
 #[derive(Serialize, Debug)]
@@ -26,16 +30,12 @@ pub struct Section {
     pub lines: Vec<String>,
 }
 
-/// Explains what a text names in a flow; `None` when it names nothing.
-pub fn explain(flow: &Flow, batch: &Batch, prices: &Prices, wanted: &str) -> Option<Explanation> {
-    let why = Why { flow, batch, prices };
-    if let Some((from, to)) = wanted.split_once("..") {
-        return why.edge(why.find_step(from)?, why.find_step(to)?);
-    }
-    if let Some(agent) = why.find_agent(wanted) {
-        return Some(why.agent(agent));
-    }
-    why.find_step(wanted).map(|step| why.step(step))
+/// What is to be explained, by position in the flow.
+#[derive(Clone, Copy)]
+enum Subject {
+    Agent(usize),
+    Step(usize),
+    Edge(usize, usize),
 }
 
 struct Why<'a> {
@@ -45,49 +45,16 @@ struct Why<'a> {
 }
 
 impl Why<'_> {
-    fn text(&self, sym: unspool_model::Sym) -> &str {
+    fn text(&self, sym: Sym) -> &str {
         self.batch.text.get(sym)
     }
 
-    fn find_agent(&self, wanted: &str) -> Option<usize> {
-        let exact = self
-            .flow
-            .agents
-            .iter()
-            .position(|agent| self.text(agent.native_id) == wanted || agent.id.show('a') == wanted);
-        exact.or_else(|| {
-            let mut starts = self.flow.agents.iter().enumerate().filter(|(_, agent)| {
-                wanted.len() >= 4
-                    && (self.text(agent.native_id).starts_with(wanted)
-                        || agent.id.show('a').starts_with(wanted))
-            });
-            let first = starts.next()?;
-            starts.next().is_none().then_some(first.0)
-        })
-    }
-
-    fn find_step(&self, wanted: &str) -> Option<usize> {
-        let by = |test: &dyn Fn(&unspool_model::Step) -> bool| self.flow.steps.iter().position(test);
-        by(&|step| step.id.show('s') == wanted)
-            .or_else(|| by(&|step| self.text(step.tool_use_id) == wanted && !wanted.is_empty()))
-            .or_else(|| by(&|step| self.text(step.message_id) == wanted && !wanted.is_empty()))
-            .or_else(|| by(&|step| self.text(step.uuid) == wanted && !wanted.is_empty()))
-            .or_else(|| {
-                wanted.strip_prefix('#').and_then(|n| n.parse().ok()).filter(|n| *n < self.flow.steps.len())
-            })
-            .or_else(|| {
-                if wanted.len() < 6 {
-                    return None;
-                }
-                let mut starts = self.flow.steps.iter().enumerate().filter(|(_, step)| {
-                    [step.tool_use_id, step.message_id, step.uuid]
-                        .iter()
-                        .any(|id| self.text(*id).starts_with(wanted))
-                        || step.id.show('s').starts_with(wanted)
-                });
-                let first = starts.next()?;
-                starts.next().is_none().then_some(first.0)
-            })
+    fn explain(&self, subject: Subject) -> Explanation {
+        match subject {
+            Subject::Agent(n) => self.agent(n),
+            Subject::Step(n) => self.step(n),
+            Subject::Edge(from, to) => self.edge(from, to),
+        }
     }
 
     /// A step in a few words.
@@ -194,7 +161,7 @@ impl Why<'_> {
 
     fn step(&self, n: usize) -> Explanation {
         let step = &self.flow.steps[n];
-        let index = u32::try_from(n).unwrap_or(NONE);
+        let index = index(n);
         let mut sections = Vec::new();
         let mut push = |heading: &str, lines: Vec<String>| {
             if !lines.is_empty() {
@@ -285,18 +252,13 @@ impl Why<'_> {
         lines
     }
 
-    fn edge(&self, from: usize, to: usize) -> Option<Explanation> {
-        let edges: Vec<_> = self
-            .flow
-            .edges
-            .iter()
-            .filter(|edge| edge.from as usize == from && edge.to as usize == to)
-            .collect();
-        if edges.is_empty() {
-            return None;
-        }
-        let sections = edges
-            .iter()
+    fn edges(&self, from: usize, to: usize) -> impl Iterator<Item = &Edge> {
+        self.flow.edges.iter().filter(move |edge| edge.from as usize == from && edge.to as usize == to)
+    }
+
+    fn edge(&self, from: usize, to: usize) -> Explanation {
+        let sections = self
+            .edges(from, to)
             .map(|edge| {
                 let mut lines = vec![format!("rule {}: {}", edge.rule.name(), edge.rule.sentence())];
                 lines.push(format!(
@@ -309,11 +271,14 @@ impl Why<'_> {
                 Section { heading: edge.kind.name().into(), lines }
             })
             .collect();
-        let index = |n: usize| u32::try_from(n).unwrap_or(NONE);
-        Some(Explanation {
+        Explanation {
             subject: "edge",
             title: format!("{} → {}", self.name(index(from)), self.name(index(to))),
             sections,
-        })
+        }
     }
+}
+
+fn index(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(NONE)
 }

@@ -18,6 +18,13 @@ pub struct Filter {
     pub full: bool,
 }
 
+impl Filter {
+    /// Whether it chooses among agents or steps at all.
+    pub fn chooses(&self) -> bool {
+        self.agent.is_some() || self.depth.is_some() || self.errors
+    }
+}
+
 /// One row.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Row {
@@ -56,7 +63,12 @@ pub struct Rows {
 pub fn rows(flow: &Flow, batch: &Batch, prices: &Prices, filter: &Filter) -> Rows {
     let wanted_agents = wanted_agents(flow, batch, filter);
     let wanted = wanted_steps(flow, filter, &wanted_agents);
-    let closed = |agent: u32| filter.depth.is_some_and(|depth| flow.agents[agent as usize].depth > depth);
+    let closed = |agent: u32| {
+        let agent = &flow.agents[agent as usize];
+        let too_deep = filter.depth.is_some_and(|depth| agent.depth > depth);
+        // What a client does for itself is one line, unless asked for.
+        too_deep || agent.internal && !filter.full && !filter.chooses()
+    };
     let mut rows = Vec::new();
     let mut open = vec![false; flow.agents.len()];
     let mut hidden = 0;

@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use unspool_model::Timestamp;
 
 /// See how work really happens inside AI agents.
 ///
@@ -29,13 +30,25 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Configuration file (default: $`UNSPOOL_CONFIG`, else unspool/config.toml in your configuration folder).
+    /// Configuration file (default: `$UNSPOOL_CONFIG`, else unspool/config.toml in your configuration folder).
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+
+    /// Judge what is still running as of this moment (RFC 3339) instead of now, so that output can be repeated.
+    ///
+    /// All records are read, later ones too.
+    #[arg(long, global = true, value_name = "TIME", value_parser = moment)]
+    pub(crate) as_of: Option<Timestamp>,
 
     /// When to use colours.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
+}
+
+/// A moment as typed.
+fn moment(text: &str) -> Result<Timestamp, String> {
+    Timestamp::parse(text)
+        .ok_or_else(|| "write it like 2026-01-18T19:55:26Z or 2026-01-18T20:55:26+01:00".into())
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -63,7 +76,8 @@ Examples:
   unspool show run.jsonl         a file
   unspool show 3f2a --errors     only what failed, and what led there
   unspool show 3f2a --depth 0    only the main agent, sub-agents as one line each
-  unspool show 3f2a --agent Explore   only agents whose type, name or id matches")]
+  unspool show 3f2a --agent Explore   only agents whose type, name or id matches
+  unspool show 3f2a --errors --json   the same choice, for programs")]
     Show(ShowArgs),
     /// Add up steps, errors, tokens, cost and time.
     #[command(after_help = "\
@@ -85,13 +99,15 @@ Examples:
 Examples:
   unspool export --format json PATH > flow.json
   unspool export --format tree-json PATH > tree.json
+  unspool export --as-of 2026-01-18T20:00:00Z PATH    the same bytes on any day
   unspool export --native r0123… PATH    the record's bytes, exactly")]
     Export(ExportArgs),
     /// Say what a file is: format scores, versions, record types, issues.
     #[command(after_help = "\
 Examples:
   unspool inspect run.jsonl
-  unspool inspect --json run.jsonl")]
+  unspool inspect --json run.jsonl
+  tail -n 500 run.jsonl | unspool inspect -    from standard input")]
     Inspect(InspectArgs),
     /// Look for drift: unlinked spawns and agents, unknown types, tools and models.
     #[command(after_help = "\
@@ -139,7 +155,7 @@ pub(crate) struct ShowArgs {
     /// Everything: system and hook steps, injected messages, lines uncut.
     #[arg(long)]
     pub(crate) full: bool,
-    /// As JSON.
+    /// As JSON: system and hook steps too; `--agent`, `--depth` and `--errors` choose, sums stay those of the whole.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -203,7 +219,7 @@ pub(crate) enum ExportFormat {
 
 #[derive(clap::Args)]
 pub(crate) struct InspectArgs {
-    /// The file.
+    /// The file, or `-` for standard input.
     pub(crate) file: PathBuf,
     /// As JSON.
     #[arg(long)]

@@ -10,12 +10,18 @@ pub(crate) enum CliError {
     NothingFound(String),
     #[error("no format recognised: {0}")]
     NotRecognised(String),
+    #[error("no format recognised: {0}")]
+    NoFormat(String),
+    #[error("{path} holds {count} files; inspect takes one")]
+    NotOneFile { path: String, count: usize },
     #[error("cannot read {path}: {why}")]
     Unreadable { path: String, why: String },
     #[error("no session matches `{0}`")]
     NoSuchSession(String),
-    #[error("`{prefix}` matches {count} sessions: {examples}")]
-    AmbiguousSession { prefix: String, count: usize, examples: String },
+    #[error("`{prefix}` matches {} sessions", candidates.len())]
+    AmbiguousSession { prefix: String, candidates: Vec<String> },
+    #[error("`{wanted}` matches {} things", candidates.len())]
+    AmbiguousThing { wanted: String, candidates: Vec<String> },
     #[error("nothing in session {session} matches `{wanted}`")]
     NoSuchThing { session: String, wanted: String },
     #[error("no record with id {0}")]
@@ -35,11 +41,16 @@ impl CliError {
                 "give a file or folder (`unspool ls PATH`), set CLAUDE_CONFIG_DIR, or try `unspool demo`"
             }
             CliError::NotRecognised(_) => "`unspool inspect FILE` shows what each format made of it",
+            CliError::NoFormat(_) => "docs/formats.md lists what is read",
+            CliError::NotOneFile { .. } => "`unspool doctor PATH` examines a folder",
             CliError::Unreadable { .. } => "check that the path exists and that you may read it",
             CliError::NoSuchSession(_) => {
                 "`unspool ls` lists sessions; an id, a unique start of one, or a path works"
             }
             CliError::AmbiguousSession { .. } => "give more letters of the id",
+            CliError::AmbiguousThing { .. } => {
+                "give more of the id, an id from this list, or the session's id instead of a path"
+            }
             CliError::NoSuchThing { .. } => {
                 "an id of a step or agent, a tool_use id, a message id, a uuid or an agent's native id works; \
                  `unspool export --format json` lists them"
@@ -48,6 +59,16 @@ impl CliError {
             CliError::Config { .. } => "docs/configuration.md lists every setting",
             CliError::Output(_) | CliError::Json(_) => return None,
         })
+    }
+
+    /// What the user may have meant.
+    fn candidates(&self) -> &[String] {
+        match self {
+            CliError::AmbiguousSession { candidates, .. } | CliError::AmbiguousThing { candidates, .. } => {
+                candidates
+            }
+            _ => &[],
+        }
     }
 
     /// Prints the error and gives the exit code. A reader that went away is no error.
@@ -60,7 +81,7 @@ impl CliError {
         if broken_pipe {
             return ExitCode::SUCCESS;
         }
-        crate::term::error_line(&self.to_string(), self.hint());
+        crate::term::error_line(&self.to_string(), self.candidates(), self.hint());
         ExitCode::from(match self {
             CliError::Config { .. } => 2,
             _ => 1,

@@ -2,6 +2,7 @@
 
 use crate::args::Args;
 use crate::error::CliError;
+use crate::figures::minute;
 use crate::progress;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -24,16 +25,19 @@ pub(crate) struct Loaded {
 pub(crate) struct Settings {
     pub(crate) table: Table,
     pub(crate) prices: Prices,
+    /// The moment "running" is judged by.
+    pub(crate) as_of: Timestamp,
 }
 
 pub(crate) fn settings(args: &Args) -> Result<Settings, CliError> {
     let (table, prices) = (Table::default(), Prices::default());
-    let Some(path) = config_path(args) else { return Ok(Settings { table, prices }) };
+    let as_of = args.as_of.unwrap_or_else(now);
+    let Some(path) = config_path(args) else { return Ok(Settings { table, prices, as_of }) };
     let error = |why: String| CliError::Config { path: path.display().to_string(), why: one_line(&why) };
     let text = std::fs::read_to_string(&path).map_err(|why| error(why.to_string()))?;
     let table = table.with(&text).map_err(|why| error(why.to_string()))?;
     let prices = prices.with(&text).map_err(error)?;
-    Ok(Settings { table, prices })
+    Ok(Settings { table, prices, as_of })
 }
 
 fn one_line(text: &str) -> String {
@@ -92,7 +96,8 @@ pub(crate) fn load(
             wanted.first().map(|name| format!("`{}` is no path, and ", name.display())).unwrap_or_default();
         return Err(CliError::NothingFound(format!("{what}there are no sessions in the usual places")));
     }
-    let mut loaded = read_found(&discover(&here), settings, detail, &here)?;
+    let shown = here.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    let mut loaded = read_found(&discover(&here), settings, detail, &shown)?;
     if by_id {
         let names = wanted.iter().map(|name| name.to_string_lossy());
         loaded.sessions = names.map(|name| find_session(&loaded.corpus, &name)).collect::<Result<_, _>>()?;
@@ -109,13 +114,13 @@ fn may_be_id(path: &Path) -> bool {
     !text.contains(['/', '\\']) && !data
 }
 
-fn read_found(
+/// Reads what was found; `shown` is how the user named it.
+pub(crate) fn read_found(
     found: &Found,
     settings: Settings,
     detail: Detail,
-    places: &[PathBuf],
+    shown: &str,
 ) -> Result<Loaded, CliError> {
-    let shown = places.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     if found.sources.is_empty() {
         if let Some((path, why)) = found.unreadable.first() {
             return Err(CliError::Unreadable { path: path.clone(), why: why.clone() });
@@ -139,10 +144,12 @@ fn read_found(
         return Err(if all_empty {
             CliError::NothingFound(format!("{shown} is empty"))
         } else {
-            CliError::NotRecognised(shown)
+            let several = found.sources.len() > 1;
+            let files = if several { format!(" ({} files)", found.sources.len()) } else { String::new() };
+            CliError::NotRecognised(format!("{shown}{files}"))
         });
     }
-    let corpus = Corpus::new(reading.batch, settings.table, now());
+    let corpus = Corpus::new(reading.batch, settings.table, settings.as_of);
     if corpus.counts().stored == 0 {
         return Err(CliError::NotRecognised(format!("{shown} (no record of it could be read)")));
     }
@@ -159,22 +166,23 @@ fn now() -> Timestamp {
 pub(crate) fn find_session(corpus: &Corpus, prefix: &str) -> Result<usize, CliError> {
     let mut found = Vec::new();
     for session in 0..corpus.len() {
-        let (_, natives) = corpus.outline(session);
-        let own = corpus.session_id(session).show('x');
+        let (started, natives) = corpus.outline(session);
         if natives.iter().any(|native| native == &prefix) {
             return Ok(session);
         }
-        if natives.iter().any(|native| native.starts_with(prefix)) || own.starts_with(prefix) {
-            found.push((session, natives.first().copied().unwrap_or_default()));
+        let own = corpus.session_id(session).show('x');
+        if own.starts_with(prefix) || natives.iter().any(|native| native.starts_with(prefix)) {
+            let known = natives.iter().find(|native| native.starts_with(prefix)).or(natives.first());
+            let at = minute(started.is_some().then(|| started.to_string()).as_deref());
+            found.push((session, format!("{}  {at}", known.copied().unwrap_or(own.as_str()))));
         }
     }
     match found.as_slice() {
         [] => Err(CliError::NoSuchSession(prefix.into())),
         [(session, _)] => Ok(*session),
-        several => Err(CliError::AmbiguousSession {
+        _ => Err(CliError::AmbiguousSession {
             prefix: prefix.into(),
-            count: several.len(),
-            examples: several.iter().take(4).map(|(_, id)| *id).collect::<Vec<_>>().join(", "),
+            candidates: found.into_iter().map(|(_, line)| line).collect(),
         }),
     }
 }

@@ -2,8 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "cli/names.rs"]
+mod names;
+#[path = "cli/newcomer.rs"]
+mod newcomer;
+#[path = "cli/repeat.rs"]
+mod repeat;
 #[path = "cli/schema.rs"]
 mod schema;
+#[path = "cli/width.rs"]
+mod width;
 
 use serde_json::Value;
 use std::fs;
@@ -50,6 +58,15 @@ impl Unspool {
 
     fn run(&self, args: &[&str]) -> Output {
         self.command().args(args).output().unwrap()
+    }
+
+    /// Runs with these bytes as standard input.
+    fn pipe(&self, args: &[&str], input: &[u8]) -> Output {
+        let mut command = self.command();
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        child.wait_with_output().unwrap()
     }
 
     fn ok(&self, args: &[&str]) -> String {
@@ -294,15 +311,34 @@ fn native_bytes_come_back() {
 #[test]
 fn standard_input_works_and_its_bytes_come_back() {
     let unspool = Unspool::new();
-    let pipe = |args: &[&str]| {
-        let mut child =
-            unspool.command().args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(line("u1", "hi").as_bytes()).unwrap();
-        child.wait_with_output().unwrap().stdout
-    };
+    let text = line("u1", "hi");
+    let pipe = |args: &[&str]| unspool.pipe(args, text.as_bytes()).stdout;
     let flow: Value = serde_json::from_slice(&pipe(&["export", "-"])).unwrap();
     let id = flow["sessions"][0]["steps"][0]["witnesses"][0]["record_id"].as_str().unwrap().to_string();
-    assert_eq!(pipe(&["export", "--native", &id, "-"]), line("u1", "hi").trim_end().as_bytes());
+    assert_eq!(pipe(&["export", "--native", &id, "-"]), text.trim_end().as_bytes());
+}
+
+#[test]
+fn inspect_reads_standard_input_like_a_file() {
+    let unspool = Unspool::new();
+    let text = [line("u1", "hi"), "not json\n".into(), line("u2", "ho")].concat();
+    let file = unspool.write("x.jsonl", &text);
+    let mut from_file = unspool.json(&["inspect", "--json", &file]);
+    let from_pipe = unspool.pipe(&["inspect", "--json", "-"], text.as_bytes());
+    let mut from_pipe: Value = serde_json::from_slice(&from_pipe.stdout).unwrap();
+    assert_eq!((&from_pipe["file"], &from_pipe["bytes"]), (&"-".into(), &text.len().into()));
+    assert_eq!(from_pipe["record_types"]["user"], 2, "{from_pipe}");
+    for report in [&mut from_file, &mut from_pipe] {
+        for field in ["file", "issues", "scores"] {
+            report.as_object_mut().unwrap().remove(field);
+        }
+    }
+    assert_eq!(from_pipe, from_file);
+    for foreign in ["", "no format of ours\n"] {
+        let output = unspool.pipe(&["inspect", "-"], foreign.as_bytes());
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("no format recognised: -"));
+    }
 }
 
 #[test]

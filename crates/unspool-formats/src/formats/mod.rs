@@ -19,4 +19,5 @@ formats! {
     claude_hooks::Hooks,
     thoughtflow::Events,
     thoughtflow_json::Consolidated,
+    inference_log::InferenceLog,
 }

@@ -1,17 +1,19 @@
 //! Conversations that go on after a cut: compaction, resume, fork, and messages to an agent that had stopped.
 
-use crate::agents::Origin;
 use crate::draft::{Draft, exact};
 use crate::symmap::SymMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
-use unspool_model::{AttrName, Edge, EdgeKind, EventFlags, EventKind, KeyKind, Role, Rule, StepKind, Sym};
+use unspool_model::{
+    AttrName, Edge, EdgeKind, EventFlags, EventKind, KeyKind, RecordIx, Role, Rule, StepKind, Sym,
+};
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
     let step_of = steps_by_uuid(draft);
     compactions(draft, &step_of);
     resumes_and_forks(draft, &step_of);
     messages(draft);
+    branches(draft);
 }
 
 /// The step a uuid leads to: its own, or that of the nearest record above it that has one.
@@ -91,7 +93,7 @@ fn resumes_and_forks(draft: &mut Draft<'_>, step_of: &SymMap) {
         step_of.get(parent)
     };
     for agent in 0..draft.timeline.len() {
-        if !matches!(draft.agents[agent].origin, Origin::Main(_)) {
+        if !draft.agents[agent].is_main() {
             continue;
         }
         let mut last_prompt = None;
@@ -132,6 +134,41 @@ fn is_prompt(draft: &Draft<'_>, step: u32) -> bool {
 fn remember_prompt(draft: &Draft<'_>, step: u32, last: &mut Option<u32>) {
     if is_prompt(draft, step) {
         *last = Some(step);
+    }
+}
+
+/// A recorded request that goes on from one that another has gone on from before: the conversation branches there.
+fn branches(draft: &mut Draft<'_>) {
+    let mut call_of: FxHashMap<RecordIx, u32> = FxHashMap::default();
+    let mut first_of: FxHashMap<RecordIx, usize> = FxHashMap::default();
+    let mut order: Vec<RecordIx> = Vec::new();
+    for at in 0..draft.event_step.len() {
+        let (event, step) = (draft.event(at), draft.event_step[at]);
+        if step == NONE || draft.corpus.conversations.of(event.record).is_none() {
+            continue;
+        }
+        if event.kind == EventKind::ModelCall {
+            call_of.insert(event.record, step);
+        }
+        if !event.flags.has(EventFlags::COPY) {
+            first_of.entry(event.record).or_insert_with(|| {
+                order.push(event.record);
+                at
+            });
+        }
+    }
+    order.sort_by_key(|record| draft.place(first_of[record]));
+    // What each request was followed by first, as a step: a repeated request is no branch.
+    let mut followed: FxHashMap<RecordIx, Vec<u32>> = FxHashMap::default();
+    for record in order {
+        let Some(parent) = draft.corpus.conversations.parent(record) else { continue };
+        let first = draft.event_step[first_of[&record]];
+        let before = followed.entry(parent).or_default();
+        let is_branch = !before.is_empty() && !before.contains(&first);
+        before.push(first);
+        if let Some(from) = call_of.get(&parent).copied().filter(|_| is_branch) {
+            edge(draft, from, first, Rule::ContinuationFork, Sym::EMPTY);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! verdict in files of their own.
 
 pub(crate) mod assignment;
+pub(crate) mod content_reuse;
 pub(crate) mod continuation;
 pub(crate) mod declared;
 pub(crate) mod returns;
@@ -9,6 +10,7 @@ pub(crate) mod sequence;
 mod spawn_candidates;
 pub(crate) mod spawn_ids;
 pub(crate) mod spawn_inference;
+pub(crate) mod spawn_parent;
 mod spawn_verdict;
 pub(crate) mod spawn_workflow;
 pub(crate) mod tool_calls;

@@ -1,6 +1,6 @@
 //! Spawn edges, and the way an agent's answer comes back: in the call's result, by notification, or by message.
 
-use super::tool_calls::{Calls, first_after, model_calls};
+use super::tool_calls::{Calls, first_after, model_calls, receiver_in_record};
 use crate::draft::{Draft, exact};
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
@@ -70,7 +70,8 @@ fn spawn_edge(draft: &mut Draft<'_>, agent: usize, spawn: Spawn) {
 fn answered(draft: &mut Draft<'_>, said: &Said, agent: usize, spawn: Spawn, call: u32, calls: &Calls) {
     let step = &draft.steps[call as usize];
     let (result, is_error, tool_use_id) = (step.result_event as usize, step.is_error, step.tool_use);
-    let receiver = first_after(calls, draft.place(result).max(draft.place_of(step)));
+    let later = || first_after(calls, draft.place(result).max(draft.place_of(step)));
+    let receiver = receiver_in_record(draft, result).or_else(later);
     let (Some(receiver), Some(last)) = (receiver, last_words(draft, said, agent, result)) else { return };
     let record = draft.event(result).record;
     let spawn = Spawn { tool_use_id, ..spawn };

@@ -86,6 +86,8 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
         for s in nearby.of(child, &calls) {
             match weigh(draft, child, &calls[s]) {
                 Ok(found) => pairs.push((c, s, found)),
+                // A conversation that nothing started has no rivals.
+                Err(Some(reason)) if !reason.plausible() && is_conversation(draft, child) => {}
                 Err(Some(reason)) if refused[c].len() < MAX_RIVALS || reason.plausible() => {
                     refused[c].push((s, reason));
                 }
@@ -103,6 +105,10 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
     }
 }
 
+fn is_conversation(draft: &Draft<'_>, child: &Child) -> bool {
+    matches!(draft.agents[child.agent as usize].origin, Origin::Conversation(_))
+}
+
 fn add_rival(draft: &mut Draft<'_>, agent: u32, call: &Call, reason: RivalReason) {
     let tool_use_id = draft.steps[call.step as usize].tool_use;
     let agent = &mut draft.agents[agent as usize];
@@ -117,9 +123,9 @@ fn children(draft: &Draft<'_>) -> Vec<Child> {
     let mut index: FxHashMap<u32, usize> = FxHashMap::default();
     for (n, agent) in draft.agents.iter().enumerate() {
         let may_have_parent = match agent.origin {
-            Origin::Native(_) | Origin::Chain(_) => true,
+            Origin::Native(_) | Origin::Chain(_) | Origin::Conversation(_) => true,
             Origin::Main(_) => !agent.teammate.is_empty(),
-            Origin::Unknown => false,
+            Origin::Helper(_) | Origin::Unknown => false,
         };
         let own: Vec<u32> = draft.timeline[n].clone();
         if !may_have_parent || agent.internal || agent.spawn.is_some() || own.is_empty() {
@@ -142,6 +148,7 @@ fn children(draft: &Draft<'_>) -> Vec<Child> {
     if children.is_empty() {
         return children;
     }
+    open_conversations(draft, &index, &mut children);
     let mut last_answer: FxHashMap<u32, u32> = FxHashMap::default();
     for at in 0..draft.event_step.len() {
         let step = draft.event_step[at];
@@ -185,6 +192,22 @@ fn children(draft: &Draft<'_>) -> Vec<Child> {
         child.answers.extend(messages);
     }
     children
+}
+
+/// The first message of a recorded conversation stands in each of its requests, also where the first was not recorded.
+fn open_conversations(draft: &Draft<'_>, index: &FxHashMap<u32, usize>, children: &mut [Child]) {
+    for at in 0..draft.group.events.len() {
+        let event = draft.event(at);
+        if event.kind != EventKind::Context {
+            continue;
+        }
+        let Some(child) = index.get(&draft.event_agent[at]).map(|n| &mut children[*n]) else { continue };
+        if child.prompts.is_empty() {
+            let keys = draft.corpus.batch.keys_of(event).iter();
+            let opening = keys.filter(|key| key.kind == KeyKind::PromptHash && key.role == Role::Refers);
+            child.prompts.extend(opening.map(|key| key.value));
+        }
+    }
 }
 
 fn calls(draft: &Draft<'_>) -> Vec<Call> {
@@ -259,7 +282,7 @@ fn short(name: &str) -> &str {
 
 /// What speaks for a pair, or why it is impossible. `Err(None)`: nothing speaks for it at all.
 fn weigh(draft: &Draft<'_>, child: &Child, call: &Call) -> Result<Match, Option<RivalReason>> {
-    if call.agent == child.agent {
+    if call.agent == child.agent || !is_of_stated_parent(draft, child, call) {
         return Err(None);
     }
     let table = &draft.corpus.table;
@@ -327,6 +350,12 @@ fn weigh(draft: &Draft<'_>, child: &Child, call: &Call) -> Result<Match, Option<
     let after_end = reported.ms_since(child.end).unwrap_or(0);
     let time = squared(waited) + squared(after_end);
     Ok(Match { evidence, time, rule })
+}
+
+/// An agent that names its parent was started by a call of that one.
+fn is_of_stated_parent(draft: &Draft<'_>, child: &Child, call: &Call) -> bool {
+    let stated = draft.agents[child.agent as usize].stated_parent;
+    stated.is_empty() || draft.agents.get(call.agent as usize).is_some_and(|agent| agent.native_id == stated)
 }
 
 type Pair = (usize, usize, Match);

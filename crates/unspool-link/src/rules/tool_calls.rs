@@ -55,7 +55,8 @@ fn link_results(draft: &mut Draft<'_>) {
             }
             // A coarse clock may date a result before its own call.
             let result_place = draft.place(step.result_event as usize).max(draft.place_of(step));
-            let Some(receiver) = first_after(&calls, result_place) else { continue };
+            let own = receiver_in_record(draft, step.result_event as usize);
+            let Some(receiver) = own.or_else(|| first_after(&calls, result_place)) else { continue };
             let edge = Edge {
                 tool_use_id: step.tool_use,
                 is_error: step.is_error,
@@ -65,6 +66,13 @@ fn link_results(draft: &mut Draft<'_>) {
             draft.add_edge(edge, &evidence);
         }
     }
+}
+
+/// The model call whose request a recorded input stands in.
+pub(crate) fn receiver_in_record(draft: &Draft<'_>, result: usize) -> Option<u32> {
+    let record = draft.event(result).record;
+    let rest = (result + 1..draft.group.events.len()).take_while(|at| draft.event(*at).record == record);
+    rest.into_iter().find(|at| draft.event(*at).kind == EventKind::ModelCall).map(|at| draft.event_step[at])
 }
 
 /// An agent's model calls with their places, in order.

@@ -1,6 +1,5 @@
 //! Runs: from a user input to the last thing it caused.
 
-use crate::agents::Origin;
 use crate::draft::Draft;
 use crate::structure::stated_runs;
 use rustc_hash::FxHashMap;
@@ -21,7 +20,7 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
                     draft.steps[n as usize].run = run;
                 }
             }
-            None if matches!(draft.agents[agent].origin, Origin::Main(_)) => {
+            None if draft.agents[agent].is_main() => {
                 main_runs(draft, agent, &reports);
             }
             None => {}

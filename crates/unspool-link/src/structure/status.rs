@@ -124,6 +124,8 @@ fn by_last_step(draft: &Draft<'_>, steps: &[u32]) -> Status {
         let step = &draft.steps[*n as usize];
         let has = |flag| step.flags.has(flag);
         verdict = match step.kind {
+            StepKind::ModelCall if has(EventFlags::API_ERROR) => Status::Failed,
+            StepKind::ModelCall if has(EventFlags::INTERRUPTED) => Status::Unknown,
             StepKind::ModelCall if has(EventFlags::HAS_TEXT) && !has(EventFlags::HAS_TOOL_USE) => {
                 Status::Completed
             }

@@ -90,7 +90,7 @@ pub(crate) fn arrange(draft: &mut Draft<'_>) {
     for agent in 0..draft.timeline.len() {
         let first = draft.timeline[agent].first().copied().unwrap_or(NONE);
         let spawn = draft.agents[agent].spawn.map_or(NONE, |spawn| spawn.step);
-        let is_sub = !matches!(draft.agents[agent].origin, crate::agents::Origin::Main(_)) || spawn != NONE;
+        let is_sub = !draft.agents[agent].is_main() || spawn != NONE;
         for position in 0..draft.timeline[agent].len() {
             let n = draft.timeline[agent][position];
             let step = &draft.steps[n as usize];

@@ -6,17 +6,29 @@ use crate::load::load;
 use crate::term::{BOLD, CYAN, paint, plain};
 use std::io::Write;
 use unspool_formats::Detail;
-use unspool_view::explain::explain;
+use unspool_view::explain::{Answer, Candidate, Search};
 
 pub(crate) fn run(args: &Args, wanted: &ExplainArgs) -> Result<(), CliError> {
     let loaded = load(args, std::slice::from_ref(&wanted.target), &wanted.places, Detail::Full)?;
-    let explained = |flow| explain(&flow, &loaded.corpus.batch, &loaded.prices, &wanted.what);
-    let found = loaded.flows().find_map(explained);
-    let Some(explanation) = found else {
-        return Err(CliError::NoSuchThing {
-            session: wanted.target.display().to_string(),
-            wanted: wanted.what.clone(),
-        });
+    let mut search = Search::new(&wanted.what);
+    for flow in loaded.flows() {
+        search.add(&flow, &loaded.corpus.batch, &loaded.prices);
+    }
+    let explanation = match search.finish() {
+        Answer::One(explanation) => explanation,
+        Answer::Nothing => {
+            return Err(CliError::NoSuchThing {
+                session: wanted.target.display().to_string(),
+                wanted: wanted.what.clone(),
+            });
+        }
+        Answer::Several(candidates) => {
+            let line = |one: &Candidate| format!("{}  {} in session {}", one.id, one.title, one.session);
+            return Err(CliError::AmbiguousThing {
+                wanted: wanted.what.clone(),
+                candidates: candidates.iter().map(line).collect(),
+            });
+        }
     };
     if wanted.json {
         let mut out = std::io::stdout().lock();

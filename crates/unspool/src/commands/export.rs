@@ -52,13 +52,14 @@ fn tree(loaded: &Loaded, out: &mut impl Write) -> Result<(), CliError> {
 /// One record: its bytes and nothing else. Several: one per line.
 fn native(loaded: &Loaded, ids: &[&String], out: &mut impl Write) -> Result<(), CliError> {
     let batch = &loaded.corpus.batch;
+    let mut reader = loaded.natives.reader(batch);
     for (n, text) in ids.iter().enumerate() {
         let id = Id::parse(text, 'r').ok_or_else(|| CliError::NoSuchRecord((*text).clone()))?;
         let record = loaded.corpus.find_record(id).ok_or_else(|| CliError::NoSuchRecord((*text).clone()))?;
         if n > 0 {
             out.write_all(b"\n")?;
         }
-        out.write_all(&loaded.natives.bytes(batch, &batch.records[record as usize])?)?;
+        out.write_all(reader.bytes(&batch.records[record as usize])?)?;
     }
     Ok(())
 }

@@ -2,12 +2,12 @@
 
 use crate::args::{Args, InspectArgs};
 use crate::error::CliError;
-use crate::load::{load, settings};
+use crate::load::{read_found, settings};
 use crate::term::{BOLD, DIM, YELLOW, paint, plain};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
-use unspool_engine::{discover, inspect_head};
+use unspool_engine::{discover, inspect_head, spool};
 use unspool_formats::{Detail, Framing, best, scores};
 use unspool_model::AttrName;
 use unspool_view::flow_json::{CountsDoc, IssueDoc, issue_doc};
@@ -35,17 +35,23 @@ struct Score {
 }
 
 pub(crate) fn run(args: &Args, inspect: &InspectArgs) -> Result<(), CliError> {
-    settings(args)?;
+    let settings = settings(args)?;
     let path = inspect.file.display().to_string();
-    let found = discover(std::slice::from_ref(&inspect.file));
-    let source = match (found.sources.as_slice(), found.unreadable.first()) {
-        ([one], _) => one,
-        (_, Some((path, why))) => return Err(CliError::Unreadable { path: path.clone(), why: why.clone() }),
-        ([], None) => return Err(CliError::NothingFound(format!("no .json or .jsonl files in {path}"))),
-        _ => return Err(CliError::Unreadable { path, why: "inspect takes one file".into() }),
-    };
     let unreadable =
         |error: std::io::Error| CliError::Unreadable { path: path.clone(), why: error.to_string() };
+    let mut found = discover(std::slice::from_ref(&inspect.file));
+    let source = match (found.sources.as_slice(), found.unreadable.first()) {
+        ([one], _) => one,
+        ([], Some((path, why))) => return Err(CliError::Unreadable { path: path.clone(), why: why.clone() }),
+        ([], None) => return Err(CliError::NothingFound(format!("no .json or .jsonl files in {path}"))),
+        (several, _) => return Err(CliError::NotOneFile { path, count: several.len() }),
+    };
+    // What is inspected is read twice: to see what it is, and to read it as that.
+    let spooled = spool(source).map_err(unreadable)?;
+    if let Some(spooled) = &spooled {
+        found.sources = vec![spooled.source.clone()];
+    }
+    let source = &found.sources[0];
     let head = inspect_head(source).map_err(unreadable)?;
     let claims = scores(&source.name, &head);
     let chosen = best(&source.name, &head);
@@ -67,13 +73,14 @@ pub(crate) fn run(args: &Args, inspect: &InspectArgs) -> Result<(), CliError> {
         issues: Vec::new(),
     };
     if let Some((format, _)) = chosen {
-        let loaded = load(args, std::slice::from_ref(&inspect.file), &[], Detail::Numbers)?;
+        let loaded = read_found(&found, settings, Detail::Numbers, &path)?;
         let batch = &loaded.corpus.batch;
         report.counts = Some(loaded.counts());
         report.sessions = loaded.corpus.len();
+        let mut reader = loaded.natives.reader(batch);
         for record in &batch.records {
-            let bytes = loaded.natives.bytes(batch, record).map_err(unreadable)?;
-            *report.record_types.entry(format.record_type(&bytes)).or_default() += 1;
+            let bytes = reader.bytes(record).map_err(unreadable)?;
+            *report.record_types.entry(format.record_type(bytes)).or_default() += 1;
         }
         let mut versions: Vec<String> = batch
             .events
@@ -94,14 +101,14 @@ pub(crate) fn run(args: &Args, inspect: &InspectArgs) -> Result<(), CliError> {
         print(&report)?;
     }
     if report.format.is_none() {
-        return Err(CliError::NotRecognised(report.file));
+        return Err(CliError::NoFormat(report.file));
     }
     Ok(())
 }
 
 fn print(report: &Report) -> Result<(), CliError> {
     let mut out = anstream::stdout().lock();
-    writeln!(out, "{} ({} bytes)", paint(BOLD, &report.file), report.bytes)?;
+    writeln!(out, "{} ({} bytes)", paint(BOLD, &plain(&report.file)), report.bytes)?;
     for score in &report.scores {
         let mark = if Some(score.format) == report.format { "→" } else { " " };
         writeln!(out, "  {mark} {:>3}  {}", score.score, score.format)?;

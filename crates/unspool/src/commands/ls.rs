@@ -43,16 +43,16 @@ pub(crate) fn session_rows(loaded: &Loaded) -> Vec<SessionRow> {
 
 pub(crate) fn write_sessions(out: &mut dyn Write, rows: &[SessionRow]) -> std::io::Result<()> {
     let columns = [
-        Column::Text("SESSION"),
-        Column::Text("STARTED (UTC)"),
-        Column::Number("TOOK"),
-        Column::Text("STATUS"),
-        Column::Number("AGENTS"),
-        Column::Number("STEPS"),
-        Column::Number("ERRORS"),
-        Column::Number("TOKENS"),
-        Column::Number("COST"),
-        Column::Rest("TITLE"),
+        Column::rest("SESSION", 12),
+        Column::text("STARTED (UTC)").spare(1),
+        Column::number("TOOK").spare(4),
+        Column::text("STATUS").spare(2),
+        Column::number("AGENTS").spare(5),
+        Column::number("STEPS").spare(7),
+        Column::number("ERRORS").spare(3),
+        Column::number("TOKENS").spare(6),
+        Column::number("COST"),
+        Column::rest("TITLE", 20),
     ];
     let cells: Vec<Vec<Cell>> = rows.iter().map(session_cells).collect();
     write_table(out, &columns, &cells)

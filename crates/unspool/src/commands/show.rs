@@ -4,24 +4,34 @@ use crate::args::{Args, ShowArgs};
 use crate::error::CliError;
 use crate::figures::{count, duration, minute, money, plural};
 use crate::load::{Loaded, load};
-use crate::term::{BOLD, DIM, PLAIN, RED, YELLOW, cut, paint, plain, width};
-use std::io::Write;
+use crate::term::{BOLD, DIM, PLAIN, RED, YELLOW, cut, lines_of, paint, plain, text_width, width};
+use std::io::{BufWriter, Write};
 use unspool_formats::Detail;
 use unspool_model::{Agent, Batch, Flow, IntentSource, Severity, Step, StepKind};
+use unspool_view::document::Each;
+use unspool_view::filtered::keep_rows;
 use unspool_view::flow_json::session_doc;
 use unspool_view::rows::{Filter, Row, Rows, rows};
-use unspool_view::{Pricer, Prices, Totals};
+use unspool_view::{Pricer, Totals};
 
 pub(crate) fn run(args: &Args, show: &ShowArgs) -> Result<(), CliError> {
     let loaded = load(args, std::slice::from_ref(&show.target), &show.places, Detail::Full)?;
-    let filter =
-        Filter { agent: show.agent.clone(), depth: show.depth, errors: show.errors, full: show.full };
+    let filter = Filter {
+        agent: show.agent.clone(),
+        depth: show.depth,
+        errors: show.errors,
+        full: show.full || show.json,
+    };
     if show.json {
-        let docs: Vec<_> =
-            loaded.flows().map(|flow| session_doc(&flow, &loaded.corpus.batch, &loaded.prices)).collect();
-        let mut out = std::io::stdout().lock();
-        serde_json::to_writer(&mut out, &docs)?;
+        let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
+        let document = |flow: Flow| {
+            let whole = session_doc(&flow, batch, prices);
+            if filter.chooses() { keep_rows(whole, &rows(&flow, batch, prices, &filter).rows) } else { whole }
+        };
+        let mut out = BufWriter::new(std::io::stdout().lock());
+        serde_json::to_writer(&mut out, &Each(|| loaded.flows().map(document)))?;
         writeln!(out)?;
+        out.flush()?;
         return Ok(());
     }
     print(&loaded, &filter)
@@ -33,16 +43,13 @@ pub(crate) fn print(loaded: &Loaded, filter: &Filter) -> Result<(), CliError> {
         if n > 0 {
             writeln!(out)?;
         }
-        let rows = rows(&flow, &loaded.corpus.batch, &loaded.prices, filter);
-        Tree {
-            flow: &flow,
-            batch: &loaded.corpus.batch,
-            prices: &loaded.prices,
-            rows: &rows,
-            full: filter.full,
-            errors: filter.errors,
-        }
-        .write(&mut out)?;
+        let batch = &loaded.corpus.batch;
+        let rows = rows(&flow, batch, &loaded.prices, filter);
+        let pricer = Pricer::new(&flow, &batch.text, &loaded.prices);
+        let width = width();
+        let ids = flow.agents.iter().map(|agent| batch.text.get(agent.native_id));
+        let (figures, telling) = (Figures::fit(width), telling(ids.collect()));
+        Tree { flow: &flow, batch, rows: &rows, filter, width, figures, telling }.write(&mut out, pricer)?;
     }
     if loaded.sessions.is_empty() {
         return Err(CliError::NothingFound("the records hold no session".into()));
@@ -53,17 +60,58 @@ pub(crate) fn print(loaded: &Loaded, filter: &Filter) -> Result<(), CliError> {
 struct Tree<'a> {
     flow: &'a Flow,
     batch: &'a Batch,
-    prices: &'a Prices,
     rows: &'a Rows,
-    full: bool,
-    errors: bool,
+    filter: &'a Filter,
+    /// Columns to draw to.
+    width: usize,
+    figures: Figures,
+    /// Columns of an id's start that tells it from the others, with an ellipsis.
+    telling: usize,
 }
 
-/// Width of the figures on the right: duration, tokens, cost.
-const FIGURES_WIDTH: usize = 30;
+/// The label of an agent is not cut below this, however little room there is.
+const LEAST_LABEL: usize = 8;
+/// The same for its id, with an ellipsis.
+const LEAST_ID: usize = 9;
+
+/// Columns of the time of day at the left edge, with the gap behind it.
+const TIME_WIDTH: usize = 10;
+
+/// How wide the figures at the right edge are: time taken, tokens, cost.
+#[derive(Clone, Copy)]
+struct Figures {
+    took: usize,
+    tokens: usize,
+    cost: usize,
+}
+
+impl Figures {
+    /// Roomy on a wide screen, close together on a narrow one.
+    fn fit(width: usize) -> Figures {
+        if width < 100 {
+            Figures { took: 7, tokens: 6, cost: 8 }
+        } else {
+            Figures { took: 9, tokens: 8, cost: 9 }
+        }
+    }
+
+    /// With a gap before each.
+    fn width(self) -> usize {
+        self.took + self.tokens + self.cost + 4
+    }
+
+    fn draw(self, took_ms: Option<i64>, sums: &Totals) -> String {
+        let took = took_ms.map(duration).unwrap_or_default();
+        let used = sums.usage.total();
+        let tokens = if used > 0 { count(used) } else { String::new() };
+        let cost = if used > 0 { money(sums.cost.dollars(), sums.unpriced_calls) } else { String::new() };
+        let line = format!("{took:>0$} {tokens:>1$} {cost:>2$}", self.took, self.tokens, self.cost);
+        line.trim_end().to_string()
+    }
+}
 
 impl Tree<'_> {
-    fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
+    fn write(&self, out: &mut dyn Write, mut pricer: Pricer<'_>) -> std::io::Result<()> {
         self.head(out)?;
         if self.rows.rows.is_empty() {
             writeln!(out, "nothing matches the filter")?;
@@ -71,11 +119,12 @@ impl Tree<'_> {
         for row in &self.rows.rows {
             match row {
                 Row::Agent { agent, closed } => self.agent(out, *agent as usize, *closed)?,
-                Row::Step { step, indent } => self.step(out, *step as usize, *indent)?,
+                Row::Step { step, indent } => self.step(out, *step as usize, *indent, &mut pricer)?,
                 Row::Hidden { count, depth } => {
-                    let how = if self.errors { "without errors" } else { "of the client's own (--full)" };
+                    let how =
+                        if self.filter.errors { "without errors" } else { "of the client's own (--full)" };
                     let line = format!("{}… {} {how}", rail(*depth), plural(u64::from(*count), "step"));
-                    writeln!(out, "{}{}", " ".repeat(10), paint(DIM, &line))?;
+                    writeln!(out, "{}{}", " ".repeat(TIME_WIDTH), paint(DIM, &line))?;
                 }
             }
         }
@@ -89,7 +138,7 @@ impl Tree<'_> {
     fn head(&self, out: &mut dyn Write) -> std::io::Result<()> {
         let session = &self.flow.session;
         let title = session.title.some().map_or("(no prompt)", |title| self.text(title));
-        writeln!(out, "{}", paint(BOLD, &cut(title, width())))?;
+        writeln!(out, "{}", paint(BOLD, &cut(title, self.width)))?;
         let natives: Vec<&str> = session.native_ids.iter().map(|id| self.text(*id)).collect();
         let sums = &self.rows.sums.session;
         let started = session.started.is_some().then(|| session.started.to_string());
@@ -101,11 +150,17 @@ impl Tree<'_> {
         facts.push(format!("{} tokens", count(sums.usage.total())));
         facts.push(money(sums.cost.dollars(), sums.unpriced_calls));
         facts.retain(|fact| !fact.is_empty());
-        write!(out, "{}", paint(DIM, &facts.join(" · ")))?;
+        let errors = plural(sums.errors, "error");
         if sums.errors > 0 {
-            write!(out, " · {}", paint(RED, &plural(sums.errors, "error")))?;
+            facts.push(errors.clone());
         }
-        writeln!(out, "\n")
+        for line in lines_of(&facts, self.width) {
+            match line.strip_suffix(&errors).filter(|_| sums.errors > 0) {
+                Some(before) => writeln!(out, "{}{}", paint(DIM, before), paint(RED, &errors))?,
+                None => writeln!(out, "{}", paint(DIM, &line))?,
+            }
+        }
+        writeln!(out)
     }
 
     fn agent(&self, out: &mut dyn Write, n: usize, closed: bool) -> std::io::Result<()> {
@@ -124,28 +179,59 @@ impl Tree<'_> {
             (_, _, kind) => kind.to_string(),
         };
         let name = agent.name.some().filter(|_| !agent.main).map(|name| format!(" “{}”", self.text(name)));
-        let id =
-            if agent.main { String::new() } else { format!(" {}", short_id(self.text(agent.native_id))) };
         let label = format!("{}{}", kind.trim_end(), name.unwrap_or_default());
+        let id = self.shown_id(agent);
         let status = agent.status.name();
-        let mark = link_mark(agent);
         let steps = if closed { format!("({} steps)", subtree.steps) } else { String::new() };
-        let others =
-            rail.chars().count() + 3 + id.len() + status.len() + visible_len(&mark) + steps.len() + 5;
-        let room = width().saturating_sub(10 + FIGURES_WIDTH + others).max(20);
-        let mut line = paint(DIM, &format!("{rail}{corner}"));
-        line.push_str(&paint(BOLD.fg_color(Some(anstyle::AnsiColor::Cyan.into())), &cut(&label, room)));
-        line.push_str(&paint(DIM, &plain(&id)));
-        for part in [paint(super::ls::status_style(status), status), mark, paint(DIM, &steps)] {
-            if visible_len(&part) > 0 {
-                line.push(' ');
-                line.push_str(&part);
+        // What stands behind the label. The less room, the shorter the id; the rule of a link is then left to `explain`.
+        let behind = |id_width: usize| {
+            [
+                paint(DIM, &cut(id, id_width)),
+                paint(super::ls::status_style(status), status),
+                link_mark(agent, id_width < usize::MAX),
+                paint(DIM, &steps),
+            ]
+        };
+        let room = |parts: &[String; 4]| {
+            let parts = parts.iter().map(|part| visible_len(part)).filter(|len| *len > 0);
+            let before = TIME_WIDTH + text_width(&rail) + text_width(corner);
+            let taken = before + parts.map(|len| len + 1).sum::<usize>() + self.figures.width();
+            self.width.saturating_sub(taken)
+        };
+        let mut parts = behind(usize::MAX);
+        for (label_width, id_width) in [(20, self.telling), (LEAST_LABEL, LEAST_ID)] {
+            if room(&parts) < label_width.min(text_width(&label)) {
+                parts = behind(id_width);
             }
         }
-        write_line(out, "", &line, agent.ended.ms_since(agent.started), Some(subtree))
+        let room = room(&parts).max(LEAST_LABEL);
+        let mut line = paint(DIM, &format!("{rail}{corner}"));
+        line.push_str(&paint(BOLD.fg_color(Some(anstyle::AnsiColor::Cyan.into())), &cut(&label, room)));
+        for part in parts.iter().filter(|part| visible_len(part) > 0) {
+            line.push(' ');
+            line.push_str(part);
+        }
+        self.line(out, "", &line, agent.ended.ms_since(agent.started), subtree)
     }
 
-    fn step(&self, out: &mut dyn Write, n: usize, indent: u32) -> std::io::Result<()> {
+    /// Enough of an agent's id to type. A main agent needs none unless the session is a family that has several.
+    fn shown_id(&self, agent: &Agent) -> &str {
+        let id = self.text(agent.native_id);
+        let mains = || self.flow.agents.iter().filter(|other| other.main && agent.main);
+        if mains().count() == 1 {
+            return "";
+        }
+        let alike = mains().filter(|other| short_id(self.text(other.native_id)) == short_id(id)).count();
+        if alike > 1 { id } else { short_id(id) }
+    }
+
+    fn step(
+        &self,
+        out: &mut dyn Write,
+        n: usize,
+        indent: u32,
+        pricer: &mut Pricer<'_>,
+    ) -> std::io::Result<()> {
         let step = &self.flow.steps[n];
         let starts_run = self.flow.runs.get(step.run as usize).is_some_and(|run| run.trigger as usize == n);
         let rail = rail(step.depth);
@@ -161,23 +247,35 @@ impl Tree<'_> {
         let style = if step.is_error { RED } else { style };
         let pending = if step.pending { " (no result)" } else { "" };
         let indent = "  ".repeat(indent as usize);
-        let used = 10 + rail.chars().count() + indent.len() + FIGURES_WIDTH + 4;
-        let room = if self.full { usize::MAX } else { width().saturating_sub(used).max(24) };
+        let used = TIME_WIDTH + text_width(&rail) + indent.len() + self.figures.width();
+        let room = if self.filter.full { usize::MAX } else { self.width.saturating_sub(used).max(16) };
         let ending = format!("{pending}{error}");
-        let text =
-            cut(&format!("{mark}{}", self.describe(step)), room.saturating_sub(ending.chars().count()));
+        let text = cut(&format!("{mark}{}", self.describe(step)), room.saturating_sub(text_width(&ending)));
         let text = format!("{text}{ending}");
         let line = format!("{}{indent}{}", paint(DIM, &rail), paint(style, &text));
         let time = step.started.is_some().then(|| step.started.to_string());
         let time = time.as_deref().and_then(|at| at.get(11..19)).unwrap_or("");
         let took = step.duration_ms.get().filter(|_| step.kind != StepKind::UserMessage);
-        write_line(
-            out,
-            time,
-            &line,
-            took,
-            Some(&Pricer::new(self.flow, &self.batch.text, self.prices).step(step)),
-        )
+        self.line(out, time, &line, took, &pricer.step(step))
+    }
+
+    /// A line with its figures at the right edge.
+    fn line(
+        &self,
+        out: &mut dyn Write,
+        time: &str,
+        text: &str,
+        took_ms: Option<i64>,
+        sums: &Totals,
+    ) -> std::io::Result<()> {
+        write!(out, "{} {text}", paint(DIM, &format!("{time:<0$}", TIME_WIDTH - 1)))?;
+        let figures = self.figures.draw(took_ms, sums);
+        if !figures.is_empty() {
+            let used = TIME_WIDTH + visible_len(text) + self.figures.width();
+            let gap = " ".repeat(self.width.saturating_sub(used) + 2);
+            write!(out, "{gap}{}", paint(DIM, &figures))?;
+        }
+        writeln!(out)
     }
 
     fn describe(&self, step: &Step) -> String {
@@ -208,7 +306,7 @@ impl Tree<'_> {
             .flow
             .issues
             .iter()
-            .filter(|issue| self.full || issue.code.severity() < Severity::Info)
+            .filter(|issue| self.filter.full || issue.code.severity() < Severity::Info)
             .collect();
         if serious.is_empty() {
             return Ok(());
@@ -233,42 +331,19 @@ fn rail(depth: u32) -> String {
     "│  ".repeat(depth as usize)
 }
 
-/// Inferred links are marked; exact ones need no word.
-fn link_mark(agent: &Agent) -> String {
+/// Inferred links are marked, briefly when there is little room; exact ones need no word.
+fn link_mark(agent: &Agent, brief: bool) -> String {
     match agent.spawn {
         Some(spawn) if spawn.rule.inferred() => {
-            let text = format!("~ {} {:.2}", spawn.rule.name(), spawn.confidence.as_f64());
+            let rule = if brief { "" } else { spawn.rule.name() };
+            let text = format!("~ {rule} {:.2}", spawn.confidence.as_f64()).replace("  ", " ");
             paint(YELLOW, &text)
         }
         Some(_) => String::new(),
         None if agent.main || agent.internal => String::new(),
+        None if brief => paint(YELLOW, "?"),
         None => paint(YELLOW, "? spawn not found"),
     }
-}
-
-/// A line with its figures at the right edge.
-fn write_line(
-    out: &mut dyn Write,
-    time: &str,
-    text: &str,
-    took_ms: Option<i64>,
-    sums: Option<&Totals>,
-) -> std::io::Result<()> {
-    let took = took_ms.map(duration).unwrap_or_default();
-    let tokens = sums.map(|s| s.usage.total()).filter(|n| *n > 0).map(count).unwrap_or_default();
-    let cost = sums
-        .filter(|s| s.steps > 0 && s.usage.total() > 0)
-        .map(|s| money(s.cost.dollars(), s.unpriced_calls))
-        .unwrap_or_default();
-    let figures = format!("{took:>9} {tokens:>8} {cost:>9}");
-    let shown = visible_len(text);
-    let gap = width().saturating_sub(10 + shown + FIGURES_WIDTH).max(1);
-    let figures = if took.is_empty() && tokens.is_empty() {
-        String::new()
-    } else {
-        format!("{}{}", " ".repeat(gap), paint(DIM, &figures))
-    };
-    writeln!(out, "{} {text}{}", paint(DIM, &format!("{time:<9}")), figures.trim_end())
 }
 
 /// An agent's id; of a uuid, the part that is enough to type.
@@ -277,6 +352,13 @@ fn short_id(id: &str) -> &str {
         Some((first, _)) if first.len() == 8 && id.len() == 36 => first,
         _ => id,
     }
+}
+
+/// How many columns the starts of these ids need so that no two are alike, with an ellipsis.
+fn telling(mut ids: Vec<&str>) -> usize {
+    ids.sort_unstable();
+    let alike = |pair: &[&str]| pair[0].chars().zip(pair[1].chars()).take_while(|(a, b)| a == b).count();
+    ids.windows(2).map(|pair| alike(pair) + 2).max().unwrap_or(0).max(LEAST_ID)
 }
 
 /// A model's name without the vendor and the release date.
@@ -288,17 +370,7 @@ fn short_model(name: &str) -> &str {
     }
 }
 
-/// Characters without colour codes.
+/// Columns a text takes, without colour codes.
 fn visible_len(text: &str) -> usize {
-    let mut len = 0;
-    let mut in_code = false;
-    for character in text.chars() {
-        match character {
-            '\u{1b}' => in_code = true,
-            'm' if in_code => in_code = false,
-            _ if !in_code => len += 1,
-            _ => {}
-        }
-    }
-    len
+    text_width(&anstream::adapter::strip_str(text).to_string())
 }

@@ -6,7 +6,7 @@ use crate::error::CliError;
 use crate::figures::{count, duration, money};
 use crate::load::{Loaded, load};
 use crate::table::{Cell, Column, cell, styled, write_table};
-use crate::term::{BOLD, DIM, RED, paint};
+use crate::term::{BOLD, DIM, RED, columns, lines_of, paint};
 use std::io::{BufWriter, Write};
 use unspool_formats::Detail;
 use unspool_view::stats::{Stats, StatsDoc, StatsRow};
@@ -31,19 +31,18 @@ pub(crate) fn run(args: &Args, stats: &StatsArgs) -> Result<(), CliError> {
     }
     let totals = &doc.totals;
     let usage = &totals.usage;
-    writeln!(
-        out,
-        "{} {} steps, {} errors · input {} · cache read {} · cache write {} · output {} · reasoning {} · {}",
-        paint(BOLD, "total"),
-        count(totals.steps),
-        count(totals.errors),
-        count(usage.input),
-        count(usage.cache_read),
-        count(usage.cache_write),
-        count(usage.output),
-        count(usage.reasoning),
+    let sums = [
+        format!("total {} steps, {} errors", count(totals.steps), count(totals.errors)),
+        format!("input {}", count(usage.input)),
+        format!("cache read {}", count(usage.cache_read)),
+        format!("cache write {}", count(usage.cache_write)),
+        format!("output {}", count(usage.output)),
+        format!("reasoning {}", count(usage.reasoning)),
         money(totals.cost_usd, totals.unpriced_calls),
-    )?;
+    ];
+    for line in lines_of(&sums, columns().unwrap_or(usize::MAX)) {
+        writeln!(out, "{}", line.replacen("total", &paint(BOLD, "total"), 1))?;
+    }
     if totals.unpriced_calls > 0 {
         let line = format!(
             "{} calls are of models without a price; `unspool doctor` names them",
@@ -73,19 +72,19 @@ fn write_rows(
     rows: &[StatsRow],
 ) -> std::io::Result<()> {
     let columns = [
-        Column::Rest(what),
-        Column::Number(counted),
-        Column::Number("STEPS"),
-        Column::Number("ERRORS"),
-        Column::Number("INPUT"),
-        Column::Number("CACHE READ"),
-        Column::Number("CACHE WRITE"),
-        Column::Number("OUTPUT"),
-        Column::Number("REASONING"),
-        Column::Number("COST"),
-        Column::Number("TIME"),
-        Column::Number("P50"),
-        Column::Number("P95"),
+        Column::rest(what, 16),
+        Column::number(counted),
+        Column::number("STEPS").spare(8),
+        Column::number("ERRORS").spare(1),
+        Column::number("INPUT").spare(5),
+        Column::number("CACHE READ").spare(4),
+        Column::number("CACHE WRITE").spare(6),
+        Column::number("OUTPUT").spare(3),
+        Column::number("REASONING").spare(7),
+        Column::number("COST"),
+        Column::number("TIME").spare(2),
+        Column::number("P50").spare(10),
+        Column::number("P95").spare(9),
     ];
     let mut order: Vec<&StatsRow> = rows.iter().collect();
     if what != "DAY (UTC)" {

@@ -3,7 +3,7 @@
 //! The vendor calls the format internal and changes it weekly, so every field is optional, unknown types are
 //! kept and counted, and nothing relies on field order. `line` reads, `emit` says what it means.
 
-mod emit;
+pub(super) mod emit;
 mod line;
 pub(crate) mod markup;
 mod message;

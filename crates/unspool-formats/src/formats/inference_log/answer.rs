@@ -1,0 +1,222 @@
+//! What came back, in any of the three APIs' spellings.
+
+use super::envelope::Given;
+use super::stream;
+use super::usage::Tokens;
+use crate::json::{Json, Kind, Malformed, RawStr};
+use std::borrow::Cow;
+
+/// A model's answer.
+#[derive(Default, Debug)]
+pub(super) struct Answer {
+    pub(super) id: String,
+    pub(super) model: String,
+    pub(super) stop: String,
+    pub(super) texts: Vec<String>,
+    pub(super) calls: Vec<Call>,
+    pub(super) tokens: Tokens,
+    pub(super) error: Option<String>,
+    /// There was a stream and it ended before its last event.
+    pub(super) interrupted: bool,
+    /// Something was recorded as the response.
+    pub(super) present: bool,
+}
+
+/// A call the model asked for.
+#[derive(Default, Debug)]
+pub(super) struct Call {
+    pub(super) id: String,
+    pub(super) name: String,
+    /// JSON.
+    pub(super) input: String,
+}
+
+impl Answer {
+    /// Reads a response in whatever form it was recorded.
+    pub(super) fn read(given: &Given<'_>) -> Answer {
+        let mut answer = Answer::default();
+        match given {
+            Given::Nothing => return answer,
+            Given::Body(raw) => answer.body(raw),
+            Given::Text(text) => answer.text(&text.decode()),
+            Given::Chunks(raw) => answer.chunks(raw),
+        }
+        answer.present = true;
+        answer
+    }
+
+    fn text(&mut self, text: &str) {
+        let start = text.trim_start();
+        if start.starts_with('{') {
+            if Json::new(start.as_bytes()).skip().is_ok() && !stream::is_event(start.as_bytes()) {
+                self.body(start.as_bytes());
+            } else {
+                stream::values(self, start.as_bytes());
+            }
+        } else {
+            stream::events(self, text);
+        }
+    }
+
+    fn chunks(&mut self, raw: &[u8]) {
+        let mut text = String::new();
+        let mut objects = stream::Assembly::default();
+        let _ = Json::new(raw).array(|json| {
+            match json.kind()? {
+                Kind::String => text.push_str(&json.string()?.map(RawStr::decode).unwrap_or_default()),
+                Kind::Object => objects.chunk(json.raw()?),
+                _ => json.skip()?,
+            }
+            Ok(())
+        });
+        if text.is_empty() {
+            objects.finish(self);
+        } else {
+            self.text(&text);
+        }
+    }
+
+    /// A body: an Anthropic message, a chat completion, a response object, or an error.
+    pub(super) fn body(&mut self, raw: &[u8]) {
+        let mut json = Json::new(raw);
+        if json.kind() == Ok(Kind::Object) {
+            let _ = json.object(|json, key| self.field(json, key));
+        }
+    }
+
+    fn field(&mut self, json: &mut Json<'_>, key: &[u8]) -> Result<(), Malformed> {
+        match key {
+            b"id" => self.id = owned(json)?,
+            b"model" => self.model = owned(json)?,
+            b"stop_reason" => self.stop = owned(json)?,
+            b"status" if self.stop.is_empty() => self.stop = owned(json)?,
+            b"usage" => self.tokens.read(json)?,
+            b"content" => self.blocks(json)?,
+            b"choices" if json.kind()? == Kind::Array => json.array(|json| self.choice(json))?,
+            b"output" if json.kind()? == Kind::Array => json.array(|json| self.item(json))?,
+            b"error" => self.error = error_text(json.raw()?),
+            // Some loggers keep what they could not parse.
+            b"raw_preview" => json.skip()?,
+            _ => json.skip()?,
+        }
+        Ok(())
+    }
+
+    fn blocks(&mut self, json: &mut Json<'_>) -> Result<(), Malformed> {
+        match json.kind()? {
+            Kind::String => {
+                let text = owned(json)?;
+                self.say(text);
+            }
+            Kind::Array => json.array(|json| {
+                if json.kind()? == Kind::Object { self.item(json) } else { json.skip() }
+            })?,
+            _ => json.skip()?,
+        }
+        Ok(())
+    }
+
+    fn choice(&mut self, json: &mut Json<'_>) -> Result<(), Malformed> {
+        if json.kind()? != Kind::Object {
+            return json.skip();
+        }
+        json.object(|json, key| {
+            match key {
+                b"finish_reason" => self.stop = owned(json)?,
+                b"message" if json.kind()? == Kind::Object => self.item(json)?,
+                b"text" => {
+                    let text = owned(json)?;
+                    self.say(text);
+                }
+                _ => json.skip()?,
+            }
+            Ok(())
+        })
+    }
+
+    /// A block, a message or an output item.
+    pub(super) fn item(&mut self, json: &mut Json<'_>) -> Result<(), Malformed> {
+        if json.kind()? != Kind::Object {
+            return json.skip();
+        }
+        let (mut kind, mut text, mut call, mut call_id) = (String::new(), String::new(), Call::default(), String::new());
+        json.object(|json, key| {
+            match key {
+                b"type" => kind = owned(json)?,
+                b"text" | b"refusal" => text = owned(json)?,
+                b"content" => self.blocks(json)?,
+                b"id" => call.id = owned(json)?,
+                b"call_id" => call_id = owned(json)?,
+                b"name" => call.name = owned(json)?,
+                b"input" | b"arguments" => call.input = json_text(json.raw()?),
+                b"function" | b"custom" if json.kind()? == Kind::Object => json.object(|json, key| {
+                    match key {
+                        b"name" => call.name = owned(json)?,
+                        b"arguments" | b"input" => call.input = json_text(json.raw()?),
+                        _ => json.skip()?,
+                    }
+                    Ok(())
+                })?,
+                b"tool_calls" if json.kind()? == Kind::Array => json.array(|json| self.item(json))?,
+                _ => json.skip()?,
+            }
+            Ok(())
+        })?;
+        let is_call = matches!(kind.as_str(), "tool_use" | "server_tool_use" | "mcp_tool_use" | "function" | "custom")
+            || kind.ends_with("_call");
+        if is_call {
+            if !call_id.is_empty() {
+                call.id = call_id;
+            }
+            if call.name.is_empty() {
+                call.name = kind;
+            }
+            self.calls.push(call);
+        } else if !text.is_empty() && !kind.contains("thinking") && !kind.contains("reasoning") {
+            self.say(text);
+        }
+        Ok(())
+    }
+
+    pub(super) fn say(&mut self, text: String) {
+        if !text.is_empty() {
+            self.texts.push(text);
+        }
+    }
+}
+
+pub(super) fn owned(json: &mut Json<'_>) -> Result<String, Malformed> {
+    Ok(json.string()?.map(RawStr::decode).unwrap_or_default().into_owned())
+}
+
+/// JSON as it is, or out of the string it was written into.
+pub(super) fn json_text(raw: &[u8]) -> String {
+    if raw.first() == Some(&b'"') {
+        return Json::new(raw).string().ok().flatten().map(RawStr::decode).unwrap_or_default().into_owned();
+    }
+    String::from_utf8_lossy(raw).into_owned()
+}
+
+/// The words of an error: a string, or the message of an object.
+pub(super) fn error_text(raw: &[u8]) -> Option<String> {
+    let mut json = Json::new(raw);
+    match json.kind().ok()? {
+        Kind::String => json.string().ok().flatten().map(RawStr::decode).map(Cow::into_owned),
+        Kind::Object => {
+            let (mut message, mut kind) = (String::new(), String::new());
+            let _ = json.object(|json, key| {
+                match key {
+                    b"message" => message = owned(json)?,
+                    b"type" | b"code" => kind = owned(json)?,
+                    b"error" => message = error_text(json.raw()?).unwrap_or_default(),
+                    _ => json.skip()?,
+                }
+                Ok(())
+            });
+            let text = if message.is_empty() { kind } else { message };
+            Some(if text.is_empty() { "error".into() } else { text })
+        }
+        Kind::Bool if raw == b"true" => Some("error".into()),
+        _ => None,
+    }
+}

@@ -1,0 +1,443 @@
+//! The envelope of an exchange: where request and response lie, when they happened, and what the headers say.
+
+use crate::json::{Json, Kind, Malformed, RawStr};
+use std::borrow::Cow;
+use unspool_model::Timestamp;
+
+/// What the keys of a value say it is, from as much of it as there is.
+#[derive(Default)]
+pub(super) struct Looks {
+    request: bool,
+    response: bool,
+    /// Holds exchanges rather than being one.
+    pub(super) list: bool,
+}
+
+impl Looks {
+    pub(super) fn at(bytes: &[u8]) -> Looks {
+        let mut looks = Looks::default();
+        let mut json = Json::new(bytes);
+        match json.kind() {
+            // The text may be cut anywhere; what was seen until then counts.
+            Ok(Kind::Object) => _ = json.object(|json, key| looks.field(json, key)),
+            Ok(Kind::Array) => {
+                let _ = json.array(|json| {
+                    let mut inner = Looks::default();
+                    let read = inner.value(json);
+                    looks.list |= inner.exchange();
+                    read
+                });
+            }
+            _ => {}
+        }
+        looks
+    }
+
+    /// Whether this is a request with or without its response.
+    pub(super) fn exchange(&self) -> bool {
+        self.request
+    }
+
+    fn value(&mut self, json: &mut Json<'_>) -> Result<(), Malformed> {
+        if json.kind()? == Kind::Object { json.object(|json, key| self.field(json, key)) } else { json.skip() }
+    }
+
+    fn field(&mut self, json: &mut Json<'_>, key: &[u8]) -> Result<(), Malformed> {
+        match key {
+            b"body" | b"request_body" | b"requestBody" => match json.kind()? {
+                Kind::Object => json.object(|json, key| self.body_field(json, key)),
+                Kind::String => {
+                    let text = json.string()?.map(RawStr::decode).unwrap_or_default();
+                    let mut inner = Json::new(text.as_bytes());
+                    if inner.kind() == Ok(Kind::Object) {
+                        let _ = inner.object(|json, key| self.body_field(json, key));
+                    }
+                    Ok(())
+                }
+                _ => json.skip(),
+            },
+            b"request" if json.kind()? == Kind::Object => json.object(|json, key| match key {
+                b"body" => match json.kind()? {
+                    Kind::Object => json.object(|json, key| self.body_field(json, key)),
+                    Kind::String => {
+                        self.request = true;
+                        json.skip()
+                    }
+                    _ => json.skip(),
+                },
+                _ => self.body_field(json, key),
+            }),
+            b"task_invocations" | b"task_tool_invocation" => {
+                self.request = true;
+                json.skip()
+            }
+            b"response" | b"response_body" => {
+                self.response = true;
+                json.skip()
+            }
+            b"recordings" | b"parent" | b"child" | b"requests" | b"exchanges" | b"entries" => {
+                self.list = true;
+                json.skip()
+            }
+            _ => json.skip(),
+        }
+    }
+
+    fn body_field(&mut self, json: &mut Json<'_>, key: &[u8]) -> Result<(), Malformed> {
+        self.request |= matches!(key, b"messages" | b"input" | b"model");
+        json.skip()
+    }
+}
+
+/// One request and what came back.
+#[derive(Default)]
+pub(super) struct Exchange<'a> {
+    pub(super) started: Timestamp,
+    pub(super) ended: Timestamp,
+    pub(super) logged: Timestamp,
+    pub(super) duration_ms: Option<f64>,
+    pub(super) target: Option<RawStr<'a>>,
+    pub(super) status: Option<i64>,
+    /// The log's own id of the exchange.
+    pub(super) id: Option<RawStr<'a>>,
+    pub(super) headers: Headers<'a>,
+    pub(super) body: Option<Cow<'a, [u8]>>,
+    pub(super) answer: Given<'a>,
+    pub(super) error: Option<&'a [u8]>,
+    /// Spawn calls the log took out of the response.
+    pub(super) invocations: Option<&'a [u8]>,
+    pub(super) bad_time: bool,
+    pub(super) time_seen: bool,
+}
+
+/// The forms a response is recorded in.
+#[derive(Default)]
+pub(super) enum Given<'a> {
+    #[default]
+    Nothing,
+    /// A JSON value.
+    Body(&'a [u8]),
+    /// Text: server-sent events, or JSON in a string.
+    Text(RawStr<'a>),
+    /// A list of pieces of the stream.
+    Chunks(&'a [u8]),
+}
+
+/// The headers that say who calls.
+#[derive(Default)]
+pub(super) struct Headers<'a> {
+    pub(super) session: Option<RawStr<'a>>,
+    pub(super) agent: Option<RawStr<'a>>,
+    pub(super) parent_agent: Option<RawStr<'a>>,
+    pub(super) class: Option<RawStr<'a>>,
+    pub(super) agent_type: Option<RawStr<'a>>,
+    pub(super) user_agent: Option<RawStr<'a>>,
+    pub(super) request_id: Option<RawStr<'a>>,
+}
+
+impl<'a> Headers<'a> {
+    /// Reads an object of headers, or a list of pairs.
+    fn read(&mut self, json: &mut Json<'a>) -> Result<(), Malformed> {
+        match json.kind()? {
+            Kind::Object => json.object(|json, key| {
+                // Some recorders keep every value of a header.
+                let value = if json.kind()? == Kind::Array {
+                    let mut first = None;
+                    json.array(|json| {
+                        let value = json.string()?;
+                        first = first.or(value);
+                        Ok(())
+                    })?;
+                    first
+                } else {
+                    json.string()?
+                };
+                self.take(key, value);
+                Ok(())
+            }),
+            Kind::Array => json.array(|json| {
+                if json.kind()? != Kind::Array {
+                    return json.skip();
+                }
+                let mut pair = [None; 2];
+                let mut n = 0;
+                json.array(|json| {
+                    let value = json.string()?;
+                    if let Some(slot) = pair.get_mut(n) {
+                        *slot = value;
+                    }
+                    n += 1;
+                    Ok(())
+                })?;
+                if let Some(name) = pair[0] {
+                    self.take(name.raw, pair[1]);
+                }
+                Ok(())
+            }),
+            _ => json.skip(),
+        }
+    }
+
+    fn take(&mut self, name: &[u8], value: Option<RawStr<'a>>) {
+        let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
+        let slot = match name.len() {
+            24 if is("x-claude-code-session-id") => &mut self.session,
+            22 if is("x-claude-code-agent-id") => &mut self.agent,
+            29 if is("x-claude-code-parent-agent-id") => &mut self.parent_agent,
+            27 if is("x-claude-code-request-class") => &mut self.class,
+            24 if is("x-claude-code-agent-type") => &mut self.agent_type,
+            10 if is("user-agent") => &mut self.user_agent,
+            10 if is("request-id") => &mut self.request_id,
+            12 if is("x-request-id") && self.request_id.is_none() => &mut self.request_id,
+            _ => return,
+        };
+        *slot = value.filter(|value| !value.is_empty()).or(*slot);
+    }
+}
+
+impl<'a> Exchange<'a> {
+    pub(super) fn read(bytes: &'a [u8]) -> Result<Exchange<'a>, Malformed> {
+        let mut read = Exchange::default();
+        let mut json = Json::new(bytes);
+        json.object(|json, key| read.field(json, key))?;
+        json.end()?;
+        read.settle();
+        Ok(read)
+    }
+
+    /// Whether there is a request or a response at all.
+    pub(super) fn says_something(&self) -> bool {
+        self.body.is_some() || self.invocations.is_some() || !matches!(self.answer, Given::Nothing)
+    }
+
+    /// Which API the request speaks, for `inspect`.
+    pub(super) fn api_name(&self) -> String {
+        let path = self.target.map(RawStr::decode).unwrap_or_default();
+        let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
+        let known = ["count_tokens", "chat/completions", "responses", "messages", "embeddings", "models"];
+        known.iter().find(|end| path.ends_with(**end)).map_or_else(|| "exchange".into(), ToString::to_string)
+    }
+
+    fn field(&mut self, json: &mut Json<'a>, key: &'a [u8]) -> Result<(), Malformed> {
+        match key {
+            b"timestamp" | b"time" | b"ts" | b"started_at" | b"created_at" => {
+                self.started = self.instant(json)?.earlier(self.started);
+                Ok(())
+            }
+            b"logged_at" => {
+                self.logged = self.instant(json)?;
+                Ok(())
+            }
+            b"ended_at" | b"completed_at" => {
+                self.ended = self.instant(json)?;
+                Ok(())
+            }
+            b"duration_ms" | b"durationMs" | b"latency_ms" => {
+                self.duration_ms = number(json.raw()?);
+                Ok(())
+            }
+            b"path" | b"url" | b"endpoint" => {
+                let target = json.string()?;
+                // A path says as much as a whole address.
+                self.target = self.target.or(target);
+                Ok(())
+            }
+            b"headers" | b"request_headers" => self.headers.read(json),
+            b"body" | b"request_body" | b"requestBody" => {
+                self.body = body(json)?;
+                Ok(())
+            }
+            b"request" => self.request(json),
+            b"response" => self.response(json),
+            b"response_body" | b"responseBody" => {
+                self.answer = given(json)?;
+                Ok(())
+            }
+            b"response_status" | b"status" | b"status_code" | b"statusCode" => {
+                self.status = json.integer()?;
+                Ok(())
+            }
+            b"request_id" | b"requestId" | b"id" | b"hash" | b"custom_id" => {
+                self.id = json.string()?.or(self.id);
+                Ok(())
+            }
+            b"error" => {
+                let raw = json.raw()?;
+                self.error = (raw != b"null").then_some(raw);
+                Ok(())
+            }
+            b"task_invocations" | b"task_tool_invocation" => {
+                let raw = json.raw()?;
+                self.invocations = (raw.first() == Some(&b'[')).then_some(raw);
+                Ok(())
+            }
+            _ => json.skip(),
+        }
+    }
+
+    fn request(&mut self, json: &mut Json<'a>) -> Result<(), Malformed> {
+        if json.kind()? != Kind::Object {
+            return json.skip();
+        }
+        let raw = json.raw()?;
+        let mut is_body = false;
+        Json::new(raw).object(|json, key| match key {
+            b"messages" | b"input" | b"contents" => {
+                is_body = true;
+                json.skip()
+            }
+            b"timestamp" | b"method" | b"url" | b"path" | b"headers" | b"body" => self.field(json, key),
+            _ => json.skip(),
+        })?;
+        if is_body {
+            self.body = Some(Cow::Borrowed(raw));
+        }
+        Ok(())
+    }
+
+    fn response(&mut self, json: &mut Json<'a>) -> Result<(), Malformed> {
+        if json.kind()? != Kind::Object {
+            self.answer = given(json)?;
+            return Ok(());
+        }
+        let raw = json.raw()?;
+        let mut wrapped = Given::Nothing;
+        let mut text = Given::Nothing;
+        let mut is_body = false;
+        Json::new(raw).object(|json, key| {
+            match key {
+                b"body" => wrapped = given(json)?,
+                b"body_raw" | b"raw" | b"text" => {
+                    if json.kind()? == Kind::String {
+                        text = given(json)?;
+                    } else {
+                        json.skip()?;
+                    }
+                }
+                b"chunks" | b"events" => {
+                    let raw = json.raw()?;
+                    text = Given::Chunks(raw);
+                }
+                b"status" | b"status_code" | b"statusCode" => self.status = json.integer()?.or(self.status),
+                b"timestamp" => self.ended = self.instant(json)?,
+                b"duration_ms" | b"durationMs" | b"latency_ms" => self.duration_ms = number(json.raw()?),
+                b"headers" => self.headers.read(json)?,
+                b"content" | b"choices" | b"output" | b"usage" | b"stop_reason" => {
+                    is_body = true;
+                    json.skip()?;
+                }
+                _ => json.skip()?,
+            }
+            Ok(())
+        })?;
+        self.answer = match (wrapped, text) {
+            (Given::Nothing, Given::Nothing) if is_body => Given::Body(raw),
+            (Given::Nothing, text) => text,
+            (wrapped, _) => wrapped,
+        };
+        Ok(())
+    }
+
+    fn instant(&mut self, json: &mut Json<'a>) -> Result<Timestamp, Malformed> {
+        let raw = json.raw()?;
+        if raw == b"null" {
+            return Ok(Timestamp::NONE);
+        }
+        self.time_seen = true;
+        let at = instant(raw);
+        self.bad_time |= !at.is_some();
+        Ok(at)
+    }
+
+    /// Puts the times in order: begin, end, or what the other and the length say.
+    fn settle(&mut self) {
+        let length = self.duration_ms.filter(|ms| ms.is_finite() && *ms >= 0.0);
+        #[expect(clippy::cast_possible_truncation, reason = "a length in whole milliseconds, bounded by the filter")]
+        let length = length.map(|ms| ms.round().min(1e12) as i64);
+        if !self.ended.is_some() {
+            self.ended = match length {
+                Some(ms) if self.started.is_some() => self.started.plus_ms(ms),
+                _ => self.logged,
+            };
+        }
+        if !self.started.is_some() {
+            self.started = match length {
+                Some(ms) if self.ended.is_some() => self.ended.plus_ms(-ms),
+                _ => self.ended,
+            };
+        }
+        if self.ended < self.started {
+            self.ended = self.started;
+        }
+    }
+}
+
+/// A body that is an object, or an object written into a string.
+fn body<'a>(json: &mut Json<'a>) -> Result<Option<Cow<'a, [u8]>>, Malformed> {
+    Ok(match json.kind()? {
+        Kind::Object => Some(Cow::Borrowed(json.raw()?)),
+        Kind::String => json.string()?.map(|text| Cow::Owned(text.decode().into_owned().into_bytes())),
+        _ => {
+            json.skip()?;
+            None
+        }
+    })
+}
+
+fn given<'a>(json: &mut Json<'a>) -> Result<Given<'a>, Malformed> {
+    Ok(match json.kind()? {
+        Kind::Object => Given::Body(json.raw()?),
+        Kind::Array => Given::Chunks(json.raw()?),
+        Kind::String => json.string()?.map_or(Given::Nothing, Given::Text),
+        _ => {
+            json.skip()?;
+            Given::Nothing
+        }
+    })
+}
+
+fn number(raw: &[u8]) -> Option<f64> {
+    std::str::from_utf8(raw).ok()?.trim_matches('"').parse().ok()
+}
+
+/// An instant as text, or as seconds, milliseconds, microseconds or nanoseconds since the epoch.
+fn instant(raw: &[u8]) -> Timestamp {
+    if raw.first() == Some(&b'"') {
+        let text = Json::new(raw).string().ok().flatten().map(RawStr::decode).unwrap_or_default();
+        return Timestamp::parse(&text).unwrap_or_else(|| instant_of(&text));
+    }
+    std::str::from_utf8(raw).map_or(Timestamp::NONE, instant_of)
+}
+
+fn instant_of(text: &str) -> Timestamp {
+    let Ok(value) = text.parse::<f64>() else { return Timestamp::NONE };
+    let scale = match value.abs() {
+        v if v < 1e11 => 1e9,
+        v if v < 1e14 => 1e6,
+        v if v < 1e17 => 1e3,
+        _ => 1.0,
+    };
+    let ns = value * scale;
+    if !(1.0..9e18).contains(&ns) {
+        return Timestamp::NONE;
+    }
+    // Doubles are exact to a microsecond here; what lies below is noise.
+    #[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
+    let us = (ns / 1e3).round() as i64;
+    Timestamp::from_ns(us.saturating_mul(1000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::instant;
+
+    #[test]
+    fn instants_in_every_unit() {
+        let expected = instant(b"\"2026-01-02T10:00:00.250Z\"");
+        for text in ["1767348000.25", "1767348000250", "1767348000250000", "1767348000250000000", "\"1767348000250\""]
+        {
+            assert_eq!(instant(text.as_bytes()), expected, "{text}");
+        }
+        assert!(!instant(b"true").is_some());
+    }
+}

@@ -1,0 +1,154 @@
+//! Recorded LLM traffic: requests with their responses, one exchange per line or many in one file.
+//!
+//! Proxies and tracers spell the envelope differently and the APIs spell the bodies differently; both are read by
+//! what the fields are, not by who wrote them. `envelope` finds request, response, times and headers; `request` and
+//! `answer` read the bodies of the three APIs; `history` says which conversation a request goes on from.
+
+mod answer;
+mod emit;
+mod envelope;
+mod helper;
+mod history;
+mod request;
+mod stream;
+mod summary;
+mod usage;
+
+use super::claude_code::rejection;
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff};
+use crate::json::{Json, Kind, Malformed};
+use crate::sink::Sink;
+use emit::Told;
+use envelope::{Exchange, Looks};
+use unspool_model::{Code, Witness};
+
+pub(crate) struct InferenceLog;
+
+static DESCRIPTOR: Descriptor = Descriptor {
+    id: "inference-log",
+    title: "Recorded LLM traffic (requests and responses)",
+    evidence: "Public proxies and tracers' log lines, and the Anthropic Messages, OpenAI Chat Completions and OpenAI \
+               Responses APIs, checked November 2026",
+    witness: Witness::Wire,
+    in_order: false,
+};
+
+impl Format for InferenceLog {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn sniff(&self, _name: &str, head: &[u8]) -> Sniff {
+        let has = |needle: &[u8]| memchr::memmem::find(head, needle).is_some();
+        let api = has(b"\"messages\"") || has(b"\"input\"") || has(b"\"prompt\"") || has(b"\"choices\"");
+        let event = has(b"\"response.created\"") || has(b"\"message_start\"");
+        if !(api && (has(b"\"response") || has(b"\"body\"") || has(b"\"request\"")) || event) {
+            return Sniff::NO;
+        }
+        let start = head.trim_ascii_start();
+        let whole = Sniff { score: 88, framing: Framing::Whole };
+        if event && is_bare_stream(start) {
+            return whole;
+        }
+        let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let looks = Looks::at(line);
+        if looks.exchange() {
+            // A line that ends inside its object is the first line of a text that spreads over many.
+            let cut = line.len() == start.len();
+            let complete = cut || Json::new(line).skip().is_ok();
+            return Sniff { score: 92, framing: if complete { Framing::Lines } else { Framing::Whole } };
+        }
+        let looks = Looks::at(start);
+        if looks.exchange() || looks.list { whole } else { Sniff::NO }
+    }
+
+    fn record_type(&self, record: &[u8]) -> String {
+        Exchange::read(record).map_or_else(|_| "record".into(), |exchange| exchange.api_name())
+    }
+
+    fn open(&self) -> Box<dyn Reader> {
+        Box::new(Log::default())
+    }
+}
+
+/// Reads one log.
+#[derive(Default)]
+struct Log {
+    /// Calls and results told so far. Requests repeat them; what is repeated is told once.
+    told: Told,
+}
+
+impl Reader for Log {
+    fn read(&mut self, frame: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
+        if is_bare_stream(frame) {
+            emit::bare_stream(frame, &mut self.told, out);
+            return Ok(());
+        }
+        let mut json = Json::new(frame);
+        if json.kind() != Ok(Kind::Array) {
+            let exchange = Exchange::read(frame).map_err(|error| rejection(error, frame))?;
+            if exchange.says_something() || !Looks::at(frame).list {
+                emit::exchange(&exchange, &mut self.told, out);
+                return Ok(());
+            }
+        }
+        self.parts(&mut json, out, 0).and_then(|()| json.end()).map_err(|error| rejection(error, frame))
+    }
+}
+
+impl Log {
+    /// Finds the exchanges in a list, or in the named lists and pairs of an object.
+    fn parts(&mut self, json: &mut Json<'_>, out: &mut Sink<'_>, depth: u32) -> Result<(), Malformed> {
+        match json.kind()? {
+            Kind::Array if depth < LIST_DEPTH => json.array(|json| self.part(json, out, depth + 1)),
+            Kind::Object if depth < LIST_DEPTH => json.object(|json, _| self.part(json, out, depth + 1)),
+            _ => json.skip(),
+        }
+    }
+
+    fn part(&mut self, json: &mut Json<'_>, out: &mut Sink<'_>, depth: u32) -> Result<(), Malformed> {
+        match json.kind()? {
+            Kind::Object => {
+                let raw = json.raw()?;
+                if !Looks::at(raw).exchange() {
+                    return self.parts(&mut Json::new(raw), out, depth);
+                }
+                out.part(raw);
+                match Exchange::read(raw) {
+                    Ok(exchange) => emit::exchange(&exchange, &mut self.told, out),
+                    Err(_) => out.issue(Code::NotJson, ""),
+                }
+                Ok(())
+            }
+            Kind::Array => self.parts(json, out, depth),
+            _ => json.skip(),
+        }
+    }
+}
+
+/// How deep lists of exchanges may lie in a file.
+const LIST_DEPTH: u32 = 3;
+
+/// The first event of a stream says what it is within its first bytes.
+const BARE_STREAM_BYTES: usize = 256;
+
+/// Whether a text is nothing but the events of one streamed response: server-sent, or as JSON values one after another.
+fn is_bare_stream(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    if text.starts_with(b"event: message_start") || text.starts_with(b"event: response.created") {
+        return true;
+    }
+    let start = &text[..text.len().min(BARE_STREAM_BYTES)];
+    if [&b"\"response.created\""[..], b"\"message_start\""].iter().all(|word| memchr::memmem::find(start, word).is_none()) {
+        return false;
+    }
+    let mut kind = None;
+    let _ = Json::new(text).object(|json, key| {
+        match key {
+            b"type" => kind = json.string()?,
+            _ => json.skip()?,
+        }
+        Ok(())
+    });
+    matches!(kind.map(|kind| kind.raw), Some(b"response.created" | b"message_start"))
+}

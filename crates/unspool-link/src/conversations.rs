@@ -1,0 +1,367 @@
+//! Conversations in recorded traffic: which request goes on from which.
+//!
+//! An API remembers nothing, so every request repeats its conversation. A request goes on from the latest earlier one whose
+//! whole history, best with its answer, is the longest beginning of its own. What was not recorded is stepped over. Compacted
+//! conversations go on from the answer that wrote their summary. Where nobody names a session, a pause or another
+//! caller ends it.
+//!
+//! Never: a request that came later, or too long before; a helper's request, which only looks like the first of a
+//! conversation.
+
+use crate::Table;
+use rustc_hash::FxHashMap;
+use unspool_model::{
+    AttrName, Batch, Event, EventFlags, EventKind, KeyKind, Outcome, RecordIx, Role, Sym, Timestamp, Witness,
+};
+
+/// What recorded traffic says about who talks with whom.
+#[derive(Default)]
+pub(crate) struct Conversations {
+    /// The conversation of each recorded request, by record.
+    of_record: FxHashMap<RecordIx, Sym>,
+    /// The request each request goes on from, by record.
+    parents: FxHashMap<RecordIx, RecordIx>,
+    /// Sessions found for requests that name none, by record.
+    sessions: FxHashMap<RecordIx, Sym>,
+    /// What a helper's request is for, by record.
+    helpers: FxHashMap<RecordIx, Sym>,
+}
+
+impl Conversations {
+    /// The conversation a recorded request belongs to.
+    pub(crate) fn of(&self, record: RecordIx) -> Option<Sym> {
+        self.of_record.get(&record).copied()
+    }
+
+    /// The session found for a request that names none.
+    pub(crate) fn session(&self, record: RecordIx) -> Option<Sym> {
+        self.sessions.get(&record).copied()
+    }
+
+    /// What a helper's request is for.
+    pub(crate) fn helper(&self, record: RecordIx) -> Option<Sym> {
+        self.helpers.get(&record).copied()
+    }
+
+    /// Each request that goes on from another, with that other.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (RecordIx, RecordIx)> + '_ {
+        self.parents.iter().map(|(child, parent)| (*child, *parent))
+    }
+
+    /// The request a request goes on from.
+    pub(crate) fn parent(&self, record: RecordIx) -> Option<RecordIx> {
+        self.parents.get(&record).copied()
+    }
+}
+
+/// One recorded request.
+struct Seen {
+    record: RecordIx,
+    /// The event that carries its conversation; further ones may follow it.
+    event: u32,
+    started: Timestamp,
+    ended: Timestamp,
+    /// The whole history, and that with the answer.
+    whole: Sym,
+    answered: Sym,
+    histories: u32,
+    message: Sym,
+    system: Sym,
+    session: Sym,
+    agent: Sym,
+    user: Sym,
+    purpose: Sym,
+    failed: bool,
+}
+
+/// What a client asks for to shorten its own conversation is part of it; other helpers stand apart.
+pub(crate) const COMPACTION: &str = "compaction";
+
+pub(crate) fn resolve(batch: &mut Batch, table: &Table, rank: &[u32]) -> Conversations {
+    let mut seen = collect(batch);
+    let mut found = Conversations::default();
+    if seen.is_empty() {
+        return found;
+    }
+    // A parent has the shorter history, where clocks do not tell.
+    seen.sort_by_key(|one| {
+        let record = &batch.records[one.record as usize];
+        (one.started, one.histories, rank[record.stream as usize], record.ordinal)
+    });
+    let roots = link(batch, table, &seen, &mut found);
+    for (one, root) in seen.iter().zip(&roots) {
+        let id = batch.records[seen[*root].record as usize].id;
+        let name = batch.text.intern(&format!("conversation-{}", short_hex(id)));
+        found.of_record.insert(one.record, name);
+    }
+    sessions(batch, table, &seen, &roots, &mut found);
+    found
+}
+
+fn short_hex(id: unspool_model::Id) -> String {
+    let mut hex = format!("{:032x}", u128::from_be_bytes(id.to_bytes()));
+    hex.truncate(12);
+    hex
+}
+
+fn is_helper(batch: &Batch, purpose: Sym) -> bool {
+    !purpose.is_empty() && batch.text.get(purpose) != COMPACTION
+}
+
+fn collect(batch: &Batch) -> Vec<Seen> {
+    let mut seen: Vec<Seen> = Vec::new();
+    let mut record = u32::MAX;
+    let mut head: Option<&Event> = None;
+    let mut call: Option<&Event> = None;
+    for (n, event) in (0_u32..).zip(&batch.events) {
+        if event.record != record {
+            (record, head, call) = (event.record, Some(event), None);
+        }
+        if event.kind == EventKind::ModelCall {
+            call = Some(event);
+        }
+        let provided = || {
+            batch
+                .keys_of(event)
+                .iter()
+                .filter(|key| key.kind == KeyKind::History && key.role == Role::Provides)
+        };
+        let further = seen.last().is_some_and(|last| last.record == record);
+        if event.kind != EventKind::Context || batch.records[record as usize].outcome != Outcome::Stored {
+            continue;
+        }
+        let refers = batch
+            .keys_of(event)
+            .iter()
+            .filter(|key| key.kind == KeyKind::History && key.role == Role::Refers);
+        let histories = u32::try_from(refers.count()).unwrap_or(u32::MAX);
+        if further {
+            if let Some(last) = seen.last_mut() {
+                last.histories = last.histories.saturating_add(histories);
+            }
+            continue;
+        }
+        if batch.stream_of(record).witness != Witness::Wire {
+            continue;
+        }
+        let of_head = |kind| head.and_then(|head| batch.key(head, kind, Role::Refers)).unwrap_or_default();
+        let ended = call.and_then(|call| batch.attr_int(call, AttrName::EndedAt));
+        seen.push(Seen {
+            record,
+            event: n,
+            started: event.at,
+            ended: ended.map_or(event.at, Timestamp::from_ns),
+            whole: provided().next().map(|key| key.value).unwrap_or_default(),
+            answered: provided().nth(1).map(|key| key.value).unwrap_or_default(),
+            histories,
+            message: call
+                .and_then(|call| batch.key(call, KeyKind::Message, Role::Provides))
+                .unwrap_or_default(),
+            system: batch.key(event, KeyKind::System, Role::Refers).unwrap_or_default(),
+            session: of_head(KeyKind::Session),
+            agent: of_head(KeyKind::Agent),
+            user: of_head(KeyKind::User),
+            purpose: batch.attr_text(event, AttrName::Purpose).unwrap_or_default(),
+            failed: event.flags.has(EventFlags::API_ERROR),
+        });
+    }
+    seen
+}
+
+/// Requests so far, by what later ones may say of them.
+#[derive(Default)]
+struct Index {
+    by_history: FxHashMap<Sym, Vec<usize>>,
+    by_message: FxHashMap<Sym, usize>,
+    by_summary: FxHashMap<Sym, Vec<usize>>,
+}
+
+/// Finds each request's parent; gives the first request of each one's conversation.
+fn link(batch: &Batch, table: &Table, seen: &[Seen], found: &mut Conversations) -> Vec<usize> {
+    let mut index = Index::default();
+    let mut roots: Vec<usize> = Vec::with_capacity(seen.len());
+    let mut parents: Vec<Option<usize>> = Vec::with_capacity(seen.len());
+    for (n, one) in seen.iter().enumerate() {
+        if is_helper(batch, one.purpose) {
+            found.helpers.insert(one.record, one.purpose);
+            roots.push(n);
+            parents.push(None);
+            continue;
+        }
+        let same = repeated(seen, &index, one);
+        let parent = match same {
+            Some(first) => parents[first],
+            None => parent(batch, table, seen, &index, n),
+        };
+        let root = match (same, parent) {
+            (Some(first), _) => roots[first],
+            (None, Some(parent)) => roots[parent],
+            (None, None) => n,
+        };
+        if let Some(parent) = parent {
+            found.parents.insert(one.record, seen[parent].record);
+        }
+        parents.push(parent);
+        roots.push(root);
+        for history in [one.whole, one.answered] {
+            if !history.is_empty() {
+                index.by_history.entry(history).or_default().push(n);
+            }
+        }
+        if !one.message.is_empty() {
+            index.by_message.entry(one.message).or_insert(n);
+        }
+        for key in batch.keys_of(&batch.events[one.event as usize]) {
+            if key.kind == KeyKind::Summary && key.role == Role::Provides {
+                index.by_summary.entry(key.value).or_default().push(n);
+            }
+        }
+    }
+    compacted(batch, table, seen, &index, &mut roots, found);
+    roots
+}
+
+/// Conversations that open with a summary go on from the answer that wrote it, if nothing else is known to come before them.
+fn compacted(
+    batch: &Batch,
+    table: &Table,
+    seen: &[Seen],
+    index: &Index,
+    roots: &mut [usize],
+    found: &mut Conversations,
+) {
+    let mut moved: FxHashMap<usize, usize> = FxHashMap::default();
+    let settle = |moved: &FxHashMap<usize, usize>, mut root: usize| {
+        while let Some(next) = moved.get(&root) {
+            root = *next;
+        }
+        root
+    };
+    for n in 0..seen.len() {
+        let one = &seen[n];
+        if roots[n] != n || is_helper(batch, one.purpose) {
+            continue;
+        }
+        let keys = batch.keys_of(&batch.events[one.event as usize]).iter();
+        let mut summaries = keys.filter(|key| key.kind == KeyKind::Summary && key.role == Role::Refers);
+        let written = summaries.find_map(|key| {
+            let summary = key.value;
+            let list = index.by_summary.get(&summary)?;
+            let fits = |other: &&usize| {
+                in_window(table, &seen[**other], one)
+                    && agree(&seen[**other], one)
+                    && settle(&moved, roots[**other]) != n
+            };
+            list.iter().rev().find(fits).copied()
+        });
+        if let Some(written) = written {
+            moved.insert(n, settle(&moved, roots[written]));
+            found.parents.insert(one.record, seen[written].record);
+        }
+    }
+    for root in roots {
+        *root = settle(&moved, *root);
+    }
+}
+
+/// Whether a request is early enough, and not too early, for another to go on from it.
+fn in_window(table: &Table, earlier: &Seen, later: &Seen) -> bool {
+    let waited = later.started.ms_since(earlier.started);
+    waited.is_none_or(|ms| (0..=table.conversation_window_ms).contains(&ms))
+}
+
+/// An earlier recording of the same request: the same answer, or an attempt that failed.
+fn repeated(seen: &[Seen], index: &Index, one: &Seen) -> Option<usize> {
+    if let Some(same) = index.by_message.get(&one.message).filter(|_| !one.message.is_empty()) {
+        return Some(*same);
+    }
+    let list = index.by_history.get(&one.whole).filter(|_| !one.whole.is_empty())?;
+    let fits = |n: &&usize| {
+        let other = &seen[**n];
+        other.whole == one.whole && other.failed && agree(other, one) && other.system == one.system
+    };
+    list.iter().rev().find(fits).copied()
+}
+
+/// Whether two requests may be of one conversation by what they say of themselves.
+fn agree(a: &Seen, b: &Seen) -> bool {
+    let fits = |a: Sym, b: Sym| a.is_empty() || b.is_empty() || a == b;
+    fits(a.session, b.session) && a.agent == b.agent
+}
+
+fn parent(batch: &Batch, table: &Table, seen: &[Seen], index: &Index, n: usize) -> Option<usize> {
+    let one = &seen[n];
+    let first = &batch.events[one.event as usize];
+    if let Some(previous) = batch.key(first, KeyKind::Message, Role::Refers)
+        && let Some(parent) = index.by_message.get(&previous)
+    {
+        return Some(*parent);
+    }
+    for history in histories(batch, one) {
+        let Some(list) = index.by_history.get(&history) else { continue };
+        let fits = |candidate: &&usize| {
+            let other = &seen[**candidate];
+            // The same words under another system prompt are another's, unless the answer was the same, too.
+            let answered = other.answered == history;
+            let same_system = other.system == one.system || batch.text.get(one.purpose) == COMPACTION;
+            in_window(table, other, one) && agree(other, one) && (answered || same_system)
+        };
+        let best = list.iter().filter(fits).max_by_key(|candidate| {
+            let other = &seen[**candidate];
+            (other.answered == history, other.system == one.system, other.user == one.user, **candidate)
+        });
+        if let Some(best) = best {
+            return Some(*best);
+        }
+    }
+    None
+}
+
+/// The histories a request may go on from, the longest first.
+fn histories<'b>(batch: &'b Batch, one: &Seen) -> impl Iterator<Item = Sym> + 'b {
+    let record = one.record;
+    let events = batch.events[one.event as usize..].iter().take_while(move |event| event.record == record);
+    events
+        .filter(|event| event.kind == EventKind::Context)
+        .flat_map(|event| batch.keys_of(event))
+        .filter(|key| key.kind == KeyKind::History && key.role == Role::Refers)
+        .map(|key| key.value)
+}
+
+/// Sessions of requests that name none: that of their conversation if any of it names one, else those of one caller
+/// without a long pause between them.
+fn sessions(batch: &mut Batch, table: &Table, seen: &[Seen], roots: &[usize], found: &mut Conversations) {
+    let mut named: FxHashMap<usize, Sym> = FxHashMap::default();
+    for (one, root) in seen.iter().zip(roots) {
+        if !one.session.is_empty() {
+            named.entry(*root).or_insert(one.session);
+        }
+    }
+    let mut by_user: FxHashMap<Sym, Vec<usize>> = FxHashMap::default();
+    let mut users: Vec<Sym> = Vec::new();
+    for (n, one) in seen.iter().enumerate().filter(|(_, one)| one.session.is_empty()) {
+        if let Some(session) = named.get(&roots[n]) {
+            found.sessions.insert(one.record, *session);
+            continue;
+        }
+        let list = by_user.entry(one.user).or_default();
+        if list.is_empty() {
+            users.push(one.user);
+        }
+        list.push(n);
+    }
+    for user in users {
+        let mut reached = Timestamp::NONE;
+        let mut current = Sym::EMPTY;
+        for n in &by_user[&user] {
+            let one = &seen[*n];
+            let pause = one.started.ms_since(reached).unwrap_or(0);
+            if current.is_empty() || pause > table.session_gap_ms {
+                let id = batch.records[one.record as usize].id;
+                current = batch.text.intern(&format!("log-{}", short_hex(id)));
+            }
+            reached = reached.later(one.ended);
+            found.sessions.insert(one.record, current);
+        }
+    }
+}
