@@ -12,6 +12,7 @@ pub struct Decoder<'b> {
     sink: Sink<'b>,
     splitter: LineSplitter,
     framing: Framing,
+    max_record_bytes: usize,
     /// A stream that is one record: its bytes as far as they fit, its length and the hash of all of it.
     whole: Vec<u8>,
     whole_len: u64,
@@ -38,6 +39,8 @@ impl<'b> Decoder<'b> {
             workflow: batch.text.intern(&scope.workflow),
             witness: format.descriptor().witness,
             in_order: format.descriptor().in_order,
+            order: batch.text.intern(&scope.order),
+            content: Id::default(),
         };
         let index = u32::try_from(batch.streams.len()).unwrap_or(u32::MAX);
         batch.streams.push(stream);
@@ -51,10 +54,19 @@ impl<'b> Decoder<'b> {
             sink: Sink::new(batch, index, scopes, detail),
             splitter: LineSplitter::default(),
             framing: sniff.framing,
+            max_record_bytes: MAX_RECORD_BYTES,
             whole: Vec::new(),
             whole_len: 0,
             whole_hash: Box::new(Xxh3::new()),
         }
+    }
+
+    /// The same with another limit than `MAX_RECORD_BYTES`, to be set before any bytes are taken.
+    #[must_use]
+    pub fn with_limit(mut self, max_record_bytes: usize) -> Decoder<'b> {
+        self.splitter = LineSplitter::with_limit(max_record_bytes);
+        self.max_record_bytes = max_record_bytes;
+        self
     }
 
     /// Takes the next bytes of the stream.
@@ -68,7 +80,7 @@ impl<'b> Decoder<'b> {
             Framing::Whole | Framing::Binary => {
                 self.whole_len += chunk.len() as u64;
                 self.whole_hash.update(chunk);
-                if self.whole_len <= MAX_RECORD_BYTES as u64 {
+                if self.whole_len <= self.max_record_bytes as u64 {
                     self.whole.extend_from_slice(chunk);
                 } else {
                     self.whole = Vec::new();
@@ -86,7 +98,7 @@ impl<'b> Decoder<'b> {
             }
             Framing::Whole | Framing::Binary => {
                 let bytes = std::mem::take(&mut self.whole);
-                let is_too_long = self.whole_len > MAX_RECORD_BYTES as u64;
+                let is_too_long = self.whole_len > self.max_record_bytes as u64;
                 let too_long = is_too_long.then(|| Id::from_u128(self.whole_hash.digest128()));
                 let line = Line { offset: 0, len: self.whole_len, bytes: &bytes, terminated: true, too_long };
                 self.line(&line);

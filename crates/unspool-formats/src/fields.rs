@@ -4,28 +4,46 @@ use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::sink::Sink;
 use unspool_model::Code;
 
-/// What was odd about the fields of one record; the first name of each sort is enough.
+/// What was odd about the fields of one record: every name once. Only names that a reader looks for come here, so the
+/// lists are as short as its list of fields.
 #[derive(Default)]
 pub(crate) struct Oddities<'a> {
-    duplicate: Option<&'a [u8]>,
-    wrong_type: Option<&'a [u8]>,
+    duplicate: Vec<&'a [u8]>,
+    wrong_type: Vec<&'a [u8]>,
 }
 
 impl<'a> Oddities<'a> {
     pub(crate) fn report(&self, out: &mut Sink<'_>) {
-        for (code, key) in [(Code::DuplicateKey, self.duplicate), (Code::WrongType, self.wrong_type)] {
-            if let Some(key) = key {
-                out.issue(code, &String::from_utf8_lossy(key));
-            }
+        self.report_duplicates(out);
+        for key in &self.wrong_type {
+            out.issue(Code::WrongType, &String::from_utf8_lossy(key));
+        }
+    }
+
+    pub(crate) fn report_duplicates(&self, out: &mut Sink<'_>) {
+        for key in &self.duplicate {
+            out.issue(Code::DuplicateKey, &String::from_utf8_lossy(key));
         }
     }
 
     pub(crate) fn duplicate(&mut self, key: &'a [u8]) {
-        self.duplicate.get_or_insert(key);
+        add(&mut self.duplicate, key);
     }
 
     pub(crate) fn wrong_type(&mut self, key: &'a [u8]) {
-        self.wrong_type.get_or_insert(key);
+        add(&mut self.wrong_type, key);
+    }
+
+    /// What has a wrong type.
+    pub(crate) fn wrong_types(&self) -> &[&'a [u8]] {
+        &self.wrong_type
+    }
+
+    /// Takes over the names given twice inside a value.
+    pub(crate) fn take_duplicates(&mut self, inner: &mut Oddities<'a>) {
+        for key in inner.duplicate.drain(..) {
+            self.duplicate(key);
+        }
     }
 
     pub(crate) fn text(
@@ -62,10 +80,32 @@ impl<'a> Oddities<'a> {
         slot: &mut Option<&'a [u8]>,
     ) -> Result<(), Malformed> {
         if slot.is_some() {
-            self.duplicate.get_or_insert(key);
+            self.duplicate(key);
         }
         *slot = Some(json.raw()?);
         Ok(())
+    }
+
+    /// The fields of an object: of one given twice the last counts, and anything but an object or null is left out.
+    pub(crate) fn object<T: Default>(
+        &mut self,
+        json: &mut Json<'a>,
+        key: &'a [u8],
+        slot: &mut Option<T>,
+        mut field: impl FnMut(&mut Self, &mut Json<'a>, &'a [u8], &mut T) -> Result<(), Malformed>,
+    ) -> Result<(), Malformed> {
+        let kind = json.kind()?;
+        if slot.take().is_some() {
+            self.duplicate(key);
+        }
+        if kind == Kind::Object {
+            let value = slot.insert(T::default());
+            return json.object(|json, key| field(self, json, key, value));
+        }
+        if kind != Kind::Null {
+            self.wrong_type(key);
+        }
+        json.skip()
     }
 
     fn put<T>(
@@ -78,7 +118,7 @@ impl<'a> Oddities<'a> {
     ) -> Result<(), Malformed> {
         let kind = json.kind()?;
         if slot.is_some() {
-            self.duplicate.get_or_insert(key);
+            self.duplicate(key);
         }
         // The last value counts, also when it is none.
         *slot = None;
@@ -86,13 +126,20 @@ impl<'a> Oddities<'a> {
             *slot = read(json)?;
             if slot.is_none() {
                 // A number, but none that fits.
-                self.wrong_type.get_or_insert(key);
+                self.wrong_type(key);
             }
             return Ok(());
         }
         if kind != Kind::Null {
-            self.wrong_type.get_or_insert(key);
+            self.wrong_type(key);
         }
         json.skip()
+    }
+}
+
+#[cold]
+fn add<'a>(list: &mut Vec<&'a [u8]>, key: &'a [u8]) {
+    if !list.contains(&key) {
+        list.push(key);
     }
 }

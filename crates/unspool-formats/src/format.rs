@@ -54,6 +54,8 @@ pub struct Scope {
     pub agent: String,
     /// The workflow run the name speaks of.
     pub workflow: String,
+    /// Where the name places the stream among others, when nothing in them does (`01-prompt.json`, `02-call.json`).
+    pub order: String,
 }
 
 /// Why a record could not be read.

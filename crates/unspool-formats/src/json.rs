@@ -233,6 +233,10 @@ impl<'a> Json<'a> {
         }
         let len = number_len(rest);
         if len == 0 {
+            // A number that ends with the text may go on behind it.
+            if !rest.is_empty() && rest.iter().all(|byte| b"-+.eE0123456789".contains(byte)) {
+                return Err(Malformed { at: self.bytes.len(), ended: true });
+            }
             return Err(self.malformed());
         }
         self.at += len;

@@ -2,8 +2,8 @@
 
 use crate::lines::Line;
 use unspool_model::{
-    Attr, AttrName, Batch, Code, Event, EventFlags, EventKind, Id, Key, KeyKind, Outcome, Record, Role,
-    Stream, Sym, Timestamp, Usage,
+    Attr, AttrName, Batch, Code, Event, EventFlags, EventKind, Id, Key, KeyKind, LinkSource, Outcome, Record,
+    Role, Stream, Sym, Timestamp, Usage,
 };
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -42,6 +42,14 @@ struct Part {
     end: usize,
     outcome: Outcome,
 }
+/// Keys and attributes of one event. Named so in notices.
+pub(crate) const MAX_KEYS_PER_EVENT: u16 = u16::MAX;
+/// See `MAX_KEYS_PER_EVENT`.
+pub(crate) const MAX_ATTRS_PER_EVENT: u16 = u16::MAX;
+
+/// Messages of a session whose first words are kept although no text is wanted: only the first that is a person's is
+/// needed, as the session's title, so nothing is lost.
+const TITLE_CANDIDATES: u8 = 8;
 
 /// Receives the events of one record at a time.
 pub struct Sink<'b> {
@@ -97,14 +105,26 @@ impl<'b> Sink<'b> {
         self.detail == Detail::Full
     }
 
-    /// Adds the first words of a message to an agent. Without text, the first few of a stream do: one of them is the
-    /// session's title.
+    /// Adds the first words of a message to an agent. Without text, the first few of a session do: one of them is its
+    /// title.
     pub fn message_preview(&mut self, shown: &str) {
-        const TITLE_CANDIDATES: u8 = 8;
         if self.wants_text() || self.previews < TITLE_CANDIDATES {
-            self.previews = self.previews.saturating_add(1);
             self.text(AttrName::Preview, shown);
         }
+        // What the harness, the client or another agent says is never the title, and however much of it comes first.
+        let never_title = [
+            EventFlags::META,
+            EventFlags::SIDECHAIN,
+            EventFlags::COMPACT_SUMMARY,
+            EventFlags::INTERRUPTED,
+            EventFlags::NOTIFICATION,
+            EventFlags::TEAMMATE,
+            EventFlags::COMMAND,
+            EventFlags::SLASH,
+        ];
+        let is_candidate =
+            self.open.is_some_and(|event| !never_title.iter().any(|flag| event.flags.has(*flag)));
+        self.previews = self.previews.saturating_add(u8::from(is_candidate));
     }
 
     /// Says that this record means something else in a stream of another name, so that an equal record there
@@ -224,13 +244,12 @@ impl<'b> Sink<'b> {
         let scope = if self.identity_needs_name { self.scopes.named } else { self.scopes.shared };
         let scope =
             self.identity_within.map_or(scope, |within| Id::of(&[&scope.to_bytes(), &within.to_bytes()]));
-        let mut both = [0_u8; 32];
-        let (left, right) = both.split_at_mut(16);
-        left.copy_from_slice(&content.to_bytes());
-        right.copy_from_slice(&scope.to_bytes());
         if let Some(record) = self.batch.records.get_mut(self.record as usize) {
-            record.id = Id::from_u128(xxh3_128(&both));
+            record.id = record_id(scope, content);
             record.outcome = outcome;
+        }
+        if let Some(stream) = self.batch.streams.get_mut(self.stream as usize) {
+            stream.content = record_id(stream.content, content);
         }
     }
 
@@ -249,7 +268,16 @@ impl<'b> Sink<'b> {
             key_count: 0,
             attr_count: 0,
             kind,
+            source: LinkSource::Unstated,
         });
+        self
+    }
+
+    /// Says where the open event's link or return is written.
+    pub fn source(&mut self, source: LinkSource) -> &mut Self {
+        if let Some(event) = &mut self.open {
+            event.source = source;
+        }
         self
     }
 
@@ -281,13 +309,15 @@ impl<'b> Sink<'b> {
         if kind == KeyKind::Session && role == Role::Refers && value != self.last_session {
             // Surroundings are stated once per session.
             (self.last_session, self.last_cwd, self.last_version) = (value, Sym::EMPTY, Sym::EMPTY);
+            self.previews = 0;
         }
-        if let Some(event) = &mut self.open
-            && !value.is_empty()
-            && event.key_count < u8::MAX
-        {
-            event.key_count += 1;
-            self.batch.keys.push(Key { value, kind, role });
+        match &mut self.open {
+            Some(event) if !value.is_empty() && event.key_count < MAX_KEYS_PER_EVENT => {
+                event.key_count += 1;
+                self.batch.keys.push(Key { value, kind, role });
+            }
+            Some(_) if !value.is_empty() => self.issue(Code::LimitReached, "max_keys_per_event"),
+            _ => {}
         }
         self
     }
@@ -344,11 +374,71 @@ impl<'b> Sink<'b> {
     }
 
     fn attr(&mut self, attr: Attr) {
-        if let Some(event) = &mut self.open
-            && event.attr_count < u8::MAX
-        {
-            event.attr_count += 1;
-            self.batch.attrs.push(attr);
+        match &mut self.open {
+            Some(event) if event.attr_count < MAX_ATTRS_PER_EVENT => {
+                event.attr_count += 1;
+                self.batch.attrs.push(attr);
+            }
+            Some(_) => self.issue(Code::LimitReached, "max_attrs_per_event"),
+            None => {}
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Detail, MAX_KEYS_PER_EVENT};
+    use crate::{Decoder, best};
+    use unspool_model::{AttrName, Batch, Code};
+
+    fn read(lines: &str, detail: Detail) -> Batch {
+        let mut batch = Batch::default();
+        let (format, sniff) = best("p/s1.jsonl", lines.as_bytes()).unwrap();
+        let mut decoder = Decoder::new(&mut batch, format, sniff, "p/s1.jsonl", detail);
+        decoder.push(lines.as_bytes());
+        decoder.finish();
+        batch
+    }
+
+    fn user(uuid: usize, content: &str, more: &str) -> String {
+        format!(
+            r#"{{"type":"user","uuid":"u{uuid}","sessionId":"s1","message":{{"content":{content}}}{more}}}"#
+        ) + "\n"
+    }
+
+    #[test]
+    fn what_the_harness_says_first_does_not_cost_the_title() {
+        let mut lines = String::new();
+        for n in 0..20 {
+            lines += &user(n, "\"Caveat\"", r#","isMeta":true"#);
+            lines += &user(100 + n, "\"<command-name>/model</command-name>\"", "");
+        }
+        lines += &user(200, "\"Find the bug\"", "");
+        let batch = read(&lines, Detail::Numbers);
+        let last = batch.events.last().unwrap();
+        let preview = batch.attr_text(last, AttrName::Preview).unwrap();
+        assert_eq!(batch.text.get(preview), "Find the bug");
+    }
+
+    #[test]
+    fn keys_beyond_the_limit_are_counted() {
+        let block = r#"{"type":"text","text":"x"},"#;
+        let extra = 7;
+        let blocks = usize::from(MAX_KEYS_PER_EVENT) + extra;
+        let content = format!("[{}]", block.repeat(blocks).trim_end_matches(','));
+        let batch = read(&user(1, &content, ""), Detail::Full);
+        assert_eq!(batch.keys_of(&batch.events[0]).len(), usize::from(MAX_KEYS_PER_EVENT));
+        let reached = batch.issues.iter().filter(|issue| issue.code == Code::LimitReached).count();
+        // The session, the uuid and all blocks together have a key too.
+        assert_eq!(reached, extra + 3);
+    }
+}
+
+/// The id of a record with this content in that scope, or after those records.
+fn record_id(scope: Id, content: Id) -> Id {
+    let mut both = [0_u8; 32];
+    let (left, right) = both.split_at_mut(16);
+    left.copy_from_slice(&content.to_bytes());
+    right.copy_from_slice(&scope.to_bytes());
+    Id::from_u128(xxh3_128(&both))
 }

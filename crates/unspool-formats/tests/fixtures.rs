@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use unspool_formats::{Decoder, Detail, FORMATS, Framing, SNIFF_BYTES, best, scores};
-use unspool_model::{Batch, Outcome};
+use unspool_model::{Batch, Code, Event, LinkSource, Outcome};
 
 struct Fixture {
     format: String,
@@ -66,6 +66,9 @@ fn draw(batch: &Batch) -> String {
                 .unwrap();
         }
         write!(out, "  {:?} {:?}", event.kind, event.at).unwrap();
+        if event.source != LinkSource::Unstated {
+            write!(out, " by {:?}", event.source).unwrap();
+        }
         if !event.name.is_empty() {
             write!(out, " {}", batch.text.get(event.name)).unwrap();
         }
@@ -154,14 +157,103 @@ fn chunks_may_be_cut_anywhere() {
 #[test]
 fn truncation_loses_the_last_record_and_no_other() {
     for fixture in fixtures() {
+        let (format, sniff) = best(&fixture.name, head(&fixture.bytes)).unwrap();
+        let whole = decode(&fixture.name, &fixture.bytes, usize::MAX);
         for end in 1..fixture.bytes.len() {
             let bytes = &fixture.bytes[..end];
-            if best(&fixture.name, head(bytes)).is_none() {
+            let claim = best(&fixture.name, head(bytes));
+            let Some((_, cut_sniff)) = claim.filter(|(cut, _)| cut.descriptor().id == format.descriptor().id)
+            else {
+                continue;
+            };
+            if cut_sniff.framing != sniff.framing {
                 continue;
             }
             let batch = decode(&fixture.name, bytes, usize::MAX);
-            let rejected = batch.records.iter().filter(|record| record.outcome == Outcome::Rejected).count();
-            assert!(rejected <= 1, "{} cut at {end}: {rejected} records lost", fixture.name);
+            let place = format!("{} cut at {end}", fixture.name);
+            let Some((last, before)) = batch.records.split_last() else {
+                panic!("{place}: no record is left")
+            };
+            for (record, same) in before.iter().zip(&whole.records) {
+                assert_eq!((record.id, record.outcome), (same.id, same.outcome), "{place}");
+            }
+            let events = |batch: &Batch| {
+                let of_before = |event: &&Event| (event.record as usize) < before.len();
+                batch.events.iter().filter(of_before).map(|event| format!("{event:?}")).collect::<Vec<_>>()
+            };
+            assert_eq!(events(&batch), events(&whole), "{place}");
+            if sniff.framing != Framing::Lines && whole.records.len() > 1 {
+                // What holds the parts together is torn: that is a record of its own, behind those that are whole.
+                let is_whole = fixture.bytes[end..].trim_ascii().is_empty();
+                let expected = if is_whole { Outcome::Stored } else { Outcome::Rejected };
+                assert_eq!(last.outcome, expected, "{place}");
+                continue;
+            }
+            let codes: Vec<_> = batch
+                .issues
+                .iter()
+                .filter(|one| one.record as usize == before.len())
+                .map(|one| one.code)
+                .collect();
+            let original = &whole.records[before.len()];
+            let original_end = usize::try_from(original.offset).unwrap() + original.len as usize;
+            if fixture.bytes[end.min(original_end)..original_end].trim_ascii().is_empty() {
+                assert_eq!(last.outcome, original.outcome, "{place}: only a line end is missing");
+            } else if codes.contains(&Code::StreamInterrupted) {
+                // What had arrived of a stream of events counts.
+                assert_eq!(last.outcome, Outcome::Stored, "{place}");
+            } else {
+                assert_eq!(last.outcome, Outcome::Rejected, "{place}");
+                let said = if sniff.framing == Framing::Lines { Code::TornLine } else { Code::NotJson };
+                let inside_a_character = std::str::from_utf8(bytes).is_err().then_some(Code::InvalidUtf8);
+                let expected: Vec<_> = inside_a_character.into_iter().chain([said]).collect();
+                assert_eq!(codes, expected, "{place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_record_over_the_limit_is_kept_by_its_place() {
+    let lines =
+        "{\"type\":\"user\",\"uuid\":\"u1\",\"sessionId\":\"s1\",\"message\":{\"content\":\"hello\"}}";
+    let long = lines.replace("hello", &"long ".repeat(200));
+    let text = format!("{lines}\n{long}\n{lines}\n{long}");
+    let whole = "{\"agentType\":\"Explore\",\"toolUseId\":\"toolu_1\"}";
+    let (limit, meta_limit) = (200, whole.len() - 1);
+    let cases =
+        [("p/s1.jsonl", text.as_str(), limit), ("p/s1/subagents/agent-a1.meta.json", whole, meta_limit)];
+    for (name, text, limit) in cases {
+        let (format, sniff) = best(name, text.as_bytes()).unwrap();
+        let read = |chunk: usize| {
+            let mut batch = Batch::default();
+            let mut decoder = Decoder::new(&mut batch, format, sniff, name, Detail::Full).with_limit(limit);
+            text.as_bytes().chunks(chunk).for_each(|piece| decoder.push(piece));
+            decoder.finish();
+            batch
+        };
+        let batch = read(usize::MAX);
+        let mut covered = 0;
+        for record in &batch.records {
+            let too_long = record.len as usize > limit;
+            let expected = if too_long { Outcome::Rejected } else { Outcome::Stored };
+            assert_eq!(record.outcome, expected, "{name} at {}", record.offset);
+            covered += record.len as usize + 1;
+        }
+        assert_eq!(covered, text.len() + 1, "{name}: every byte is of a record");
+        let too_long = batch.records.iter().filter(|record| record.outcome == Outcome::Rejected);
+        let ids: Vec<_> = too_long.map(|record| record.id).collect();
+        assert!(
+            !ids.is_empty() && ids.iter().all(|id| *id == ids[0]),
+            "{name}: equal bytes are equal records"
+        );
+        let said = batch.issues.iter().filter(|one| one.code == Code::LineTooLong).count();
+        assert_eq!((said, ids.len()), (batch.issues.iter().count(), said), "{name}");
+        for chunk in [1, 7, 64] {
+            let again = read(chunk);
+            assert_eq!(draw(&again), draw(&batch), "{name} in {chunk}s");
+            let ids = |batch: &Batch| batch.records.iter().map(|record| record.id).collect::<Vec<_>>();
+            assert_eq!(ids(&again), ids(&batch), "{name} in {chunk}s");
         }
     }
 }
@@ -172,11 +264,7 @@ fn records_cover_the_stream_byte_for_byte() {
         let batch = decode(&fixture.name, &fixture.bytes, 64);
         let framing = best(&fixture.name, head(&fixture.bytes)).unwrap().1.framing;
         // Between records there are line ends and nothing else; between parts of a frame, what holds them together.
-        let is_between = |byte: &u8| match framing {
-            Framing::Lines => *byte == b'\n',
-            _ if batch.records.len() > 1 => byte.is_ascii_whitespace() || b"[]{},".contains(byte),
-            _ => byte.is_ascii_whitespace(),
-        };
+        let is_between = |byte: &u8| *byte == b'\n' || (framing != Framing::Lines && batch.records.len() > 1);
         let mut at = 0;
         for record in &batch.records {
             let start = usize::try_from(record.offset).unwrap();

@@ -25,15 +25,15 @@ pub(crate) struct AgentDraft {
     /// The agent that started it, as its own records say.
     pub(crate) stated_parent: Sym,
     pub(crate) workflow: Sym,
-    pub(crate) stated_depth: Option<i64>,
     pub(crate) fork: bool,
     pub(crate) internal: bool,
     /// Whether any record of its own was read.
     pub(crate) witnessed: bool,
-    pub(crate) stated_status: Option<Status>,
     pub(crate) spawn: Option<Spawn>,
     /// Records that show the spawn.
     pub(crate) spawn_evidence: Vec<RecordIx>,
+    /// The calls its side chain goes on from: one of them started it. Empty when nothing says so.
+    pub(crate) among: Vec<u32>,
     pub(crate) rivals: Vec<Rival>,
     pub(crate) rival_count: u32,
     /// Calls that set it to work again.
@@ -281,8 +281,6 @@ fn learn(draft: &mut Draft<'_>, index: &FxHashMap<Origin, u32>, at: usize, curre
     let name = draft.attr_text(at, AttrName::AgentName);
     let description = draft.attr_text(at, AttrName::Description);
     let model = draft.attr_text(at, AttrName::Model);
-    let depth = draft.attr_int(at, AttrName::SpawnDepth);
-    let status = draft.attr_text(at, AttrName::Status).and_then(|status| stated(draft.text(status)));
     let teammate = draft.key(at, KeyKind::Teammate, Role::Provides);
     let stream_workflow = draft.corpus.batch.stream_of(event.record).workflow;
     let agent = &mut draft.agents[target as usize];
@@ -302,13 +300,9 @@ fn learn(draft: &mut Draft<'_>, index: &FxHashMap<Origin, u32>, at: usize, curre
     if agent.teammate.is_empty() {
         agent.teammate = teammate.unwrap_or_default();
     }
-    if event.kind != EventKind::SpawnLink {
-        if agent.workflow.is_empty() {
-            agent.workflow = stream_workflow;
-        }
-        agent.stated_status = status.or(agent.stated_status);
+    if event.kind != EventKind::SpawnLink && agent.workflow.is_empty() {
+        agent.workflow = stream_workflow;
     }
-    agent.stated_depth = agent.stated_depth.or(depth);
     agent.fork |= event.flags.has(EventFlags::FORK);
 }
 

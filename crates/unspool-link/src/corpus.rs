@@ -2,6 +2,7 @@
 
 use crate::conversations::{self, Conversations};
 use crate::grouping::{Group, group};
+use crate::limits::Limits;
 use crate::{Table, draft};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::issue::{Occurrence, add_up};
@@ -24,6 +25,7 @@ pub struct Corpus {
     pub(crate) first_event: Vec<u32>,
     /// Hashes of the first messages of internal agents, as far as any record holds them.
     pub(crate) internal_prompts: Vec<Sym>,
+    pub(crate) limits: Limits,
     counts: Counts,
 }
 
@@ -51,6 +53,7 @@ impl Corpus {
         let counts = count(&batch);
         let hashes = table.internal_first_prompts.iter().filter_map(|prompt| text_hash(prompt));
         let internal_prompts = hashes.filter_map(|hash| batch.text.find(&hash)).collect();
+        let limits = Limits::new(&mut batch.text);
         batch.text.forget_lookup();
         Corpus {
             batch,
@@ -61,6 +64,7 @@ impl Corpus {
             conversations,
             first_event,
             internal_prompts,
+            limits,
             counts,
         }
     }
@@ -136,10 +140,21 @@ impl Corpus {
     }
 }
 
-/// The position of each stream in the order of names.
+/// The position of each stream among all: by its first moment, its last, what its format reads from its name, and its
+/// content; those without a moment come last. Only between equal files does the name itself decide whose copy counts.
 fn rank_streams(batch: &Batch) -> Vec<u32> {
+    let mut span = vec![(Timestamp::NONE, Timestamp::NONE); batch.streams.len()];
+    for event in &batch.events {
+        let (first, last) = &mut span[batch.records[event.record as usize].stream as usize];
+        *first = first.earlier(event.at);
+        *last = last.later(event.at);
+    }
     let mut order: Vec<usize> = (0..batch.streams.len()).collect();
-    order.sort_by_key(|n| batch.text.get(batch.streams[*n].name));
+    order.sort_by_key(|n| {
+        let (stream, (first, last)) = (&batch.streams[*n], span[*n]);
+        let (order, name) = (batch.text.get(stream.order), batch.text.get(stream.name));
+        (!first.is_some(), first, last, order, stream.content, name)
+    });
     let mut rank = vec![0; order.len()];
     for (position, stream) in order.into_iter().enumerate() {
         rank[stream] = u32::try_from(position).unwrap_or(u32::MAX);

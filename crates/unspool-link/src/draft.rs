@@ -74,6 +74,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     rules::tool_calls::link(&mut draft);
     rules::declared::link(&mut draft);
     rules::spawn_ids::link(&mut draft);
+    rules::spawn_chain::link(&mut draft);
     rules::spawn_inference::link(&mut draft);
     rules::spawn_workflow::link(&mut draft);
     rules::spawn_ids::settle_nameless(&mut draft);
@@ -138,6 +139,24 @@ impl Draft<'_> {
     /// An empty map for ids of this session.
     pub(crate) fn id_map(&self) -> SymMap {
         SymMap::new(self.group.events.len(), self.corpus.batch.text.len())
+    }
+
+    /// When an agent began, as far as its steps say.
+    pub(crate) fn began(&self, agent: u32) -> Timestamp {
+        let first = self.timeline[agent as usize].first();
+        first.map(|first| self.steps[*first as usize].started).unwrap_or_default()
+    }
+
+    /// Of agents that bore one name one after the other, the one who bore it at a moment: the last to have been called,
+    /// or to have begun where the call is not known.
+    pub(crate) fn bearer(&self, namesakes: &[u32], at: Timestamp) -> Option<u32> {
+        let since = |agent: u32| match self.agents[agent as usize].spawn {
+            Some(spawn) => self.steps[spawn.step as usize].started,
+            None => self.began(agent),
+        };
+        let order = |agent: &&u32| (since(**agent), self.text(self.agents[**agent as usize].native_id));
+        let by_then = namesakes.iter().filter(|agent| !at.is_some() || since(**agent) <= at);
+        by_then.max_by_key(order).or(namesakes.iter().min_by_key(order)).copied()
     }
 
     /// The first witness record of a step.

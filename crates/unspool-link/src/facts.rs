@@ -28,10 +28,36 @@ pub(crate) fn fill(draft: &mut Draft<'_>) {
         }
     }
     choose_usage(draft, others);
+    name_unreadable(draft);
     mark_local_commands(draft);
     estimate_model_starts(draft);
     for n in 0..draft.steps.len() {
         settle(draft, n);
+    }
+}
+
+/// A field of a wrong type may cost a link, but only where the tool is one that starts agents or writes to them; what
+/// other tools call `status` or `prompt` is theirs.
+fn name_unreadable(draft: &mut Draft<'_>) {
+    let mut found = Vec::new();
+    for at in 0..draft.event_step.len() {
+        let event = draft.event(at);
+        let is_call = event.kind == EventKind::ToolCall;
+        if draft.event_step[at] == NONE || !(is_call || event.kind == EventKind::ToolResult) {
+            continue;
+        }
+        for attr in draft.corpus.batch.attrs_of(event).iter().filter(|attr| attr.name == AttrName::Unreadable)
+        {
+            let tool = draft.text(draft.steps[draft.event_step[at] as usize].name);
+            let table = &draft.corpus.table;
+            let also_ours = if is_call { table.is_message_tool(tool) } else { table.is_workflow_tool(tool) };
+            if also_ours || table.is_spawn_tool(tool) {
+                found.push((attr.sym(), event.record));
+            }
+        }
+    }
+    for (field, record) in found {
+        draft.issue(Code::WrongType, field, Some(record));
     }
 }
 
@@ -243,8 +269,7 @@ fn estimate_model_starts(draft: &mut Draft<'_>) {
             if step.kind != StepKind::ModelCall {
                 continue;
             }
-            while let Some((place, at)) = inputs.get(next).filter(|(place, _)| *place < own_place) {
-                let _ = place;
+            while let Some((_, at)) = inputs.get(next).filter(|(place, _)| *place < own_place) {
                 last_input = last_input.later(*at);
                 next += 1;
             }

@@ -43,9 +43,6 @@ struct Natives<'b> {
 
 const NO_NATIVE: u32 = u32::MAX;
 
-/// Different records with one uuid that replays are looked for among; more than a few means that uuids mean nothing.
-const MAX_DIFFERENT: usize = 16;
-
 pub(crate) fn group(
     batch: &Batch,
     table: &Table,
@@ -76,7 +73,7 @@ pub(crate) fn group(
     collect(batch, &natives, &streams, &mut union)
 }
 
-/// The counted records of each stream, streams in order of name. Records that lie in no order go by time.
+/// The counted records of each stream, streams in order. Records that lie in no order go by time.
 fn records_by_stream(batch: &Batch, rank: &[u32], first_event: &[u32]) -> Vec<(u32, Vec<u32>)> {
     let mut by_rank: Vec<(u32, Vec<u32>)> = vec![(0, Vec::new()); batch.streams.len()];
     for (stream, rank) in rank.iter().enumerate() {
@@ -199,17 +196,16 @@ impl<'b> Chains<'b> {
         let mut replayed: Vec<_> = self.more.iter().collect();
         replayed.sort_by_key(|(uuid, _)| self.batch.text.get(**uuid));
         for (uuid, _) in replayed {
-            // Different records of one uuid are few, copies may be many: each is compared with the different ones so far.
-            let mut different: Vec<u32> = Vec::new();
+            // Records of different sessions with one uuid are one record, replayed, if they say the same. A moment alone
+            // is not enough: they must share an id or a prompt.
+            let mut first: FxHashMap<Content, u32> = FxHashMap::default();
             for record in self.providers(*uuid) {
-                let known =
-                    different.iter().find(|a| is_replay(self.batch, natives.head(**a), natives.head(record)));
-                match known {
-                    Some(known) => {
-                        union.join(natives.of_record[*known as usize], natives.of_record[record as usize]);
-                    }
-                    None if different.len() < MAX_DIFFERENT => different.push(record),
-                    None => {}
+                let Some(content) = natives.head(record).map(|head| Content::of(self.batch, head)) else {
+                    continue;
+                };
+                if !content.keys.is_empty() {
+                    let known = *first.entry(content).or_insert(record);
+                    union.join(natives.of_record[known as usize], natives.of_record[record as usize]);
                 }
             }
         }
@@ -242,25 +238,34 @@ impl<'b> Chains<'b> {
     }
 }
 
-/// Whether two records of different sessions with one uuid are one record, replayed. A moment alone is not enough:
-/// they must share an id or a prompt.
-fn is_replay(batch: &Batch, a: Option<&Event>, b: Option<&Event>) -> bool {
-    let has_content = |event: &Event| batch.keys_of(event).iter().any(|key| is_content(key.kind));
-    same_content(batch, a, b) && a.is_some_and(has_content)
+/// What records with one uuid must have in common to be one: kind, moment, ids and prompt.
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Content {
+    kind: EventKind,
+    at: Timestamp,
+    keys: Vec<Sym>,
 }
 
-fn is_content(kind: KeyKind) -> bool {
-    matches!(kind, KeyKind::Message | KeyKind::Request | KeyKind::ToolUse | KeyKind::PromptHash)
+impl Content {
+    pub(crate) fn of(batch: &Batch, event: &Event) -> Content {
+        Content { kind: event.kind, at: event.at, keys: content_keys(batch, event).collect() }
+    }
+
+    /// Whether there is anything to compare.
+    pub(crate) fn is_known(&self) -> bool {
+        self.at.is_some() || !self.keys.is_empty()
+    }
 }
 
-/// Whether two records with one uuid say the same: same moment, same ids, same prompt.
-pub(crate) fn same_content(batch: &Batch, a: Option<&Event>, b: Option<&Event>) -> bool {
-    let (Some(a), Some(b)) = (a, b) else { return false };
-    let relevant = |event: &Event| {
-        let keys = batch.keys_of(event).iter();
-        keys.filter(|key| is_content(key.kind)).map(|key| key.value).collect::<Vec<_>>()
-    };
-    a.kind == b.kind && a.at == b.at && relevant(a) == relevant(b)
+/// Whether two events have the same content.
+pub(crate) fn same_content(batch: &Batch, a: &Event, b: &Event) -> bool {
+    a.kind == b.kind && a.at == b.at && content_keys(batch, a).eq(content_keys(batch, b))
+}
+
+fn content_keys<'b>(batch: &'b Batch, event: &Event) -> impl Iterator<Item = Sym> + use<'b> {
+    let is_content =
+        |kind| matches!(kind, KeyKind::Message | KeyKind::Request | KeyKind::ToolUse | KeyKind::PromptHash);
+    batch.keys_of(event).iter().filter(move |key| is_content(key.kind)).map(|key| key.value)
 }
 
 fn join_containers(natives: &Natives<'_>, streams: &[(u32, Vec<u32>)], union: &mut Union) {

@@ -12,6 +12,7 @@ mod draft;
 mod facts;
 mod finish;
 mod grouping;
+mod limits;
 mod order;
 mod rules;
 mod steps;
@@ -21,5 +22,4 @@ mod table;
 mod union;
 
 pub use corpus::{Corpus, Counts};
-pub use rules::assignment::{Cost, assign};
 pub use table::{Table, TableError};

@@ -6,12 +6,13 @@
 use crate::agents::Origin;
 use crate::declared::Declared;
 use crate::draft::Draft;
-use crate::grouping::same_content;
+use crate::grouping::{Content, same_content};
 use crate::symmap::SymMap;
 use rustc_hash::FxHashMap;
 use unspool_model::flow::{Millis, NONE};
 use unspool_model::{
-    Code, Event, EventFlags, EventKind, IntentSource, KeyKind, Role, StepKind, Sym, Timestamp, Witness,
+    Code, Event, EventFlags, EventKind, IntentSource, KeyKind, RecordIx, Role, StepKind, Sym, Timestamp,
+    Witness,
 };
 
 /// A step in the making.
@@ -127,6 +128,8 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
     let declared = Declared::new(draft);
     let mut index = Index::new(draft);
     let mut head_of_uuid = draft.id_map();
+    // Records that say something else than the first of their uuid: each such content is a step of its own.
+    let mut contradicting: FxHashMap<(Sym, Content), RecordIx> = FxHashMap::default();
     // Memory that is not touched costs nothing, growing by copying does.
     draft.steps.reserve_exact(draft.group.events.len());
     draft.event_step.reserve_exact(draft.group.events.len());
@@ -139,12 +142,20 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
         // Only a record that bears the uuid itself can contradict another; a fused one was matched by its text.
         if key.0 == BY_UUID && draft.key(at, KeyKind::Uuid, Role::Provides) == Some(key.1) {
             let first = head_of_uuid.first(key.1, u32::try_from(at).unwrap_or(NONE)) as usize;
-            if first != at
-                && !same_content(&draft.corpus.batch, Some(draft.event(first)), Some(draft.event(at)))
-            {
-                let record = draft.event(at).record;
-                draft.issue(Code::DuplicateUuid, key.1, Some(record));
-                key = (BY_RECORD, Sym::EMPTY, record);
+            let (batch, event) = (&draft.corpus.batch, draft.event(at));
+            if first != at && !same_content(batch, draft.event(first), event) {
+                let record = event.record;
+                let content = Content::of(batch, event);
+                // What has neither a moment nor an id cannot be told to be the same as another.
+                let holder = if content.is_known() {
+                    *contradicting.entry((key.1, content)).or_insert(record)
+                } else {
+                    record
+                };
+                if holder == record {
+                    draft.issue(Code::DuplicateUuid, key.1, Some(record));
+                }
+                key = (BY_RECORD, Sym::EMPTY, holder);
             }
         }
         let next = u32::try_from(draft.steps.len()).unwrap_or(NONE);

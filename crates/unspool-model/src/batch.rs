@@ -2,7 +2,7 @@
 
 use crate::event::{Attr, AttrName, Event, Key, KeyKind, Role};
 use crate::usage::PackedUsage;
-use crate::{Id, Interner, Issues, Sym, Timestamp, Usage};
+use crate::{Id, Interner, Issues, Sym, Usage};
 
 /// A format as records name it: the registry's id text.
 pub type Format = Sym;
@@ -55,7 +55,7 @@ pub enum Witness {
 /// One file, upload or connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stream {
-    /// Name shown to people and used for order, usually a path.
+    /// Name shown to people, usually a path.
     pub name: Sym,
     /// The format that read it.
     pub format: Format,
@@ -71,6 +71,10 @@ pub struct Stream {
     pub witness: Witness,
     /// Records lie in the order in which things happened; otherwise only their times say.
     pub in_order: bool,
+    /// Where the name places it among streams of the same time.
+    pub order: Sym,
+    /// Hash of all its records in order, whatever the stream is called.
+    pub content: Id,
 }
 
 /// Which format got a stream, and which other one would have had it otherwise.
@@ -151,11 +155,6 @@ impl Batch {
             .unwrap_or_default()
     }
 
-    /// The latest instant any event names.
-    pub fn latest(&self) -> Timestamp {
-        self.events.iter().map(|event| event.at).max().unwrap_or_default()
-    }
-
     /// Appends another batch, renumbering its text and rows.
     pub fn append(&mut self, other: Batch) {
         let Batch { text, streams, records, events, keys, attrs, usages, claims, issues } = other;
@@ -173,6 +172,7 @@ impl Batch {
             session: sym(stream.session),
             agent: sym(stream.agent),
             workflow: sym(stream.workflow),
+            order: sym(stream.order),
             ..stream
         }));
         self.records.extend(

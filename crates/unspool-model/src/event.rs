@@ -23,15 +23,41 @@ pub struct Event {
     /// Marks.
     pub flags: EventFlags,
     /// How many keys.
-    pub key_count: u8,
+    pub key_count: u16,
     /// How many attributes.
-    pub attr_count: u8,
+    pub attr_count: u16,
     /// What was witnessed.
     pub kind: EventKind,
+    /// Where a link or a return is written; `Unstated` for everything else.
+    pub source: LinkSource,
+}
+
+/// Where an explicit link between a call and an agent, or an agent's return, is written.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum LinkSource {
+    /// The event is none, or does not say.
+    #[default]
+    Unstated,
+    /// A file beside the agent's own.
+    Meta,
+    /// A field of the call's result.
+    Result,
+    /// A hook event.
+    Hook,
+    /// A notification of the agent's end.
+    Notification,
+    /// A progress record of the call.
+    Progress,
+    /// The words of the call's result.
+    Text,
+    /// A teammate's name.
+    Teammate,
+    /// A workflow's run.
+    Workflow,
 }
 
 /// What an event witnesses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum EventKind {
     /// Somebody or something addressed the agent.
     UserMessage,
@@ -47,7 +73,7 @@ pub enum EventKind {
     AgentStop,
     /// Facts about an agent that are not a moment of its life.
     AgentInfo,
-    /// A tool call started an agent, by explicit ids; the name says where that is written.
+    /// A tool call started an agent, by explicit ids; the source says where that is written.
     SpawnLink,
     /// An agent's answer reached its parent outside the tool result.
     AgentReturn,
@@ -296,18 +322,12 @@ pub enum AttrName {
     Status,
     /// Number: milliseconds the source itself measured.
     DurationMs,
-    /// Number: depth of an agent below the main one, as the source says.
-    SpawnDepth,
     /// Number: how many tools an agent used, as its parent was told.
     ToolUseCount,
     /// Text: the model an agent was told to use.
     Model,
     /// Text: id of the agent a call continues.
     Resume,
-    /// Number: context size before compaction.
-    TokensBefore,
-    /// Number: context size after compaction.
-    TokensAfter,
     /// Number: a bucket of the source's own ledger, in the order of `Usage`'s fields.
     LedgerInput,
     /// Number: see `LedgerInput`.
@@ -324,6 +344,8 @@ pub enum AttrName {
     Purpose,
     /// Text: the way a run came in (`text`, `voice`, …).
     Channel,
+    /// Text: a field of a tool call or its outcome that could not be read, should the tool be one that links agents.
+    Unreadable,
 }
 
 impl AttrName {
@@ -333,10 +355,7 @@ impl AttrName {
             self,
             AttrName::TitleRank
                 | AttrName::DurationMs
-                | AttrName::SpawnDepth
                 | AttrName::ToolUseCount
-                | AttrName::TokensBefore
-                | AttrName::TokensAfter
                 | AttrName::LedgerInput
                 | AttrName::LedgerCacheRead
                 | AttrName::LedgerCacheWrite

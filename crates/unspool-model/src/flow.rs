@@ -186,12 +186,14 @@ pub enum RivalReason {
     OtherType,
     /// Explicit ids give it to another agent.
     TakenById,
+    /// The agent's side chain goes on from a record that does not hold it.
+    OtherRecord,
 }
 
 impl RivalReason {
     /// Whether the candidate had something speak for it.
     pub fn plausible(self) -> bool {
-        !matches!(self, RivalReason::OtherPrompt | RivalReason::OtherType)
+        !matches!(self, RivalReason::OtherPrompt | RivalReason::OtherType | RivalReason::OtherRecord)
     }
 
     /// A phrase for people.
@@ -204,6 +206,7 @@ impl RivalReason {
             RivalReason::OtherPrompt => "gave a different prompt",
             RivalReason::OtherType => "asked for another type of agent",
             RivalReason::TakenById => "belongs to another agent by explicit id",
+            RivalReason::OtherRecord => "stands in another record than the one the agent goes on from",
         }
     }
 }
@@ -454,6 +457,7 @@ rules! {
     SpawnTeammateId "spawn-teammate-id" "The spawn call's result names the teammate, and the agent bears that name in that team.";
     SpawnWorkflowId "spawn-workflow-id" "The workflow call's result names the run whose folder holds the agent.";
     SpawnParentId "spawn-parent-id" "The agent's records name the agent that started it; this is what that agent did last before.";
+    SpawnChainId "spawn-chain-id" "The agent's first record names the record of this spawn call as its parent.";
     SpawnPrompt "spawn-prompt" "The agent's first message is exactly the prompt of this spawn call.";
     SpawnAnswer "spawn-answer" "The agent's last answer is exactly the result of this spawn call.";
     SpawnSummary "spawn-summary" "The message that opened the teammate carries this spawn call's description.";

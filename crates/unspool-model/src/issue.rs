@@ -94,6 +94,7 @@ codes! {
     StreamInterrupted "stream_interrupted" Info "A streamed response ended before its last event; what had arrived is kept.";
     ResponseMissing "response_missing" Info "A request was recorded without its response.";
     UsageDisagreement "usage_disagreement" Info "Sources of different sorts report different tokens for one model call; the one closest to the wire was counted.";
+    LimitReached "limit_reached" Info "So many things that some were left out: the limit is named, the count says how many were left out.";
     LedgerMismatch "ledger_mismatch" Warning "The client's own ledger and the tokens counted here differ.";
 }
 

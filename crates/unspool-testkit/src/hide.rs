@@ -6,6 +6,7 @@
 
 use crate::tree::Tree;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// Fields of a call's outcome that name the agent, the team or the run.
 const OUTCOME_IDS: &[&str] = &[
@@ -37,11 +38,13 @@ pub fn hide(tree: &Tree) -> Tree {
         if names_agents || is_snapshot {
             continue;
         }
+        let main_uuids = main_uuids(bytes);
         let mut kept = Vec::with_capacity(bytes.len());
         for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             match serde_json::from_slice::<Value>(line) {
                 Ok(value) => {
-                    let Some(value) = hide_line(value) else { continue };
+                    let Some(mut value) = hide_line(value) else { continue };
+                    hide_chain(&mut value, &main_uuids);
                     kept.extend_from_slice(value.to_string().as_bytes());
                 }
                 Err(_) => kept.extend_from_slice(line),
@@ -51,6 +54,24 @@ pub fn hide(tree: &Tree) -> Tree {
         hidden.files.insert(path.clone(), kept);
     }
     hidden
+}
+
+/// The uuids of records outside side chains.
+fn main_uuids(bytes: &[u8]) -> BTreeSet<String> {
+    let lines =
+        bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    let main = lines.filter(|line| line.get("isSidechain") != Some(&Value::Bool(true)));
+    main.filter_map(|line| line.get("uuid").and_then(Value::as_str).map(str::to_string)).collect()
+}
+
+/// A side chain that goes on from a record of the main agent names its call.
+fn hide_chain(value: &mut Value, main_uuids: &BTreeSet<String>) {
+    if value.get("isSidechain") == Some(&Value::Bool(true))
+        && let Some(parent) = value.get_mut("parentUuid")
+        && parent.as_str().is_some_and(|uuid| main_uuids.contains(uuid))
+    {
+        *parent = Value::Null;
+    }
 }
 
 /// A line without ids, or nothing when the line is there only to name an agent.

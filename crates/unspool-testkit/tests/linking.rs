@@ -7,10 +7,12 @@
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests may stop, and a measurement prints")]
 #![expect(clippy::cast_precision_loss, reason = "shares of a few thousand links")]
 
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 use unspool_testkit::{
-    Labelled, Launch, Layout, Mode, Opening, Prompts, Random, Replay, Score, Shape, Streaming, Types,
+    Labelled, Launch, Layout, Mode, Opening, Prompts, Random, Replay, Score, Shape, Streaming, Tree, Types,
     generate, hide, score,
 };
 
@@ -199,6 +201,62 @@ fn without_ids_nearly_everything_is_right_and_nothing_wrong_is_certain() {
     assert!(found.total() > 2_500, "{}", found.total());
     assert!(found.right_at_least(990), "{} of {} right\n{notes}", found.right, found.total());
     assert!(found.is_sound(), "{notes}");
+}
+
+/// Side chains whose roots name as their parent the record of their call, or the last record of its message.
+fn with_named_roots(labelled: &Labelled, last_of_message: bool) -> Tree {
+    let mut tree = labelled.tree.clone();
+    for bytes in tree.files.values_mut() {
+        let text = String::from_utf8(std::mem::take(bytes)).unwrap();
+        let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let (mut of_call, mut of_message) = (BTreeMap::new(), BTreeMap::new());
+        for line in lines.iter().filter(|line| line["isSidechain"] == false && line["type"] == "assistant") {
+            let (uuid, message) = (line["uuid"].to_string(), line["message"]["id"].to_string());
+            for block in line["message"]["content"].as_array().into_iter().flatten() {
+                of_call.insert(
+                    block["id"].as_str().unwrap_or_default().to_string(),
+                    (uuid.clone(), message.clone()),
+                );
+            }
+            of_message.insert(message, uuid);
+        }
+        let agents = labelled.sessions.iter().flat_map(|session| &session.agents);
+        let call_of: BTreeMap<&str, &str> =
+            agents.map(|agent| (agent.native_id.as_str(), agent.tool_use_id.as_str())).collect();
+        for line in &mut lines {
+            let call = line["uuid"].as_str().and_then(|uuid| call_of.get(uuid));
+            if let Some((uuid, message)) = call.and_then(|call| of_call.get(*call)) {
+                let parent = if last_of_message { &of_message[message] } else { uuid };
+                line["parentUuid"] = serde_json::from_str(parent).unwrap();
+            }
+        }
+        *bytes =
+            lines.iter().flat_map(|line| [line.to_string(), "\n".into()]).collect::<String>().into_bytes();
+    }
+    tree
+}
+
+#[test]
+fn side_chains_that_name_their_call_are_right() {
+    let [mut by_call, mut by_message, mut hidden] = [Score::default(), Score::default(), Score::default()];
+    let shapes = product().into_iter().filter(|shape| shape.layout == Layout::Sidechain);
+    for (n, base) in shapes.enumerate() {
+        for seed in (n as u64 * 1_000..).take(SEEDS) {
+            let labelled = generate(varied(base, seed), seed);
+            let named = with_named_roots(&labelled, false);
+            by_call.add(score(&named, &labelled.sessions));
+            by_message.add(score(&with_named_roots(&labelled, true), &labelled.sessions));
+            hidden.add(score(&hide(&named), &labelled.sessions));
+        }
+    }
+    for found in [&by_call, &by_message, &hidden] {
+        let notes = found.notes.join("\n");
+        assert!(found.total() > 100, "{}", found.total());
+        assert_eq!((found.wrong, found.missed), (0, 0), "{notes}");
+        assert!(found.is_sound(), "{notes}");
+    }
+    let by_chain = |score: &Score| score.rules.keys().any(|(rule, _)| *rule == "spawn-chain-id");
+    assert!(by_chain(&by_call) && !by_chain(&hidden));
 }
 
 /// How far a share measured on few links may lie below the confidence that was measured on many.

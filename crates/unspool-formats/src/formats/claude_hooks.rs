@@ -5,7 +5,7 @@ use super::claude_code::markup::{emit_returns, message_flags, shown_text};
 use super::claude_code::tool::{ToolInput, ToolOutcome};
 use super::claude_code::{rejection, stem};
 use crate::fields::Oddities;
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::list::{elements, is_list, read_each};
 use crate::prose::preview;
@@ -13,7 +13,7 @@ use crate::sink::Sink;
 use memchr::memmem;
 use std::borrow::Cow;
 use unspool_model::prompt::{text_hash, without_reminders};
-use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp, Witness};
+use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp, Witness};
 
 pub(crate) struct Hooks;
 
@@ -82,6 +82,11 @@ impl Format for Hooks {
         // A pretty-printed payload spreads over lines; a first line cut by the head's end is still a line.
         let one_line = !head.contains(&b'\n');
         Sniff { score: payload_score(head), framing: if one_line { Framing::Lines } else { Framing::Whole } }
+    }
+
+    fn scope(&self, name: &str) -> Scope {
+        // Payloads have no time of their own; loggers that write one per file number them.
+        Scope { order: name.rsplit(['/', '\\']).next().unwrap_or(name).to_string(), ..Scope::default() }
     }
 
     fn record_type(&self, record: &[u8]) -> String {
@@ -266,7 +271,8 @@ fn emit(fields: &Fields<'_>, out: &mut Sink<'_>) {
         "PreToolUse" if !call.is_empty() => {
             head(fields, EventKind::ToolCall, at, out);
             out.name(&text_of(fields.tool)).key(KeyKind::ToolUse, Role::Provides, &call);
-            ToolInput::read(fields.input.unwrap_or_default()).facts(out);
+            let input = ToolInput::read(fields.input.unwrap_or_default(), out);
+            input.facts(out);
         }
         "PostToolUse" | "PostToolUseFailure" if !call.is_empty() => tool_result(fields, &call, at, out),
         "SubagentStart" if fields.agent.is_some() => {
@@ -304,10 +310,7 @@ fn text_of(value: Option<RawStr<'_>>) -> Cow<'_, str> {
 
 fn time(fields: &Fields<'_>, out: &mut Sink<'_>) -> Timestamp {
     if let Some(text) = fields.at {
-        return Timestamp::parse(&text.decode()).unwrap_or_else(|| {
-            out.issue(Code::BadTimestamp, "");
-            Timestamp::NONE
-        });
+        return super::claude_code::time(Some(text), out);
     }
     // Loggers that write numbers write seconds (with a fraction) or milliseconds since the epoch.
     let number =
@@ -366,11 +369,13 @@ fn user_prompt(fields: &Fields<'_>, at: Timestamp, out: &mut Sink<'_>) {
 
 fn tool_result(fields: &Fields<'_>, call: &str, at: Timestamp, out: &mut Sink<'_>) {
     let mut outcome = ToolOutcome::default();
+    let mut odd = Oddities::default();
     if let Some(raw) = fields.response
-        && outcome.read(&mut Json::new(raw)).is_err()
+        && outcome.read(&mut Json::new(raw), b"tool_response", &mut odd).is_err()
     {
         outcome = ToolOutcome::default();
     }
+    odd.report(out);
     // A hook measures the call itself; an agent's own duration is the agent's.
     outcome.duration_ms = fields.duration_ms;
     let failed = fields.event.is_some_and(|event| event.raw == b"PostToolUseFailure");
@@ -384,5 +389,5 @@ fn tool_result(fields: &Fields<'_>, call: &str, at: Timestamp, out: &mut Sink<'_
     if fields.interrupt == Some(true) {
         out.flag(EventFlags::INTERRUPTED);
     }
-    outcome.emit_links(call, None, "hook", at, out);
+    outcome.emit_links(call, None, LinkSource::Hook, at, out);
 }

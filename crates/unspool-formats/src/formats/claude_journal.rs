@@ -1,12 +1,12 @@
 //! `journal.jsonl` of a workflow run: which agents it started and what they returned.
 
-use super::claude_code::{rejection, scope_of_path};
+use super::claude_code::{rejection, scope_of_path, time};
 use crate::fields::Oddities;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
 use crate::json::{Json, RawStr};
 use crate::sink::Sink;
 use unspool_model::prompt::text_hash;
-use unspool_model::{AttrName, Code, EventKind, KeyKind, Role, Timestamp, Witness};
+use unspool_model::{AttrName, Code, EventKind, KeyKind, Role, Witness};
 
 pub(crate) struct Journal;
 
@@ -96,7 +96,7 @@ fn is_entry(line: &[u8]) -> bool {
 
 fn emit(fields: &Fields<'_>, out: &mut Sink<'_>) {
     let stream = out.stream();
-    let at = fields.timestamp.and_then(|text| Timestamp::parse(&text.decode())).unwrap_or_default();
+    let at = time(fields.timestamp, out);
     let kind = match fields.kind.map(|kind| kind.raw) {
         Some(b"started") => EventKind::AgentStart,
         Some(b"result") => EventKind::AgentStop,

@@ -5,7 +5,7 @@ use crate::fields::Oddities;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
 use crate::json::{Json, RawStr};
 use crate::sink::Sink;
-use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Sym, Timestamp, Witness};
+use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, LinkSource, Role, Sym, Timestamp, Witness};
 
 pub(crate) struct Meta;
 
@@ -25,7 +25,6 @@ struct Fields<'a> {
     name: Option<RawStr<'a>>,
     team: Option<RawStr<'a>>,
     model: Option<RawStr<'a>>,
-    depth: Option<i64>,
     is_fork: Option<bool>,
     oddities: Oddities<'a>,
 }
@@ -74,7 +73,6 @@ impl Reader for Meta {
             b"name" => odd.text(json, key, &mut fields.name),
             b"teamName" => odd.text(json, key, &mut fields.team),
             b"model" => odd.text(json, key, &mut fields.model),
-            b"spawnDepth" => odd.integer(json, key, &mut fields.depth),
             b"isFork" => odd.boolean(json, key, &mut fields.is_fork),
             _ => json.skip(),
         })
@@ -105,9 +103,6 @@ fn emit(fields: &Fields<'_>, out: &mut Sink<'_>) {
             out.text(name, &value.decode_start(256));
         }
     }
-    if let Some(depth) = fields.depth {
-        out.int(AttrName::SpawnDepth, depth);
-    }
     if fields.is_fork == Some(true) {
         out.flag(EventFlags::FORK);
     }
@@ -115,7 +110,7 @@ fn emit(fields: &Fields<'_>, out: &mut Sink<'_>) {
         out.key(KeyKind::Teammate, Role::Provides, &format!("{}@{}", name.decode(), team.decode()));
     }
     if let Some(call) = fields.tool_use {
-        out.begin(EventKind::SpawnLink, Timestamp::NONE).name("meta");
+        out.begin(EventKind::SpawnLink, Timestamp::NONE).source(LinkSource::Meta);
         out.key(KeyKind::ToolUse, Role::Refers, &call.decode());
         out.key_sym(KeyKind::Agent, Role::Provides, stream.agent);
     }

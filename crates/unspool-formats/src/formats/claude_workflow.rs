@@ -1,6 +1,7 @@
 //! `workflows/<runId>.json`: the snapshot Claude Code writes when a workflow ends, with names for its agents.
 
-use super::claude_code::rejection;
+use super::claude_code::{rejection, time};
+use crate::fields::Oddities;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::sink::Sink;
@@ -55,8 +56,8 @@ impl Format for Workflow {
         Scope {
             container: parts[..at].join("/"),
             session: parts[at - 1].to_string(),
-            agent: String::new(),
             workflow: run.to_string(),
+            ..Scope::default()
         }
     }
 
@@ -68,26 +69,35 @@ impl Format for Workflow {
 impl Reader for Workflow {
     fn read(&mut self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
         let mut json = Json::new(record);
-        let (mut agents, mut at) = (Vec::new(), Timestamp::NONE);
-        json.object(|json, key| {
-            match key {
-                b"timestamp" => {
-                    let text = json.string()?;
-                    at = text.and_then(|text| Timestamp::parse(&text.decode())).unwrap_or_default();
+        let (mut agents, mut timestamp, mut progress) = (Vec::new(), None, None::<()>);
+        let mut odd = Oddities::default();
+        json.object(|json, key| match key {
+            b"timestamp" => odd.text(json, key, &mut timestamp),
+            b"workflowProgress" => {
+                if progress.replace(()).is_some() {
+                    odd.duplicate(key);
+                    agents.clear();
                 }
-                b"workflowProgress" if json.kind()? == Kind::Array => json.array(|json| {
-                    if json.kind()? == Kind::Object {
-                        agents.push(agent_entry(json)?);
-                        return Ok(());
+                match json.kind()? {
+                    Kind::Array => json.array(|json| {
+                        let mut entry = None;
+                        odd.object(json, key, &mut entry, agent_field)?;
+                        agents.extend(entry);
+                        Ok(())
+                    }),
+                    Kind::Null => json.skip(),
+                    _ => {
+                        odd.wrong_type(key);
+                        json.skip()
                     }
-                    json.skip()
-                })?,
-                _ => json.skip()?,
+                }
             }
-            Ok(())
+            _ => json.skip(),
         })
         .and_then(|()| json.end())
         .map_err(|error| rejection(error, record))?;
+        odd.report(out);
+        let at = time(timestamp, out);
         out.identity_needs_name();
         for entry in agents.iter().filter(|entry| entry.kind.map(|k| k.raw) == Some(b"workflow_agent")) {
             emit(entry, at, out);
@@ -96,21 +106,21 @@ impl Reader for Workflow {
     }
 }
 
-fn agent_entry<'a>(json: &mut Json<'a>) -> Result<AgentEntry<'a>, Malformed> {
-    let mut entry = AgentEntry::default();
-    json.object(|json, key| {
-        match key {
-            b"type" => entry.kind = json.string()?,
-            b"agentId" => entry.agent = json.string()?,
-            b"label" => entry.label = json.string()?,
-            b"phaseTitle" => entry.phase = json.string()?,
-            b"model" => entry.model = json.string()?,
-            b"state" => entry.state = json.string()?,
-            _ => json.skip()?,
-        }
-        Ok(())
-    })?;
-    Ok(entry)
+fn agent_field<'a>(
+    odd: &mut Oddities<'a>,
+    json: &mut Json<'a>,
+    key: &'a [u8],
+    entry: &mut AgentEntry<'a>,
+) -> Result<(), Malformed> {
+    match key {
+        b"type" => odd.text(json, key, &mut entry.kind),
+        b"agentId" => odd.text(json, key, &mut entry.agent),
+        b"label" => odd.text(json, key, &mut entry.label),
+        b"phaseTitle" => odd.text(json, key, &mut entry.phase),
+        b"model" => odd.text(json, key, &mut entry.model),
+        b"state" => odd.text(json, key, &mut entry.state),
+        _ => json.skip(),
+    }
 }
 
 fn emit(entry: &AgentEntry<'_>, at: Timestamp, out: &mut Sink<'_>) {

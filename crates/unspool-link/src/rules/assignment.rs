@@ -6,18 +6,18 @@ use std::ops::{Add, Sub};
 /// between equal times.
 /// Costs form an ordered group, which is all the algorithm needs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
-pub struct Cost {
+pub(super) struct Cost {
     /// Minus the weight of the evidence.
-    pub evidence: i64,
+    pub(super) evidence: i64,
     /// Squared distance in time, so that order is kept among equals.
-    pub time: i64,
+    pub(super) time: i64,
     /// Squared distance of the places in order.
-    pub order: i64,
+    pub(super) order: i64,
 }
 
 impl Cost {
     /// More than any real pair; the pair is not possible.
-    pub const IMPOSSIBLE: Cost = Cost { evidence: 1 << 40, time: 0, order: 0 };
+    pub(super) const IMPOSSIBLE: Cost = Cost { evidence: 1 << 40, time: 0, order: 0 };
 }
 
 impl Add for Cost {
@@ -47,7 +47,7 @@ const NOBODY: usize = usize::MAX;
 /// For each row, its column in a cheapest assignment; `None` where leaving the row out is cheaper or nothing
 /// fits. `cost[row][column]` must be rectangular. Cubic in the larger side (the Hungarian method with
 /// potentials).
-pub fn assign(cost: &[Vec<Cost>]) -> Vec<Option<usize>> {
+pub(super) fn assign(cost: &[Vec<Cost>]) -> Vec<Option<usize>> {
     let rows = cost.len();
     let columns = cost.first().map_or(0, Vec::len);
     // Every row also gets a column of its own that costs nothing: to stay alone.

@@ -2,10 +2,11 @@
 
 use crate::draft::{Draft, exact};
 use crate::symmap::SymMap;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use unspool_model::flow::NONE;
 use unspool_model::{
-    AttrName, Edge, EdgeKind, EventFlags, EventKind, KeyKind, RecordIx, Role, Rule, StepKind, Sym,
+    AttrName, Edge, EdgeKind, EventFlags, EventKind, KeyKind, RecordIx, Role, Rule, StepKind, Sym, Timestamp,
 };
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
@@ -174,42 +175,67 @@ fn branches(draft: &mut Draft<'_>) {
 
 /// A call that writes to an agent, and the message that agent then received.
 fn messages(draft: &mut Draft<'_>) {
-    let mut by_name: FxHashMap<String, usize> = FxHashMap::default();
-    for (n, agent) in draft.agents.iter().enumerate() {
+    let mut sent = sent(draft);
+    if sent.is_empty() {
+        return;
+    }
+    sent.sort_by_key(|(n, _)| {
+        let step = &draft.steps[*n as usize];
+        (step.started, draft.place_of(step))
+    });
+    // What each agent was told after its first message, by time; messages to a busy agent wait and are received in the
+    // order they were sent, each once.
+    let mut inbox: FxHashMap<u32, VecDeque<(Timestamp, u32)>> = FxHashMap::default();
+    for (n, agent) in sent {
+        let (at, tool_use) = (draft.steps[n as usize].started, draft.steps[n as usize].tool_use);
+        let waiting = inbox.entry(agent).or_insert_with(|| received(draft, agent));
+        if !at.is_some() {
+            continue;
+        }
+        // Calls come in order of time, so what was received before this one was sent by none of the later ones either.
+        while waiting.front().is_some_and(|(received, _)| *received < at) {
+            waiting.pop_front();
+        }
+        if let Some((_, received)) = waiting.pop_front() {
+            edge(draft, n, received, Rule::ContinuationMessage, tool_use);
+        }
+    }
+}
+
+/// Calls that write to an agent, and the agent that bore the name by then.
+fn sent(draft: &Draft<'_>) -> Vec<(u32, u32)> {
+    let mut by_name: FxHashMap<&str, Vec<u32>> = FxHashMap::default();
+    for (n, agent) in (0_u32..).zip(&draft.agents) {
         let short = draft.text(agent.teammate).split('@').next().unwrap_or_default();
         for name in
             [draft.text(agent.native_id), draft.text(agent.name.value), draft.text(agent.teammate), short]
         {
-            if !name.is_empty() {
-                by_name.entry(name.to_string()).or_insert(n);
+            let namesakes = by_name.entry(name).or_default();
+            if !name.is_empty() && namesakes.last() != Some(&n) {
+                namesakes.push(n);
             }
         }
     }
-    // Messages to a busy agent wait and are received in the order they were sent, each once.
-    let mut sent: Vec<(usize, usize)> = Vec::new();
-    for (n, step) in draft.steps.iter().enumerate() {
+    let mut sent = Vec::new();
+    for (n, step) in (0_u32..).zip(&draft.steps) {
         let event = step.first_event as usize;
         if step.kind != StepKind::ToolCall || draft.event(event).kind != EventKind::ToolCall {
             continue;
         }
         let Some(target) = draft.attr_text(event, AttrName::Resume) else { continue };
-        let Some(agent) = by_name.get(draft.text(target)).copied() else { continue };
-        let spawned_by_it = draft.agents[agent].spawn.is_some_and(|spawn| spawn.step as usize == n);
-        if agent != step.agent as usize && !spawned_by_it {
+        let namesakes = by_name.get(draft.text(target)).map_or(&[][..], Vec::as_slice);
+        let Some(agent) = draft.bearer(namesakes, step.started) else { continue };
+        let spawned_by_it = draft.agents[agent as usize].spawn.is_some_and(|spawn| spawn.step == n);
+        if agent != step.agent && !spawned_by_it {
             sent.push((n, agent));
         }
     }
-    sent.sort_by_key(|(n, _)| draft.place_of(&draft.steps[*n]));
-    let mut taken: FxHashSet<u32> = FxHashSet::default();
-    for (n, agent) in sent {
-        let (at, tool_use) = (draft.steps[n].started, draft.steps[n].tool_use);
-        let received = draft.timeline[agent].iter().skip(1).copied().find(|other| {
-            let step = &draft.steps[*other as usize];
-            step.kind == StepKind::UserMessage && at.is_some() && step.started >= at && !taken.contains(other)
-        });
-        if let Some(received) = received {
-            taken.insert(received);
-            edge(draft, u32::try_from(n).unwrap_or(NONE), received, Rule::ContinuationMessage, tool_use);
-        }
-    }
+    sent
+}
+
+/// The messages an agent received after its first step, in order.
+fn received(draft: &Draft<'_>, agent: u32) -> VecDeque<(Timestamp, u32)> {
+    let later = draft.timeline[agent as usize].iter().skip(1);
+    let steps = later.map(|n| (&draft.steps[*n as usize], *n));
+    steps.filter(|(step, _)| step.kind == StepKind::UserMessage).map(|(step, n)| (step.started, n)).collect()
 }

@@ -89,7 +89,9 @@ fn stated(draft: &Draft<'_>, steps: &FxHashMap<Sym, u32>) -> (Stated, Vec<(Sym, 
 /// The steps of each circle of dependencies: sets in which every step leads to every other, or to itself. Tarjan's walk
 /// with a stack of its own, because a chain of dependencies may be long.
 fn circles(count: usize, stated: &Stated) -> Vec<Vec<u32>> {
-    let causes = |step: u32| stated.range((step, 0)..=(step, u32::MAX)).map(|((_, from), _)| *from);
+    let cause_from = |step: u32, least: u32| {
+        stated.range((step, least)..=(step, u32::MAX)).next().map(|((_, from), _)| *from)
+    };
     let mut order = vec![0_u32; count];
     let mut lowest = vec![0_u32; count];
     let mut open = vec![false; count];
@@ -99,15 +101,15 @@ fn circles(count: usize, stated: &Stated) -> Vec<Vec<u32>> {
         if order[start as usize] == 0 {
             walk.push((start, 0));
         }
-        while let Some((step, nth)) = walk.pop() {
+        while let Some((step, least)) = walk.pop() {
             let n = step as usize;
-            if nth == 0 && order[n] == 0 {
+            if order[n] == 0 {
                 (order[n], lowest[n], open[n]) = (next, next, true);
                 next += 1;
                 path.push(step);
             }
-            if let Some(cause) = causes(step).nth(nth) {
-                walk.push((step, nth + 1));
+            if let Some(cause) = cause_from(step, least) {
+                walk.push((step, cause + 1));
                 if order[cause as usize] == 0 {
                     walk.push((cause, 0));
                 } else if open[cause as usize] {

@@ -8,6 +8,7 @@ pub(crate) mod declared;
 pub(crate) mod returns;
 pub(crate) mod sequence;
 mod spawn_candidates;
+pub(crate) mod spawn_chain;
 pub(crate) mod spawn_ids;
 pub(crate) mod spawn_inference;
 pub(crate) mod spawn_parent;

@@ -2,15 +2,17 @@
 
 use super::tool_calls::{Calls, first_after, model_calls, receiver_in_record};
 use crate::draft::{Draft, exact};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
 use unspool_model::{
-    Edge, EdgeKind, EventFlags, EventKind, KeyKind, RecordIx, Role, Rule, Spawn, StepKind, Sym,
+    Edge, EdgeKind, EventFlags, EventKind, KeyKind, LinkSource, RecordIx, Role, Rule, Spawn, StepKind, Sym,
+    Timestamp,
 };
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
     let (returns, said) = (returns_by_agent(draft), said(draft));
     let calls: Vec<Calls> = (0..draft.agents.len()).map(|agent| model_calls(draft, agent)).collect();
+    let mut known = Known::default();
     for agent in 0..draft.agents.len() {
         let Some(spawn) = draft.agents[agent].spawn else { continue };
         spawn_edge(draft, agent, spawn);
@@ -21,20 +23,24 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
         if !reported.is_empty() {
             // What an agent writes to a peer is no answer to its parent.
             let to_parent = reported.iter().filter(|event| draft.event_agent[**event] as usize == parent);
+            let ends = ends(draft, agent);
             for event in to_parent.copied().collect::<Vec<_>>() {
-                notified(draft, agent, spawn, &calls[parent], event);
+                notified(draft, &mut known, &ends, spawn, &calls[parent], event);
             }
         } else if !is_async && call.result_event != NONE {
-            answered(draft, &said, agent, spawn, spawn.step, &calls[parent]);
+            answered(draft, &mut known, &said, agent, spawn, spawn.step, &calls[parent]);
         }
         for call in draft.agents[agent].continued_by.clone() {
             let step = &draft.steps[call as usize];
             if step.result_event != NONE && !step.flags.has(EventFlags::ASYNC) {
-                answered(draft, &said, agent, spawn, call, &calls[step.agent as usize]);
+                answered(draft, &mut known, &said, agent, spawn, call, &calls[step.agent as usize]);
             }
         }
     }
 }
+
+/// The steps returns lead from and to.
+type Known = FxHashSet<(u32, u32)>;
 
 /// The last model call of each agent that gave an answer, by the answer.
 type Said = FxHashMap<(usize, Sym), u32>;
@@ -67,7 +73,15 @@ fn spawn_edge(draft: &mut Draft<'_>, agent: usize, spawn: Spawn) {
 }
 
 /// The result of a call carried the answer.
-fn answered(draft: &mut Draft<'_>, said: &Said, agent: usize, spawn: Spawn, call: u32, calls: &Calls) {
+fn answered(
+    draft: &mut Draft<'_>,
+    known: &mut Known,
+    said: &Said,
+    agent: usize,
+    spawn: Spawn,
+    call: u32,
+    calls: &Calls,
+) {
     let step = &draft.steps[call as usize];
     let (result, is_error, tool_use_id) = (step.result_event as usize, step.is_error, step.tool_use);
     let later = || first_after(calls, draft.place(result).max(draft.place_of(step)));
@@ -75,6 +89,9 @@ fn answered(draft: &mut Draft<'_>, said: &Said, agent: usize, spawn: Spawn, call
     let (Some(receiver), Some(last)) = (receiver, last_words(draft, said, agent, result)) else { return };
     let record = draft.event(result).record;
     let spawn = Spawn { tool_use_id, ..spawn };
+    if !known.insert((last, receiver)) {
+        return;
+    }
     return_edge(draft, spawn, last, receiver, Rule::ReturnResultId, is_error, record);
 }
 
@@ -95,21 +112,47 @@ fn last_words(draft: &Draft<'_>, said: &Said, agent: usize, result: usize) -> Op
     draft.timeline[agent].iter().rev().find(by_then).copied()
 }
 
+/// An agent's steps in order, each with the first moment at which it or a later one had ended.
+type Ends = Vec<(Timestamp, u32)>;
+
+fn ends(draft: &Draft<'_>, agent: usize) -> Ends {
+    let steps = draft.timeline[agent].iter().map(|n| (&draft.steps[*n as usize], *n));
+    let own = steps.filter(|(step, _)| step.kind != StepKind::AgentStop);
+    let mut ends: Ends = own.map(|(step, n)| (step.ended.later(step.started), n)).collect();
+    for n in (1..ends.len()).rev() {
+        ends[n - 1].0 = ends[n - 1].0.min(ends[n].0);
+    }
+    ends
+}
+
+/// The last step that had ended by a moment.
+fn last_by(ends: &Ends, at: Timestamp) -> Option<u32> {
+    let by_then = if at.is_some() { ends.partition_point(|(end, _)| *end <= at) } else { ends.len() };
+    ends[..by_then].last().map(|(_, step)| *step)
+}
+
 /// A notification or message carried the answer; it may come several times for one agent.
-fn notified(draft: &mut Draft<'_>, agent: usize, spawn: Spawn, calls: &Calls, event: usize) {
+fn notified(
+    draft: &mut Draft<'_>,
+    known: &mut Known,
+    ends: &Ends,
+    spawn: Spawn,
+    calls: &Calls,
+    event: usize,
+) {
     let at = draft.event(event).at;
     // A replayed message is one message: its step has the place, whichever file the report was read from.
     let message = draft.event_step[draft.head_of(event)];
     let place =
         if message == NONE { draft.place(event) } else { draft.place_of(&draft.steps[message as usize]) };
     let receiver = first_after(calls, place);
-    let by_then = |step: &&u32| {
-        let step = &draft.steps[**step as usize];
-        step.kind != StepKind::AgentStop && (!at.is_some() || step.ended.later(step.started) <= at)
-    };
-    let last = draft.timeline[agent].iter().rev().find(by_then).copied();
+    let last = last_by(ends, at);
     let (Some(receiver), Some(last)) = (receiver, last) else { return };
-    let teammate = draft.text(draft.event(event).name) == "teammate";
+    // Several notifications of one end lead to one model call.
+    if !known.insert((last, receiver)) {
+        return;
+    }
+    let teammate = draft.event(event).source == LinkSource::Teammate;
     let rule = if teammate { Rule::ReturnTeammateId } else { Rule::ReturnNotificationId };
     let record = if message == NONE { draft.event(event).record } else { draft.first_record(message) };
     return_edge(draft, spawn, last, receiver, rule, false, record);
@@ -132,18 +175,14 @@ fn return_edge(
         is_error,
         ..exact(from, to, EdgeKind::SubagentReturn, rule)
     };
-    // Several notifications of one end lead to one model call.
-    let same = |other: &Edge| other.kind == edge.kind && other.from == from && other.to == to;
-    if !draft.edges.iter().rev().take(64).any(same) {
-        let evidence = [record, draft.first_record(to)];
-        draft.add_edge(edge, &evidence);
-    }
+    let evidence = [record, draft.first_record(to)];
+    draft.add_edge(edge, &evidence);
 }
 
 /// Events that report an agent's end to its parent. Copies count only where nothing else reports it.
 fn returns_by_agent(draft: &Draft<'_>) -> FxHashMap<usize, Vec<usize>> {
     let (mut by_id, mut by_call, mut by_teammate) =
-        (FxHashMap::default(), FxHashMap::default(), FxHashMap::<Sym, usize>::default());
+        (FxHashMap::default(), FxHashMap::default(), FxHashMap::<Sym, Vec<u32>>::default());
     for (n, agent) in draft.agents.iter().enumerate() {
         by_id.insert(agent.native_id, n);
         if let Some(spawn) = agent.spawn {
@@ -154,18 +193,25 @@ fn returns_by_agent(draft: &Draft<'_>) -> FxHashMap<usize, Vec<usize>> {
                 .or_insert(Some(n));
         }
         if let Some(teammate) = agent.teammate.some() {
-            by_teammate.insert(teammate, n);
+            by_teammate.entry(teammate).or_default().push(u32::try_from(n).unwrap_or(NONE));
         }
     }
-    // A team nobody named: a message names its sender only, which is enough when there is one of that name.
-    let mut short_names: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
-    for (n, agent) in draft.agents.iter().enumerate().filter(|(_, agent)| !agent.teammate.is_empty()) {
-        let short = draft.text(agent.teammate).split('@').next().unwrap_or_default();
-        short_names.entry(short).or_default().push(n);
+    // A team nobody named: a message names its sender only, which is enough when one team has that name.
+    let mut short_names: FxHashMap<&str, Vec<Sym>> = FxHashMap::default();
+    for teammate in draft.agents.iter().filter_map(|agent| agent.teammate.some()) {
+        let short = draft.text(teammate).split('@').next().unwrap_or_default();
+        let full = short_names.entry(short).or_default();
+        if !full.contains(&teammate) {
+            full.push(teammate);
+        }
     }
-    let by_short_name = |id: Sym| match short_names.get(draft.text(id)).map(Vec::as_slice) {
-        Some([only]) => Some(only),
-        _ => None,
+    let by_name = |id: Sym, at: Timestamp| {
+        let by_short_name = || match short_names.get(draft.text(id)).map(Vec::as_slice) {
+            Some([only]) => by_teammate.get(only),
+            _ => None,
+        };
+        let namesakes = by_teammate.get(&id).or_else(by_short_name)?;
+        draft.bearer(namesakes, at).map(|agent| agent as usize)
     };
     let mut first_hand: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
     let mut copies: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
@@ -176,12 +222,10 @@ fn returns_by_agent(draft: &Draft<'_>) -> FxHashMap<usize, Vec<usize>> {
         }
         let key = |kind| draft.key(at, kind, Role::Refers);
         let agent = key(KeyKind::Task)
-            .and_then(|id| by_id.get(&id))
-            .or_else(|| key(KeyKind::ToolUse).and_then(|id| by_call.get(&id)).and_then(Option::as_ref))
-            .or_else(|| {
-                key(KeyKind::Teammate).and_then(|id| by_teammate.get(&id).or_else(|| by_short_name(id)))
-            });
-        let Some(agent) = agent.copied() else { continue };
+            .and_then(|id| by_id.get(&id).copied())
+            .or_else(|| key(KeyKind::ToolUse).and_then(|id| by_call.get(&id).copied().flatten()))
+            .or_else(|| key(KeyKind::Teammate).and_then(|id| by_name(id, event.at)));
+        let Some(agent) = agent else { continue };
         let list = if event.flags.has(EventFlags::COPY) { &mut copies } else { &mut first_hand };
         list.entry(agent).or_default().push(at);
     }

@@ -3,11 +3,12 @@
 
 use super::spawn_inference::{Call, Child};
 use crate::draft::Draft;
+use crate::limits::MAX_WEIGHED_PAIRS;
 use rustc_hash::FxHashMap;
 use unspool_model::Sym;
 
-/// Pairs up to this number are all weighed; beyond it, only those that share a hash or a type.
-const MAX_PAIRS: usize = 200_000;
+/// Calls after an agent's start that are weighed all the same: clocks disagree.
+const AFTER_START: usize = 8;
 
 /// Which calls are worth weighing for an agent.
 pub(super) enum Candidates {
@@ -19,7 +20,7 @@ pub(super) enum Candidates {
 
 impl Candidates {
     pub(super) fn new(draft: &Draft<'_>, children: &[Child], calls: &[Call]) -> Candidates {
-        if children.len().saturating_mul(calls.len()) <= MAX_PAIRS {
+        if children.len().saturating_mul(calls.len()) <= MAX_WEIGHED_PAIRS {
             return Candidates::All(calls.len());
         }
         let mut order: Vec<usize> = (0..calls.len()).collect();
@@ -38,6 +39,11 @@ impl Candidates {
         Candidates::Shared { by_key, by_kind, most: draft.corpus.table.max_joint_assignment }
     }
 
+    /// Whether some calls are not weighed for some agents.
+    pub(super) fn are_limited(&self) -> bool {
+        matches!(self, Candidates::Shared { .. })
+    }
+
     pub(super) fn of(&self, child: &Child, calls: &[Call]) -> Vec<usize> {
         let Candidates::Shared { by_key, by_kind, most } = self else {
             let Candidates::All(len) = self else { return Vec::new() };
@@ -45,8 +51,7 @@ impl Candidates {
         };
         let nearest = |list: &[usize]| {
             let before = list.partition_point(|s| calls[*s].called <= child.start);
-            // A few after it too: clocks disagree.
-            let end = (before + 8).min(list.len());
+            let end = (before + AFTER_START).min(list.len());
             list[end.saturating_sub(*most)..end].to_vec()
         };
         let keys = child.prompts.iter().chain(&child.answers).chain([&child.summary]);

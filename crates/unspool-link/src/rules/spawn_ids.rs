@@ -3,11 +3,13 @@
 
 use crate::agents::{AgentDraft, Learned, Origin};
 use crate::draft::Draft;
+use crate::limits::MAX_LINK_EVIDENCE;
 use crate::steps::build_timeline;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
 use unspool_model::{
-    AttrName, Code, Confidence, EventKind, KeyKind, RecordIx, Role, Rule, Spawn, StepKind, Sym, Timestamp,
+    AttrName, Code, Confidence, EventKind, KeyKind, LinkSource, RecordIx, Role, Rule, Spawn, StepKind, Sym,
+    Timestamp,
 };
 
 /// One explicit statement that a call started an agent.
@@ -82,23 +84,23 @@ fn strength(rule: Rule) -> u8 {
 
 fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
     let mut agents: FxHashMap<Sym, u32> = FxHashMap::default();
-    let mut teammates: FxHashMap<Sym, u32> = FxHashMap::default();
+    let mut teammates: FxHashMap<Sym, Vec<u32>> = FxHashMap::default();
     for (n, agent) in draft.agents.iter().enumerate() {
         let n = u32::try_from(n).unwrap_or(NONE);
         if let Origin::Native(id) = agent.origin {
             agents.insert(id, n);
         }
         if let Some(teammate) = agent.teammate.some() {
-            teammates.entry(teammate).or_insert(n);
+            teammates.entry(teammate).or_default().push(n);
         }
     }
-    let mut claims = claims_by_name(draft, &teammates);
+    let mut claims = Vec::new();
+    let mut mentions = mentions_in_calls(draft);
     for at in 0..draft.group.events.len() {
         let event = *draft.event(at);
         if event.kind != EventKind::SpawnLink {
             continue;
         }
-        let source = draft.text(event.name).to_string();
         let Some(call) = draft.key(at, KeyKind::ToolUse, Role::Refers) else { continue };
         let Some(step) = calls.get(&call).copied() else { continue };
         let tool = draft.text(draft.steps[step as usize].name).to_string();
@@ -120,21 +122,23 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
             continue;
         }
         if let Some(teammate) = draft.key(at, KeyKind::Teammate, Role::Provides) {
-            if let Some(agent) = teammates.get(&teammate) {
-                claim(*agent, Rule::SpawnTeammateId);
+            if teammates.contains_key(&teammate) {
+                mentions.entry(teammate).or_default().push(Mention { step, record: event.record, event: at });
             } else if is_spawn_tool {
                 draft.nameless.push((step, teammate, at));
             }
             continue;
         }
         let Some(id) = draft.key(at, KeyKind::Agent, Role::Provides) else { continue };
-        let rule = match source.as_str() {
-            "meta" => Rule::SpawnMetaId,
-            "result" => Rule::SpawnResultId,
-            "hook" => Rule::SpawnHookId,
-            "notification" => Rule::SpawnNotificationId,
-            "progress" => Rule::SpawnProgressId,
-            _ => Rule::SpawnTextId,
+        let rule = match event.source {
+            LinkSource::Meta => Rule::SpawnMetaId,
+            LinkSource::Result => Rule::SpawnResultId,
+            LinkSource::Hook => Rule::SpawnHookId,
+            LinkSource::Notification => Rule::SpawnNotificationId,
+            LinkSource::Progress => Rule::SpawnProgressId,
+            LinkSource::Text | LinkSource::Teammate | LinkSource::Workflow | LinkSource::Unstated => {
+                Rule::SpawnTextId
+            }
         };
         // Structured fields speak for themselves; text and notifications also name things that are no agents.
         let structured = matches!(rule, Rule::SpawnMetaId | Rule::SpawnResultId | Rule::SpawnHookId);
@@ -160,44 +164,69 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
         }
         claims.push(Claim { step, agent, rule, record: event.record, event: at, continues });
     }
+    claims.extend(claims_by_name(draft, &teammates, &mentions));
     claims
 }
 
-/// A call that asks for a teammate of a name in a team, and the agent that bears it: of several such calls, the
-/// latest before the agent began.
-fn claims_by_name(draft: &Draft<'_>, teammates: &FxHashMap<Sym, u32>) -> Vec<Claim> {
-    let mut latest: FxHashMap<u32, Claim> = FxHashMap::default();
-    for at in 0..draft.group.events.len() {
-        let event = draft.event(at);
-        let step = draft.event_step[at];
-        if event.kind != EventKind::ToolCall || !draft.corpus.table.is_spawn_tool(draft.text(event.name)) {
+/// A call that starts a teammate of some name, by what the call or its result says.
+struct Mention {
+    step: u32,
+    record: RecordIx,
+    event: usize,
+}
+
+/// Calls that ask for a teammate of a name in a team.
+fn mentions_in_calls(draft: &Draft<'_>) -> FxHashMap<Sym, Vec<Mention>> {
+    let mut mentions: FxHashMap<Sym, Vec<Mention>> = FxHashMap::default();
+    for event in 0..draft.group.events.len() {
+        let (row, step) = (draft.event(event), draft.event_step[event]);
+        if row.kind != EventKind::ToolCall || !draft.corpus.table.is_spawn_tool(draft.text(row.name)) {
             continue;
         }
-        let Some(name) = draft.key(at, KeyKind::Teammate, Role::Refers) else { continue };
-        let Some(agent) = teammates.get(&name).copied() else { continue };
-        let first = draft.timeline[agent as usize].first();
-        let began = first.map(|first| draft.steps[*first as usize].started).unwrap_or_default();
-        let called = draft.steps[step as usize].started;
-        let after =
-            called.ms_since(began).is_some_and(|ms| ms > draft.corpus.table.tolerance_ms(began, called));
-        if after || continues_agent(draft, step) {
-            continue;
-        }
-        let place = |claim: &Claim| draft.place_of(&draft.steps[claim.step as usize]);
-        let claim = Claim {
-            step,
-            agent,
-            rule: Rule::SpawnTeammateId,
-            record: draft.first_record(step),
-            event: at,
-            continues: false,
-        };
-        if latest.get(&agent).is_none_or(|other| place(other) < place(&claim)) {
-            latest.insert(agent, claim);
+        if let Some(name) = draft.key(event, KeyKind::Teammate, Role::Refers) {
+            let record = draft.first_record(step);
+            mentions.entry(name).or_default().push(Mention { step, record, event });
         }
     }
-    let mut claims: Vec<Claim> = latest.into_values().collect();
-    claims.sort_by_key(|claim| claim.event);
+    mentions
+}
+
+/// Calls and the agents that bear the names they give. A name may be used again: each bearer was started by the latest
+/// call for its name before it began, and a call that continues an agent speaks of the one who bears the name by then.
+fn claims_by_name(
+    draft: &Draft<'_>,
+    teammates: &FxHashMap<Sym, Vec<u32>>,
+    mentions: &FxHashMap<Sym, Vec<Mention>>,
+) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    for (agent, row) in (0_u32..).zip(&draft.agents) {
+        let Some(mentions) = mentions.get(&row.teammate) else { continue };
+        let namesakes = teammates.get(&row.teammate).map_or(&[][..], Vec::as_slice);
+        let began = draft.began(agent);
+        let place = |mention: &&Mention| draft.place_of(&draft.steps[mention.step as usize]);
+        let starts = || mentions.iter().filter(|mention| !continues_agent(draft, mention.step));
+        let in_time = |mention: &&Mention| {
+            let called = draft.steps[mention.step as usize].started;
+            let tolerance = draft.corpus.table.tolerance_ms(began, called);
+            called.ms_since(began).is_none_or(|ms| ms <= tolerance)
+        };
+        // An id holds whatever the clocks say, if nobody else bears the name.
+        let only = || starts().min_by_key(place).filter(|_| namesakes.len() == 1);
+        let started_by = starts().filter(in_time).max_by_key(place).or_else(only).map(|mention| mention.step);
+        for mention in mentions {
+            let continues = continues_agent(draft, mention.step);
+            let called = draft.steps[mention.step as usize].started;
+            let is_meant = if continues {
+                draft.bearer(namesakes, called) == Some(agent)
+            } else {
+                started_by == Some(mention.step)
+            };
+            if is_meant {
+                let Mention { step, record, event } = *mention;
+                claims.push(Claim { step, agent, rule: Rule::SpawnTeammateId, record, event, continues });
+            }
+        }
+    }
     claims
 }
 
@@ -254,7 +283,9 @@ fn believe(draft: &mut Draft<'_>, claims: &[Claim]) {
     let mut evidence: Vec<RecordIx> = evidence.into_iter().map(|(_, record)| record).collect();
     let mut seen = FxHashSet::default();
     evidence.retain(|record| seen.insert(*record));
-    evidence.truncate(unspool_model::issue::ISSUE_SAMPLES);
+    for record in evidence.drain(MAX_LINK_EVIDENCE.min(evidence.len())..) {
+        draft.issue(Code::LimitReached, draft.corpus.limits.link_evidence, Some(record));
+    }
     let tool_use_id = draft.steps[best.step as usize].tool_use;
     let agent = &mut draft.agents[best.agent as usize];
     agent.internal = false;

@@ -8,6 +8,7 @@ use super::spawn_candidates::Candidates;
 use super::spawn_verdict::{in_order_of_time, jointly};
 use crate::agents::Origin;
 use crate::draft::Draft;
+use crate::limits::MAX_RIVALS;
 use crate::union::Union;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::{NONE, Rival, RivalReason};
@@ -30,9 +31,6 @@ mod weight {
 
 /// Beyond this, distances in time are all the same.
 const MAX_DISTANCE_MS: i64 = 1_000_000;
-
-/// Rivals kept per agent; the full count is kept beside them.
-const MAX_RIVALS: usize = 16;
 
 #[derive(Default)]
 pub(super) struct Child {
@@ -80,6 +78,9 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
     }
     let calls = calls(draft);
     let nearby = Candidates::new(draft, &children, &calls);
+    if nearby.are_limited() {
+        draft.issue(Code::LimitReached, draft.corpus.limits.weighed_pairs, None);
+    }
     let mut pairs = Vec::new();
     let mut refused: Vec<Vec<(usize, RivalReason)>> = vec![Vec::new(); children.len()];
     for (c, child) in children.iter().enumerate() {
@@ -98,7 +99,9 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
     for component in components(&pairs, children.len(), calls.len()) {
         settle(draft, &children, &calls, &component);
     }
-    for (child, refused) in children.iter().zip(refused) {
+    for (child, mut refused) in children.iter().zip(refused) {
+        // Those that something speaks for come first, in case they are many.
+        refused.sort_by_key(|(_, reason)| !reason.plausible());
         for (s, reason) in refused {
             add_rival(draft, child.agent, &calls[s], reason);
         }
@@ -115,6 +118,9 @@ fn add_rival(draft: &mut Draft<'_>, agent: u32, call: &Call, reason: RivalReason
     agent.rival_count += u32::from(reason.plausible());
     if agent.rivals.len() < MAX_RIVALS {
         agent.rivals.push(Rival { tool_use_id, reason });
+    } else if reason.plausible() {
+        let record = draft.first_record(call.step);
+        draft.issue(Code::LimitReached, draft.corpus.limits.rivals, Some(record));
     }
 }
 
@@ -284,6 +290,10 @@ fn short(name: &str) -> &str {
 fn weigh(draft: &Draft<'_>, child: &Child, call: &Call) -> Result<Match, Option<RivalReason>> {
     if call.agent == child.agent || !is_of_stated_parent(draft, child, call) {
         return Err(None);
+    }
+    let among = &draft.agents[child.agent as usize].among;
+    if !among.is_empty() && !among.contains(&call.step) {
+        return Err(Some(RivalReason::OtherRecord));
     }
     let table = &draft.corpus.table;
     let same_prompt = !call.prompt.is_empty() && child.prompts.contains(&call.prompt);

@@ -1,6 +1,6 @@
 //! How agents and runs ended. Never from a stop reason: it is null on finished agents.
 //!
-//! In order: what a source states (a hook, a notification, a result) if the agent did nothing after it, then the last
+//! In order: what a source states (a hook, a notification, a result, a workflow) if the agent did nothing after it, then the last
 //! step. An answer that asks for nothing more ends the work; an error or an interruption in last place fails it; anything
 //! else is unfinished, which means running while its last record is fresh and unknown after that.
 
@@ -21,8 +21,7 @@ pub(crate) fn judge(draft: &mut Draft<'_>) {
         let active = own().filter(|step| !matches!(step.kind, StepKind::AgentStop | StepKind::AgentStart));
         let last_began = active.map(|step| step.started).max().unwrap_or_default();
         let stated = statements.get(&agent).filter(|(at, _)| !at.is_some() || last_began <= *at);
-        let status = stated.map(|(_, status)| *status).or(draft.agents[agent].stated_status);
-        let status = status.unwrap_or_else(|| by_last_step(draft, &steps));
+        let status = stated.map_or_else(|| by_last_step(draft, &steps), |(_, status)| *status);
         let agent = &mut draft.agents[agent];
         agent.started = started;
         agent.ended = ended;
@@ -67,7 +66,7 @@ fn sum_up_stated(draft: &mut Draft<'_>) {
     }
 }
 
-/// The latest that results, notifications and stops say about each agent they speak of.
+/// The latest that results, notifications, stops and notes about it say about each agent they speak of.
 fn statements(draft: &Draft<'_>) -> FxHashMap<usize, (Timestamp, Status)> {
     let mut by_id: FxHashMap<Sym, usize> = FxHashMap::default();
     let mut by_call: FxHashMap<Sym, usize> = FxHashMap::default();
@@ -85,6 +84,8 @@ fn statements(draft: &Draft<'_>) -> FxHashMap<usize, (Timestamp, Status)> {
             EventKind::AgentStop => {
                 (Some(draft.event_agent[at] as usize), word().or(Some(Status::Completed)))
             }
+            // What is noted about it, as when the workflow it was part of had ended.
+            EventKind::AgentInfo => (Some(draft.event_agent[at] as usize), word()),
             EventKind::AgentReturn => {
                 let id = draft.key(at, KeyKind::Task, Role::Refers);
                 (id.and_then(|id| by_id.get(&id).copied()).or_else(call), word())

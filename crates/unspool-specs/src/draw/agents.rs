@@ -74,5 +74,6 @@ fn reason(reason: RivalReason) -> &'static str {
         RivalReason::OtherPrompt => "other prompt",
         RivalReason::OtherType => "other type",
         RivalReason::TakenById => "taken by id",
+        RivalReason::OtherRecord => "other record",
     }
 }

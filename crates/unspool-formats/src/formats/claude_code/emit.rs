@@ -4,12 +4,14 @@ use super::line::{Line, known_type};
 use super::markup::{emit_returns, message_flags, shown_text, unwrap_teammate};
 use super::message::{Block, BlockKind};
 use super::tool::ToolInput;
+use super::time;
+use crate::fields::Oddities;
 use crate::json::{Json, Kind, RawStr};
 use crate::prose::{PREVIEW_SOURCE_BYTES, preview};
 use crate::sink::Sink;
 use std::borrow::Cow;
 use unspool_model::prompt::{text_hash, without_reminders};
-use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp};
+use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp};
 
 /// How much a title counts: one a person gave wins over one a model made.
 const TITLE_BY_PERSON: i64 = 3;
@@ -21,7 +23,7 @@ pub(super) fn emit(line: &Line<'_>, out: &mut Sink<'_>) {
     if line.session.is_none() {
         out.identity_needs_name();
     }
-    let at = timestamp(line, out);
+    let at = time(line.timestamp, out);
     match text_of(line.kind).as_ref() {
         "user" => user(line, at, out),
         "assistant" => assistant(line, at, out),
@@ -47,14 +49,6 @@ fn text_of(value: Option<RawStr<'_>>) -> Cow<'_, str> {
     value.map(RawStr::decode).unwrap_or_default()
 }
 
-fn timestamp(line: &Line<'_>, out: &mut Sink<'_>) -> Timestamp {
-    let Some(text) = line.timestamp else { return Timestamp::NONE };
-    Timestamp::parse(&text.decode()).unwrap_or_else(|| {
-        out.issue(Code::BadTimestamp, "");
-        Timestamp::NONE
-    })
-}
-
 /// Opens the record's first event, which carries what the whole line says about itself.
 fn head(line: &Line<'_>, kind: EventKind, at: Timestamp, out: &mut Sink<'_>) {
     out.begin(kind, at);
@@ -76,7 +70,7 @@ fn head(line: &Line<'_>, kind: EventKind, at: Timestamp, out: &mut Sink<'_>) {
     if let Some(parent) = line.logical_parent {
         out.key(KeyKind::LogicalParent, Role::Refers, &parent.decode());
     }
-    if let Some(session) = line.forked_from {
+    if let Some(session) = line.forked_from.and_then(|from| from.session) {
         out.key(KeyKind::ForkedFrom, Role::Refers, &session.decode());
     }
     if let (Some(name), Some(team)) = (line.agent_name, line.team) {
@@ -116,7 +110,7 @@ fn user(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
         if line.denial.is_some() {
             out.flag(EventFlags::DENIED);
         }
-        line.outcome.emit_links(&id, block.content, "result", at, out);
+        line.outcome.emit_links(&id, block.content, LinkSource::Result, at, out);
     }
 }
 
@@ -133,7 +127,7 @@ fn user_message(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
     if line.is_compact_summary == Some(true) {
         out.flag(EventFlags::COMPACT_SUMMARY);
     }
-    if line.origin.map(|origin| origin.raw) == Some(b"task-notification") {
+    if line.origin.and_then(|origin| origin.kind).map(|kind| kind.raw) == Some(b"task-notification") {
         out.flag(EventFlags::NOTIFICATION);
     }
     if let Some(prompt) = line.prompt_id {
@@ -189,7 +183,7 @@ fn assistant(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
     flags.set_if(message.blocks.iter().any(|b| b.kind == BlockKind::ToolUse), EventFlags::HAS_TOOL_USE);
     out.flag(flags);
     if let Some(usage) = message.usage {
-        out.usage(usage);
+        out.usage(usage.buckets());
     }
     if let Some(reason) = message.stop_reason {
         out.text(AttrName::StopReason, &reason.decode_start(64));
@@ -214,7 +208,7 @@ fn assistant(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
 }
 
 fn tool_call(block: &Block<'_>, at: Timestamp, out: &mut Sink<'_>) {
-    let input = ToolInput::read(block.input.unwrap_or_default());
+    let input = ToolInput::read(block.input.unwrap_or_default(), out);
     input.emit(&text_of(block.id), &text_of(block.name), at, out);
 }
 
@@ -224,14 +218,8 @@ fn system(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
         "compact_boundary" | "microcompact_boundary" => {
             head(line, EventKind::Compaction, at, out);
             out.name(&subtype);
-            for (name, value) in [
-                (AttrName::TokensBefore, line.compact.tokens_before),
-                (AttrName::TokensAfter, line.compact.tokens_after),
-                (AttrName::DurationMs, line.compact.duration_ms),
-            ] {
-                if let Some(value) = value {
-                    out.int(name, value);
-                }
+            if let Some(ms) = line.compact.and_then(|compact| compact.duration_ms) {
+                out.int(AttrName::DurationMs, ms);
             }
         }
         // Figures about a turn, not something that happened in it.
@@ -281,12 +269,12 @@ fn json_text_preview(raw: Option<&[u8]>) -> String {
 
 fn progress(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
     // The entry embeds copies of the agent's messages with their usage; only the link is taken from it.
-    let (Some(call), Some(agent)) = (line.parent_tool_use, line.data.agent) else {
+    let (Some(call), Some(agent)) = (line.parent_tool_use, line.data.and_then(|data| data.agent)) else {
         context(line, at, out);
         return;
     };
     head(line, EventKind::SpawnLink, at, out);
-    out.name("progress").flag(EventFlags::COPY);
+    out.source(LinkSource::Progress).flag(EventFlags::COPY);
     out.key(KeyKind::ToolUse, Role::Refers, &call.decode()).key(
         KeyKind::Agent,
         Role::Provides,
@@ -295,13 +283,14 @@ fn progress(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
 }
 
 fn attachment(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
-    match line.attachment.kind.map(|kind| kind.raw) {
+    let attached = line.attachment.unwrap_or_default();
+    match attached.kind.map(|kind| kind.raw) {
         Some(b"hook_blocking_error" | b"hook_non_blocking_error") => {
             head(line, EventKind::Hook, at, out);
-            out.name(&text_of(line.attachment.hook_name)).flag(EventFlags::ERROR);
+            out.name(&text_of(attached.hook_name)).flag(EventFlags::ERROR);
         }
         Some(b"queued_command") => {
-            let texts = prompt_texts(line.attachment.prompt);
+            let texts = prompt_texts(attached.prompt);
             head(line, EventKind::UserMessage, at, out);
             prompt_facts(&texts, out);
             for text in &texts {
@@ -359,22 +348,22 @@ fn queue(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
 fn ledger(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
     let Some(raw) = line.ledger else { return };
     let mut sums = [0_i64; 4];
-    let _ = Json::new(raw).object(|json, _model| {
-        if json.kind()? != Kind::Object {
-            return json.skip();
+    let mut odd = Oddities::default();
+    let _ = odd.object(&mut Json::new(raw), b"modelUsage", &mut None, |odd, json, key, ()| {
+        let mut counts = None::<[Option<i64>; 4]>;
+        odd.object(json, key, &mut counts, |odd, json, key, counts| match key {
+            b"inputTokens" => odd.integer(json, key, &mut counts[0]),
+            b"cacheReadInputTokens" => odd.integer(json, key, &mut counts[1]),
+            b"cacheCreationInputTokens" => odd.integer(json, key, &mut counts[2]),
+            b"outputTokens" => odd.integer(json, key, &mut counts[3]),
+            _ => json.skip(),
+        })?;
+        for (sum, count) in sums.iter_mut().zip(counts.unwrap_or_default()) {
+            *sum = sum.saturating_add(count.unwrap_or(0).max(0));
         }
-        json.object(|json, key| {
-            let slot = match key {
-                b"inputTokens" => 0,
-                b"cacheReadInputTokens" => 1,
-                b"cacheCreationInputTokens" => 2,
-                b"outputTokens" => 3,
-                _ => return json.skip(),
-            };
-            sums[slot] = sums[slot].saturating_add(json.integer()?.unwrap_or(0).max(0));
-            Ok(())
-        })
+        Ok(())
     });
+    odd.report(out);
     head(line, EventKind::SessionInfo, at, out);
     out.name("ledger");
     for (name, value) in [

@@ -5,7 +5,7 @@ use super::rejection;
 use super::tool::ToolOutcome;
 use crate::fields::Oddities;
 use crate::format::Rejected;
-use crate::json::{Json, Kind, Malformed, RawStr};
+use crate::json::{Json, Malformed, RawStr};
 
 /// The fields of a line. Everything is optional.
 #[derive(Default)]
@@ -37,38 +37,47 @@ pub(super) struct Line<'a> {
     pub is_meta: Option<bool>,
     pub is_compact_summary: Option<bool>,
     pub is_api_error: Option<bool>,
-    pub duration_ms: Option<i64>,
-    pub origin: Option<RawStr<'a>>,
-    pub forked_from: Option<RawStr<'a>>,
+    pub origin: Option<Origin<'a>>,
+    pub forked_from: Option<ForkedFrom<'a>>,
     pub message: Message<'a>,
     pub outcome: ToolOutcome<'a>,
-    pub data: Data<'a>,
-    pub attachment: Attachment<'a>,
-    pub compact: Compact,
+    pub data: Option<Data<'a>>,
+    pub attachment: Option<Attachment<'a>>,
+    pub compact: Option<Compact>,
     pub ledger: Option<&'a [u8]>,
     pub oddities: Oddities<'a>,
 }
 
 /// `data` of progress entries.
-#[derive(Default)]
+#[derive(Default, Clone, Copy)]
 pub(super) struct Data<'a> {
     pub kind: Option<RawStr<'a>>,
     pub agent: Option<RawStr<'a>>,
 }
 
 /// `attachment` entries.
-#[derive(Default)]
+#[derive(Default, Clone, Copy)]
 pub(super) struct Attachment<'a> {
     pub kind: Option<RawStr<'a>>,
     pub prompt: Option<&'a [u8]>,
     pub hook_name: Option<RawStr<'a>>,
 }
 
+/// `origin`: who a message is from.
+#[derive(Default, Clone, Copy)]
+pub(super) struct Origin<'a> {
+    pub kind: Option<RawStr<'a>>,
+}
+
+/// `forkedFrom`: the session a branch was cut from.
+#[derive(Default, Clone, Copy)]
+pub(super) struct ForkedFrom<'a> {
+    pub session: Option<RawStr<'a>>,
+}
+
 /// `compactMetadata`.
-#[derive(Default)]
+#[derive(Default, Clone, Copy)]
 pub(super) struct Compact {
-    pub tokens_before: Option<i64>,
-    pub tokens_after: Option<i64>,
     pub duration_ms: Option<i64>,
 }
 
@@ -139,47 +148,32 @@ impl<'a> Line<'a> {
                 b"isMeta" => odd.boolean(json, key, &mut self.is_meta),
                 b"isCompactSummary" => odd.boolean(json, key, &mut self.is_compact_summary),
                 b"isApiErrorMessage" => odd.boolean(json, key, &mut self.is_api_error),
-                b"durationMs" => odd.integer(json, key, &mut self.duration_ms),
                 b"modelUsage" => odd.raw(json, key, &mut self.ledger),
                 b"message" => self.message.read(json, key, odd),
-                b"toolUseResult" => {
-                    // Objects, strings and lists of blocks occur; what they hold is each tool's own.
-                    if matches!(json.kind()?, Kind::Number | Kind::Bool) {
-                        odd.wrong_type(key);
-                    }
-                    self.outcome.read(json)
-                }
-                b"data" if json.kind()? == Kind::Object => json.object(|json, key| match key {
-                    b"type" => odd.text(json, key, &mut self.data.kind),
-                    b"agentId" => odd.text(json, key, &mut self.data.agent),
+                b"toolUseResult" => self.outcome.read(json, key, odd),
+                b"data" => odd.object(json, key, &mut self.data, |odd, json, key, data| match key {
+                    b"type" => odd.text(json, key, &mut data.kind),
+                    b"agentId" => odd.text(json, key, &mut data.agent),
                     _ => json.skip(),
                 }),
-                b"attachment" if json.kind()? == Kind::Object => json.object(|json, key| match key {
-                    b"type" => odd.text(json, key, &mut self.attachment.kind),
-                    b"prompt" => odd.raw(json, key, &mut self.attachment.prompt),
-                    b"hookName" => odd.text(json, key, &mut self.attachment.hook_name),
+                b"attachment" => odd.object(json, key, &mut self.attachment, |odd, json, key, to| match key {
+                    b"type" => odd.text(json, key, &mut to.kind),
+                    b"prompt" => odd.raw(json, key, &mut to.prompt),
+                    b"hookName" => odd.text(json, key, &mut to.hook_name),
                     _ => json.skip(),
                 }),
-                b"compactMetadata" if json.kind()? == Kind::Object => json.object(|json, key| match key {
-                    b"preTokens" => odd.integer(json, key, &mut self.compact.tokens_before),
-                    b"postTokens" => odd.integer(json, key, &mut self.compact.tokens_after),
-                    b"durationMs" => odd.integer(json, key, &mut self.compact.duration_ms),
+                b"compactMetadata" => odd.object(json, key, &mut self.compact, |odd, json, key, to| match key {
+                    b"durationMs" => odd.integer(json, key, &mut to.duration_ms),
                     _ => json.skip(),
                 }),
-                b"origin" if json.kind()? == Kind::Object => json.object(|json, key| match key {
-                    b"kind" => odd.text(json, key, &mut self.origin),
+                b"origin" => odd.object(json, key, &mut self.origin, |odd, json, key, origin| match key {
+                    b"kind" => odd.text(json, key, &mut origin.kind),
                     _ => json.skip(),
                 }),
-                b"forkedFrom" if json.kind()? == Kind::Object => json.object(|json, key| match key {
-                    b"sessionId" => odd.text(json, key, &mut self.forked_from),
+                b"forkedFrom" => odd.object(json, key, &mut self.forked_from, |odd, json, key, from| match key {
+                    b"sessionId" => odd.text(json, key, &mut from.session),
                     _ => json.skip(),
                 }),
-                b"data" | b"attachment" | b"compactMetadata" | b"origin" | b"forkedFrom" => {
-                    if json.kind()? != Kind::Null {
-                        odd.wrong_type(key);
-                    }
-                    json.skip()
-                }
                 _ => json.skip(),
             }
         })
@@ -187,7 +181,8 @@ impl<'a> Line<'a> {
 
     /// The entry type, with its subtype where types have one.
     pub(super) fn type_name(&self) -> String {
-        let sub = self.subtype.or(self.data.kind).or(self.attachment.kind);
+        let sub = self.subtype.or(self.data.and_then(|data| data.kind));
+        let sub = sub.or(self.attachment.and_then(|attachment| attachment.kind));
         let kind = self.kind.map_or("(none)".into(), RawStr::decode);
         match sub {
             Some(sub) => format!("{kind}/{}", sub.decode()),

@@ -3,7 +3,7 @@
 use crate::prose::{PREVIEW_SOURCE_BYTES, attribute, preview, tag};
 use crate::sink::Sink;
 use unspool_model::prompt::text_hash;
-use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Timestamp};
+use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp};
 
 const NOTIFICATION: &str = "<task-notification>";
 const NOTIFICATION_END: &str = "</task-notification>";
@@ -93,7 +93,7 @@ pub(crate) fn emit_returns(text: &str, team: &str, copy: bool, at: Timestamp, ou
         let end = body.find(TEAMMATE_END).or_else(|| body.find(TEAMMATE)).unwrap_or(body.len());
         if let Some(name) = attribute(&message[..open_end], "teammate_id") {
             let full = if team.is_empty() { name.to_string() } else { format!("{name}@{team}") };
-            out.begin(EventKind::AgentReturn, at).name("teammate");
+            out.begin(EventKind::AgentReturn, at).source(LinkSource::Teammate);
             out.key(KeyKind::Teammate, Role::Refers, &full);
             if let Some(hash) = text_hash(&body[..end]) {
                 out.key(KeyKind::AnswerHash, Role::Provides, &hash);
@@ -106,7 +106,7 @@ pub(crate) fn emit_returns(text: &str, team: &str, copy: bool, at: Timestamp, ou
 fn emit_notification(body: &str, copy: bool, at: Timestamp, out: &mut Sink<'_>) {
     let (task, call) =
         (tag(body, "task-id").unwrap_or_default(), tag(body, "tool-use-id").unwrap_or_default());
-    out.begin(EventKind::AgentReturn, at).name("notification");
+    out.begin(EventKind::AgentReturn, at).source(LinkSource::Notification);
     if copy {
         out.flag(EventFlags::COPY);
     }
@@ -116,7 +116,7 @@ fn emit_notification(body: &str, copy: bool, at: Timestamp, out: &mut Sink<'_>) 
         out.key(KeyKind::AnswerHash, Role::Provides, &hash);
     }
     if !task.is_empty() && !call.is_empty() {
-        out.begin(EventKind::SpawnLink, at).name("notification");
+        out.begin(EventKind::SpawnLink, at).source(LinkSource::Notification);
         out.key(KeyKind::ToolUse, Role::Refers, call).key(KeyKind::Agent, Role::Provides, task);
     }
 }

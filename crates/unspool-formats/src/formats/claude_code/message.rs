@@ -7,12 +7,13 @@ use unspool_model::Usage;
 /// An API message as far as it matters.
 #[derive(Default)]
 pub(super) struct Message<'a> {
-    pub present: bool,
+    present: bool,
+    has_content: bool,
     pub id: Option<RawStr<'a>>,
     pub model: Option<RawStr<'a>>,
     pub stop_reason: Option<RawStr<'a>>,
     pub blocks: Vec<Block<'a>>,
-    pub usage: Option<Usage>,
+    pub usage: Option<RawUsage>,
 }
 
 /// One content block. A string content is one text block.
@@ -46,6 +47,11 @@ impl<'a> Message<'a> {
         key: &'a [u8],
         odd: &mut Oddities<'a>,
     ) -> Result<(), Malformed> {
+        if self.present {
+            odd.duplicate(key);
+            *self = Message::default();
+        }
+        self.present = true;
         match json.kind()? {
             Kind::Object => {}
             Kind::Null => return json.skip(),
@@ -54,16 +60,11 @@ impl<'a> Message<'a> {
                 return json.skip();
             }
         }
-        if self.present {
-            odd.duplicate(key);
-            *self = Message::default();
-        }
-        self.present = true;
         json.object(|json, key| match key {
             b"id" => odd.text(json, key, &mut self.id),
             b"model" => odd.text(json, key, &mut self.model),
             b"stop_reason" => odd.text(json, key, &mut self.stop_reason),
-            b"usage" => self.read_usage(json, key, odd),
+            b"usage" => odd.object(json, key, &mut self.usage, RawUsage::field),
             b"content" => self.read_content(json, key, odd),
             _ => json.skip(),
         })
@@ -75,10 +76,11 @@ impl<'a> Message<'a> {
         key: &'a [u8],
         odd: &mut Oddities<'a>,
     ) -> Result<(), Malformed> {
-        if !self.blocks.is_empty() {
+        if self.has_content {
             odd.duplicate(key);
             self.blocks.clear();
         }
+        self.has_content = true;
         match json.kind()? {
             Kind::String => {
                 let text = json.string()?;
@@ -107,52 +109,73 @@ impl<'a> Message<'a> {
             }
         }
     }
-
-    fn read_usage(
-        &mut self,
-        json: &mut Json<'a>,
-        key: &'a [u8],
-        odd: &mut Oddities<'a>,
-    ) -> Result<(), Malformed> {
-        match json.kind()? {
-            Kind::Object => {
-                self.usage = Some(read_usage(json, odd)?);
-                Ok(())
-            }
-            Kind::Null => json.skip(),
-            _ => {
-                odd.wrong_type(key);
-                json.skip()
-            }
-        }
-    }
 }
 
-/// Reads Anthropic usage into disjoint buckets. `output_tokens` includes thinking; nested cache figures are a
-/// breakdown that some versions report while the total is 0.
-fn read_usage<'a>(json: &mut Json<'a>, odd: &mut Oddities<'a>) -> Result<Usage, Malformed> {
-    let mut usage = Usage::default();
-    let (mut short, mut output) = (0, 0);
-    json.object(|json, key| match key {
-        b"input_tokens" => tokens(json, key, odd, &mut usage.input),
-        b"output_tokens" => tokens(json, key, odd, &mut output),
-        b"cache_read_input_tokens" => tokens(json, key, odd, &mut usage.cache_read),
-        b"cache_creation_input_tokens" => tokens(json, key, odd, &mut usage.cache_write),
-        b"cache_creation" if json.kind()? == Kind::Object => json.object(|json, key| match key {
-            b"ephemeral_1h_input_tokens" => tokens(json, key, odd, &mut usage.cache_write_long),
-            b"ephemeral_5m_input_tokens" => tokens(json, key, odd, &mut short),
+/// Usage as the API writes it. Numbers, each given once.
+#[derive(Default, Clone, Copy)]
+pub(super) struct RawUsage {
+    input: Option<i64>,
+    output: Option<i64>,
+    cache_read: Option<i64>,
+    cache_write: Option<i64>,
+    by_age: Option<CacheWrites>,
+    of_output: Option<OutputDetails>,
+}
+
+#[derive(Default, Clone, Copy)]
+struct CacheWrites {
+    long: Option<i64>,
+    short: Option<i64>,
+}
+
+#[derive(Default, Clone, Copy)]
+struct OutputDetails {
+    thinking: Option<i64>,
+}
+
+impl RawUsage {
+    fn field<'a>(
+        odd: &mut Oddities<'a>,
+        json: &mut Json<'a>,
+        key: &'a [u8],
+        usage: &mut RawUsage,
+    ) -> Result<(), Malformed> {
+        match key {
+            b"input_tokens" => tokens(json, key, odd, &mut usage.input),
+            b"output_tokens" => tokens(json, key, odd, &mut usage.output),
+            b"cache_read_input_tokens" => tokens(json, key, odd, &mut usage.cache_read),
+            b"cache_creation_input_tokens" => tokens(json, key, odd, &mut usage.cache_write),
+            b"cache_creation" => odd.object(json, key, &mut usage.by_age, |odd, json, key, to| match key {
+                b"ephemeral_1h_input_tokens" => tokens(json, key, odd, &mut to.long),
+                b"ephemeral_5m_input_tokens" => tokens(json, key, odd, &mut to.short),
+                _ => json.skip(),
+            }),
+            b"output_tokens_details" => {
+                odd.object(json, key, &mut usage.of_output, |odd, json, key, to| match key {
+                    b"thinking_tokens" => tokens(json, key, odd, &mut to.thinking),
+                    _ => json.skip(),
+                })
+            }
             _ => json.skip(),
-        }),
-        b"output_tokens_details" if json.kind()? == Kind::Object => json.object(|json, key| match key {
-            b"thinking_tokens" => tokens(json, key, odd, &mut usage.reasoning),
-            _ => json.skip(),
-        }),
-        _ => json.skip(),
-    })?;
-    usage.cache_write = usage.cache_write.max(short + usage.cache_write_long);
-    usage.reasoning = usage.reasoning.min(output);
-    usage.output = output - usage.reasoning;
-    Ok(usage)
+        }
+    }
+
+    /// Disjoint buckets. `output_tokens` includes thinking; nested cache figures are a breakdown that some versions
+    /// report while the total is 0.
+    pub(super) fn buckets(self) -> Usage {
+        let count = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+        let by_age = self.by_age.unwrap_or_default();
+        let (output, long) = (count(self.output), count(by_age.long));
+        let reasoning = count(self.of_output.unwrap_or_default().thinking).min(output);
+        Usage {
+            input: count(self.input),
+            cache_read: count(self.cache_read),
+            cache_write: count(self.cache_write).max(count(by_age.short) + long),
+            cache_write_long: long,
+            output: output - reasoning,
+            reasoning,
+        }
+    }
 }
 
 /// A count that is no whole number from 0 up is left out and named.
@@ -160,14 +183,11 @@ fn tokens<'a>(
     json: &mut Json<'a>,
     key: &'a [u8],
     odd: &mut Oddities<'a>,
-    slot: &mut u64,
+    slot: &mut Option<i64>,
 ) -> Result<(), Malformed> {
-    let mut value = None;
-    odd.integer(json, key, &mut value)?;
-    match value.map(u64::try_from) {
-        Some(Ok(count)) => *slot = count,
-        Some(Err(_)) => odd.wrong_type(key),
-        None => {}
+    odd.integer(json, key, slot)?;
+    if slot.is_some_and(|count| count < 0) {
+        odd.wrong_type(key);
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff}
 use crate::json::{Json, RawStr};
 use crate::list::{elements, is_list, read_each};
 use crate::sink::Sink;
-use unspool_model::{Code, Witness};
+use unspool_model::{Code, Timestamp, Witness};
 
 /// Transcript files under `projects/`.
 pub(crate) struct Transcript;
@@ -151,6 +151,15 @@ pub(crate) fn stem(name: &str) -> &str {
     bare.unwrap_or(file)
 }
 
+/// The moment a field names; one that cannot be read is reported.
+pub(crate) fn time(text: Option<RawStr<'_>>, out: &mut Sink<'_>) -> Timestamp {
+    let Some(text) = text else { return Timestamp::NONE };
+    Timestamp::parse(&text.decode()).unwrap_or_else(|| {
+        out.issue(Code::BadTimestamp, "");
+        Timestamp::NONE
+    })
+}
+
 /// Why a record that cannot be read as a JSON object is rejected.
 pub(crate) fn rejection(error: crate::json::Malformed, record: &[u8]) -> Rejected {
     let first = record.iter().find(|byte| !byte.is_ascii_whitespace());
@@ -170,6 +179,7 @@ mod tests {
             session: session.into(),
             agent: agent.into(),
             workflow: workflow.into(),
+            order: String::new(),
         };
         assert_eq!(scope_of_path("p/x/s1.jsonl"), scope("p/x/s1", "s1", "", ""));
         assert_eq!(scope_of_path("p/x/agent-1f.jsonl"), scope("", "", "1f", ""));

@@ -1,11 +1,12 @@
 //! Tool calls and their outcomes, as transcripts and hooks both write them.
 
+use crate::fields::Oddities;
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::prose::preview;
 use crate::sink::Sink;
 use memchr::memmem;
 use unspool_model::prompt::text_hash;
-use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Timestamp};
+use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp};
 
 /// The input of a tool call as far as it says what the call is for.
 #[derive(Default)]
@@ -15,44 +16,75 @@ pub(crate) struct ToolInput<'a> {
     agent_type: Option<RawStr<'a>>,
     name: Option<RawStr<'a>>,
     team: Option<RawStr<'a>>,
+    /// The agent a call is addressed to: one it resumes, or one it writes to.
     resume: Option<RawStr<'a>>,
+    to: Option<RawStr<'a>>,
+    recipient: Option<RawStr<'a>>,
     /// What is written to another agent.
     message: Option<RawStr<'a>>,
+    content: Option<RawStr<'a>>,
     /// The field that shows best what the call does.
     subject: Option<RawStr<'a>>,
-    background: bool,
+    background: Option<bool>,
+    /// What is odd about fields that link, if the tool is one that starts agents or writes to them.
+    odd: Oddities<'a>,
 }
+
+/// Fields that show what a call does, whatever their type is.
+const SUBJECTS: [&[u8]; 12] = [
+    b"command",
+    b"file_path",
+    b"path",
+    b"notebook_path",
+    b"pattern",
+    b"query",
+    b"url",
+    b"skill",
+    b"subject",
+    b"task_id",
+    b"taskId",
+    b"plan",
+];
 
 impl<'a> ToolInput<'a> {
     /// Reads an input of any shape; what is not an object says nothing.
-    pub(crate) fn read(raw: &'a [u8]) -> ToolInput<'a> {
+    pub(crate) fn read(raw: &'a [u8], out: &mut Sink<'_>) -> ToolInput<'a> {
         let mut input = ToolInput::default();
         let mut json = Json::new(raw);
         if json.kind() != Ok(Kind::Object) {
             return input;
         }
-        let _ = json.object(|json, key| {
-            match key {
-                b"description" => input.description = json.string()?,
-                b"prompt" => input.prompt = json.string()?,
-                b"subagent_type" => input.agent_type = json.string()?,
-                b"name" => input.name = json.string()?,
-                b"team_name" => input.team = json.string()?,
-                b"resume" | b"to" | b"recipient" => input.resume = json.string()?,
-                b"message" | b"content" => input.message = json.string()?,
-                b"run_in_background" => input.background = json.boolean()?.unwrap_or(false),
-                b"command" | b"file_path" | b"path" | b"notebook_path" | b"pattern" | b"query" | b"url"
-                | b"skill" | b"subject" | b"task_id" | b"taskId" | b"plan" => {
-                    let value = json.string()?;
-                    // `pattern` says more than the `path` it is looked for in.
-                    if input.subject.is_none() || matches!(key, b"pattern" | b"command" | b"query") {
-                        input.subject = value.or(input.subject);
-                    }
+        // Fields of which each tool has its own idea: a message may be an object.
+        let mut free = Oddities::default();
+        let mut subjects_seen = [false; SUBJECTS.len()];
+        let odd = &mut input.odd;
+        let _ = json.object(|json, key| match key {
+            b"description" => odd.text(json, key, &mut input.description),
+            b"prompt" => odd.text(json, key, &mut input.prompt),
+            b"subagent_type" => odd.text(json, key, &mut input.agent_type),
+            b"name" => odd.text(json, key, &mut input.name),
+            b"team_name" => odd.text(json, key, &mut input.team),
+            b"resume" => odd.text(json, key, &mut input.resume),
+            b"to" => odd.text(json, key, &mut input.to),
+            b"recipient" => odd.text(json, key, &mut input.recipient),
+            b"message" => free.text(json, key, &mut input.message),
+            b"content" => free.text(json, key, &mut input.content),
+            b"run_in_background" => odd.boolean(json, key, &mut input.background),
+            _ => {
+                let Some(n) = SUBJECTS.iter().position(|subject| *subject == key) else { return json.skip() };
+                if std::mem::replace(&mut subjects_seen[n], true) {
+                    free.duplicate(key);
                 }
-                _ => json.skip()?,
+                let value = json.string()?;
+                // `pattern` says more than the `path` it is looked for in.
+                if input.subject.is_none() || matches!(key, b"pattern" | b"command" | b"query") {
+                    input.subject = value.or(input.subject);
+                }
+                Ok(())
             }
-            Ok(())
         });
+        input.odd.report_duplicates(out);
+        free.report_duplicates(out);
         input
     }
 
@@ -64,7 +96,8 @@ impl<'a> ToolInput<'a> {
 
     /// Adds the facts to the open event.
     pub(crate) fn facts(&self, out: &mut Sink<'_>) {
-        if self.background {
+        unreadable(&self.odd, out);
+        if self.background == Some(true) {
             out.flag(EventFlags::ASYNC);
         }
         if let Some(prompt) = self.prompt
@@ -78,9 +111,10 @@ impl<'a> ToolInput<'a> {
             let teammate = format!("{}@{}", name.decode(), team.decode());
             out.key(KeyKind::Teammate, Role::Refers, &teammate);
         }
-        if let Some(resume) = self.resume {
+        if let Some(resume) = self.resume.or(self.to).or(self.recipient) {
             out.text(AttrName::Resume, &resume.decode_start(128));
-            if let Some(hash) = self.message.and_then(|message| text_hash(&message.decode())) {
+            let message = self.message.or(self.content);
+            if let Some(hash) = message.and_then(|message| text_hash(&message.decode())) {
                 out.key(KeyKind::AnswerHash, Role::Provides, &hash);
             }
         }
@@ -109,39 +143,64 @@ pub(crate) struct ToolOutcome<'a> {
     pub(crate) duration_ms: Option<i64>,
     pub(crate) tool_use_count: Option<i64>,
     pub(crate) content: Option<&'a [u8]>,
-    pub(crate) is_async: bool,
-    pub(crate) interrupted: bool,
+    is_async: Option<bool>,
+    interrupted: Option<bool>,
     /// The outcome is a plain string, which only errors are.
     pub(crate) error: Option<RawStr<'a>>,
+    /// How long an agent ran, where that is told apart.
+    total_duration_ms: Option<i64>,
+    present: bool,
+    /// What is odd about fields that link, if the tool is one that starts agents.
+    odd: Oddities<'a>,
 }
 
 impl<'a> ToolOutcome<'a> {
-    /// Reads an outcome of any shape.
-    pub(crate) fn read(&mut self, json: &mut Json<'a>) -> Result<(), Malformed> {
+    /// Reads an outcome. Objects, strings and lists of blocks occur; what they hold is each tool's own.
+    pub(crate) fn read(
+        &mut self,
+        json: &mut Json<'a>,
+        key: &'a [u8],
+        record: &mut Oddities<'a>,
+    ) -> Result<(), Malformed> {
+        if self.present {
+            record.duplicate(key);
+            *self = ToolOutcome::default();
+        }
+        self.present = true;
         match json.kind()? {
-            Kind::Object => json.object(|json, key| {
-                match key {
-                    b"agentId" => self.agent = json.string()?,
-                    b"agent_id" => self.teammate = json.string()?,
-                    b"status" => self.status = json.string()?,
-                    b"runId" => self.workflow_run = json.string()?,
-                    b"agentType" => self.agent_type = json.string()?,
-                    b"resolvedModel" => self.model = json.string()?,
-                    b"totalDurationMs" | b"durationMs" => self.duration_ms = json.integer()?,
-                    b"totalToolUseCount" => self.tool_use_count = json.integer()?,
-                    b"isAsync" => self.is_async = json.boolean()?.unwrap_or(false),
-                    b"interrupted" => self.interrupted = json.boolean()?.unwrap_or(false),
-                    b"content" => self.content = Some(json.raw()?),
-                    _ => json.skip()?,
-                }
-                Ok(())
-            }),
+            Kind::Object => self.fields(json, record),
             Kind::String => {
                 self.error = json.string()?;
                 Ok(())
             }
-            _ => json.skip(),
+            Kind::Number | Kind::Bool => {
+                record.wrong_type(key);
+                json.skip()
+            }
+            Kind::Array | Kind::Null => json.skip(),
         }
+    }
+
+    fn fields(&mut self, json: &mut Json<'a>, record: &mut Oddities<'a>) -> Result<(), Malformed> {
+        let odd = &mut self.odd;
+        json.object(|json, key| match key {
+            b"agentId" => odd.text(json, key, &mut self.agent),
+            b"agent_id" => odd.text(json, key, &mut self.teammate),
+            b"status" => odd.text(json, key, &mut self.status),
+            b"runId" => odd.text(json, key, &mut self.workflow_run),
+            b"agentType" => odd.text(json, key, &mut self.agent_type),
+            b"resolvedModel" => odd.text(json, key, &mut self.model),
+            b"totalDurationMs" => odd.integer(json, key, &mut self.total_duration_ms),
+            b"durationMs" => odd.integer(json, key, &mut self.duration_ms),
+            b"totalToolUseCount" => odd.integer(json, key, &mut self.tool_use_count),
+            b"isAsync" => odd.boolean(json, key, &mut self.is_async),
+            b"interrupted" => odd.boolean(json, key, &mut self.interrupted),
+            b"content" => odd.raw(json, key, &mut self.content),
+            _ => json.skip(),
+        })?;
+        self.duration_ms = self.total_duration_ms.or(self.duration_ms);
+        record.take_duplicates(&mut self.odd);
+        Ok(())
     }
 
     /// Whether only agents have outcomes like this.
@@ -171,6 +230,7 @@ impl<'a> ToolOutcome<'a> {
         out: &mut Sink<'_>,
     ) {
         out.key(KeyKind::ToolUse, Role::Refers, id);
+        unreadable(&self.odd, out);
         let failed = is_error || self.error.is_some_and(|text| text.raw.starts_with(b"Error"));
         if failed {
             out.flag(EventFlags::ERROR);
@@ -182,12 +242,12 @@ impl<'a> ToolOutcome<'a> {
                 );
             }
         }
-        if self.is_async
+        if self.is_async == Some(true)
             || self.status.is_some_and(|status| matches!(status.raw, b"async_launched" | b"teammate_spawned"))
         {
             out.flag(EventFlags::ASYNC);
         }
-        if self.interrupted {
+        if self.interrupted == Some(true) {
             out.flag(EventFlags::INTERRUPTED);
         }
         if let Some(ms) = self.duration_ms {
@@ -216,12 +276,12 @@ impl<'a> ToolOutcome<'a> {
         &self,
         id: &str,
         content: Option<&'a [u8]>,
-        source: &str,
+        source: LinkSource,
         at: Timestamp,
         out: &mut Sink<'_>,
     ) {
-        let link = |out: &mut Sink<'_>, source: &str, kind: KeyKind, value: &str| {
-            out.begin(EventKind::SpawnLink, at).name(source).key(KeyKind::ToolUse, Role::Refers, id);
+        let link = |out: &mut Sink<'_>, source: LinkSource, kind: KeyKind, value: &str| {
+            out.begin(EventKind::SpawnLink, at).source(source).key(KeyKind::ToolUse, Role::Refers, id);
             out.key(kind, Role::Provides, value);
         };
         if let Some(agent) = self.agent {
@@ -234,15 +294,23 @@ impl<'a> ToolOutcome<'a> {
             }
         }
         if let Some(teammate) = self.teammate {
-            link(out, "teammate", KeyKind::Teammate, &teammate.decode());
+            link(out, LinkSource::Teammate, KeyKind::Teammate, &teammate.decode());
         }
         if let Some(run) = self.workflow_run {
-            link(out, "workflow", KeyKind::WorkflowRun, &run.decode());
+            link(out, LinkSource::Workflow, KeyKind::WorkflowRun, &run.decode());
         }
         // The text repeats what a structured field says; alone it has to do.
         if let Some(agent) = content.filter(|_| self.agent.is_none()).and_then(agent_id_in_text) {
-            link(out, "text", KeyKind::Agent, &agent);
+            link(out, LinkSource::Text, KeyKind::Agent, &agent);
         }
+    }
+}
+
+/// Names fields of a wrong type. Whether they are ours depends on the tool, which is for the linker to know: another tool
+/// may have a `status` of its own.
+fn unreadable(odd: &Oddities<'_>, out: &mut Sink<'_>) {
+    for key in odd.wrong_types() {
+        out.text(AttrName::Unreadable, &String::from_utf8_lossy(key));
     }
 }
 

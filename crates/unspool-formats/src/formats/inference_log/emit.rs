@@ -15,7 +15,7 @@ use crate::sink::Sink;
 use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 use unspool_model::prompt::{text_hash, without_reminders};
-use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp};
+use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Statuses from here on are failures.
@@ -133,7 +133,7 @@ impl Emission<'_, '_> {
                     if self.told.call(&id) {
                         self.begin(EventKind::ToolCall, at, out);
                         out.name(&text(*name)).key(KeyKind::ToolUse, Role::Provides, &id).flag(EventFlags::COPY);
-                        ToolInput::read(&input.json()).facts(out);
+                        ToolInput::read(&input.json(), out).facts(out);
                     }
                 }
                 Part::Result { id, content, is_error } => {
@@ -180,7 +180,7 @@ impl Emission<'_, '_> {
                 self.begin(EventKind::ToolResult, at, out);
                 let outcome = ToolOutcome::default();
                 outcome.result_facts(&id, *content, *is_error, out);
-                outcome.emit_links(&id, *content, "result", at, out);
+                outcome.emit_links(&id, *content, LinkSource::Result, at, out);
             }
         }
     }
@@ -329,7 +329,7 @@ impl Emission<'_, '_> {
 }
 
 fn tool_call(call: &Call, at: Timestamp, out: &mut Sink<'_>) {
-    ToolInput::read(call.input.as_bytes()).emit(&call.id, &call.name, at, out);
+    ToolInput::read(call.input.as_bytes(), out).emit(&call.id, &call.name, at, out);
     let mut command = None;
     let mut json = Json::new(call.input.as_bytes());
     if json.kind() == Ok(Kind::Object) {

@@ -366,7 +366,7 @@ impl<'a> Exchange<'a> {
                 _ => self.ended,
             };
         }
-        if self.ended < self.started {
+        if self.ended.is_some() && self.ended < self.started {
             self.ended = self.started;
         }
     }

@@ -86,9 +86,11 @@ impl Reader for Log {
         }
         let mut json = Json::new(frame);
         if json.kind() != Ok(Kind::Array) {
-            let exchange = Exchange::read(frame).map_err(|error| rejection(error, frame))?;
-            if exchange.says_something() || !Looks::at(frame).list {
-                emit::exchange(&exchange, &mut self.told, out);
+            // A list that is torn still has the exchanges before its end.
+            let read = Exchange::read(frame);
+            let is_one = read.as_ref().is_ok_and(Exchange::says_something) || !Looks::at(frame).list;
+            if is_one {
+                emit::exchange(&read.map_err(|error| rejection(error, frame))?, &mut self.told, out);
                 return Ok(());
             }
         }
