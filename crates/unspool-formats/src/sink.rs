@@ -385,6 +385,15 @@ impl<'b> Sink<'b> {
     }
 }
 
+/// The id of a record with this content in that scope, or after those records.
+fn record_id(scope: Id, content: Id) -> Id {
+    let mut both = [0_u8; 32];
+    let (left, right) = both.split_at_mut(16);
+    left.copy_from_slice(&content.to_bytes());
+    right.copy_from_slice(&scope.to_bytes());
+    Id::from_u128(xxh3_128(&both))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Detail, MAX_KEYS_PER_EVENT};
@@ -432,13 +441,4 @@ mod tests {
         // The session, the uuid and all blocks together have a key too.
         assert_eq!(reached, extra + 3);
     }
-}
-
-/// The id of a record with this content in that scope, or after those records.
-fn record_id(scope: Id, content: Id) -> Id {
-    let mut both = [0_u8; 32];
-    let (left, right) = both.split_at_mut(16);
-    left.copy_from_slice(&content.to_bytes());
-    right.copy_from_slice(&scope.to_bytes());
-    Id::from_u128(xxh3_128(&both))
 }

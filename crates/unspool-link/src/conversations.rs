@@ -171,9 +171,9 @@ fn collect(batch: &Batch) -> Vec<Seen> {
 /// Requests so far, by what later ones may say of them.
 #[derive(Default)]
 struct Index {
-    by_history: FxHashMap<Sym, Vec<usize>>,
-    by_message: FxHashMap<Sym, usize>,
-    by_summary: FxHashMap<Sym, Vec<usize>>,
+    histories: FxHashMap<Sym, Vec<usize>>,
+    messages: FxHashMap<Sym, usize>,
+    summaries: FxHashMap<Sym, Vec<usize>>,
 }
 
 /// Finds each request's parent; gives the first request of each one's conversation.
@@ -205,15 +205,15 @@ fn link(batch: &Batch, table: &Table, seen: &[Seen], found: &mut Conversations) 
         roots.push(root);
         for history in [one.whole, one.answered] {
             if !history.is_empty() {
-                index.by_history.entry(history).or_default().push(n);
+                index.histories.entry(history).or_default().push(n);
             }
         }
         if !one.message.is_empty() {
-            index.by_message.entry(one.message).or_insert(n);
+            index.messages.entry(one.message).or_insert(n);
         }
         for key in batch.keys_of(&batch.events[one.event as usize]) {
             if key.kind == KeyKind::Summary && key.role == Role::Provides {
-                index.by_summary.entry(key.value).or_default().push(n);
+                index.summaries.entry(key.value).or_default().push(n);
             }
         }
     }
@@ -246,7 +246,7 @@ fn compacted(
         let mut summaries = keys.filter(|key| key.kind == KeyKind::Summary && key.role == Role::Refers);
         let written = summaries.find_map(|key| {
             let summary = key.value;
-            let list = index.by_summary.get(&summary)?;
+            let list = index.summaries.get(&summary)?;
             let fits = |other: &&usize| {
                 in_window(table, &seen[**other], one)
                     && agree(&seen[**other], one)
@@ -272,10 +272,10 @@ fn in_window(table: &Table, earlier: &Seen, later: &Seen) -> bool {
 
 /// An earlier recording of the same request: the same answer, or an attempt that failed.
 fn repeated(seen: &[Seen], index: &Index, one: &Seen) -> Option<usize> {
-    if let Some(same) = index.by_message.get(&one.message).filter(|_| !one.message.is_empty()) {
+    if let Some(same) = index.messages.get(&one.message).filter(|_| !one.message.is_empty()) {
         return Some(*same);
     }
-    let list = index.by_history.get(&one.whole).filter(|_| !one.whole.is_empty())?;
+    let list = index.histories.get(&one.whole).filter(|_| !one.whole.is_empty())?;
     let fits = |n: &&usize| {
         let other = &seen[**n];
         other.whole == one.whole && other.failed && agree(other, one) && other.system == one.system
@@ -293,12 +293,12 @@ fn parent(batch: &Batch, table: &Table, seen: &[Seen], index: &Index, n: usize) 
     let one = &seen[n];
     let first = &batch.events[one.event as usize];
     if let Some(previous) = batch.key(first, KeyKind::Message, Role::Refers)
-        && let Some(parent) = index.by_message.get(&previous)
+        && let Some(parent) = index.messages.get(&previous)
     {
         return Some(*parent);
     }
     for history in histories(batch, one) {
-        let Some(list) = index.by_history.get(&history) else { continue };
+        let Some(list) = index.histories.get(&history) else { continue };
         let fits = |candidate: &&usize| {
             let other = &seen[**candidate];
             // The same words under another system prompt are another's, unless the answer was the same, too.

@@ -2,6 +2,7 @@
 
 use super::{Exchange, Message, Part, object};
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 
 #[derive(Clone, Copy)]
 pub(crate) enum Api {
@@ -105,8 +106,10 @@ impl Api {
         let last = if exchange.torn { events.len() - 1 } else { events.len() };
         let named =
             |event: &Value| event["type"].as_str().map(|kind| format!("event: {kind}\n")).unwrap_or_default();
-        let mut text: String =
-            events[..last].iter().map(|event| format!("{}data: {event}\n\n", named(event))).collect();
+        let mut text = String::new();
+        for event in &events[..last] {
+            let _ = write!(text, "{}data: {event}\n\n", named(event));
+        }
         if matches!(self, Api::Chat) && !exchange.torn {
             text.push_str("data: [DONE]\n\n");
         }

@@ -145,13 +145,13 @@ impl<'a> Request<'a> {
                 self.turn(Speaker::User, vec![result]);
             }
             Some(_) => self.turn(Speaker::User, item.content),
-            None => self.item(item),
+            None => self.item(&item),
         }
         Ok(())
     }
 
     /// An item of the Responses API that is no message.
-    fn item(&mut self, item: Item<'a>) {
+    fn item(&mut self, item: &Item<'a>) {
         match item.kind.map(|kind| kind.raw) {
             Some(kind) if kind.ends_with(b"_call_output") => {
                 let result = Part::Result { id: item.call_id, content: item.output, is_error: false };

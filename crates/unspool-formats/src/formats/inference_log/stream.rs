@@ -110,9 +110,14 @@ impl Assembly {
         if json.kind() != Ok(Kind::Object) {
             return;
         }
-        // What was understood before a torn end counts.
-        let _ = json.object(|json, key| event.field(json, key));
+        // What was understood before a torn end counts, but the stream did not end there.
+        let whole = json.object(|json, key| event.field(json, key)).is_ok();
         self.seen = true;
+        self.apply(&event, raw);
+        self.ended &= whole;
+    }
+
+    fn apply(&mut self, event: &Event<'_>, raw: &[u8]) {
         match event.kind.as_str() {
             "message_start" => {
                 if let Some(message) = event.message {
@@ -184,7 +189,7 @@ impl Assembly {
                     block.call.get_or_insert_default().input.push_str(&text.decode());
                 }
             }
-            _ => self.chat(&event, raw),
+            _ => self.chat(event, raw),
         }
     }
 
