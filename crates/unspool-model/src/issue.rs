@@ -53,6 +53,13 @@ macro_rules! codes {
     };
 }
 
+impl Code {
+    /// Whether it says that the world has moved on from what this version knows. Never hidden, however little it matters.
+    pub fn is_drift(self) -> bool {
+        matches!(self, Code::UnknownType | Code::SpawnToolUnknown | Code::UnknownModel)
+    }
+}
+
 codes! {
     NotJson "not_json" Error "A line is not JSON. It is kept as bytes and was not read.";
     NotAnObject "not_an_object" Error "A line is JSON but not an object. It is kept as bytes and was not read.";

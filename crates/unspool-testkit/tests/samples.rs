@@ -40,17 +40,18 @@ const FOLDERS: &[(&str, Expected)] = &[
     ("other-agents", Expected::Pending),
     ("otlp", Expected::Pending),
     ("pi", Expected::Pending),
-    ("proxy", Expected::Pending),
+    ("proxy", Expected::Formats(&["inference-log"])),
     ("thoughtflow", Expected::Formats(&["thoughtflow-events", "thoughtflow-json"])),
     ("timeline-tree", Expected::Pending),
 ];
 
-/// Files that describe samples, or were written by what recorded them: folder and name.
+/// Files that describe samples, collect cases, or were written by what recorded them: folder and name.
 const NOT_SAMPLES: &[(&str, &str)] = &[
     ("claude-code", "metadata.json"),
     ("claude-code", "TRUTH.json"),
     ("claude-code", "events.jsonl"),
     ("claude-hooks", "received_at.json"),
+    ("proxy", "derived-claude-code-2.1-cases.json"),
 ];
 
 fn samples() -> Option<PathBuf> {
