@@ -9,14 +9,37 @@ use std::time::Instant;
 struct Case {
     name: &'static str,
     megabytes: u64,
-    single: bool,
+    what: What,
+}
+
+/// What it is measured on.
+#[derive(Clone, Copy, PartialEq)]
+enum What {
+    /// A folder of sessions.
+    Sessions,
+    /// One session file.
+    Single,
+    /// A log of recorded requests that repeat their history.
+    Traffic,
+}
+
+impl What {
+    /// The name of the data, the generator's option, and the question asked.
+    fn facts(self) -> (&'static str, Option<&'static str>, &'static [&'static str]) {
+        match self {
+            What::Sessions => ("projects-", None, &["stats", "--json"]),
+            What::Single => ("single-", Some("--single"), &["stats", "--json"]),
+            What::Traffic => ("traffic-", Some("--traffic"), &["export", "--format", "json"]),
+        }
+    }
 }
 
 const CASES: &[Case] = &[
-    Case { name: "10 MB of sessions", megabytes: 10, single: false },
-    Case { name: "100 MB of sessions", megabytes: 100, single: false },
-    Case { name: "1 GB of sessions", megabytes: 1024, single: false },
-    Case { name: "one file of 2 GB", megabytes: 2048, single: true },
+    Case { name: "10 MB of sessions", megabytes: 10, what: What::Sessions },
+    Case { name: "100 MB of sessions", megabytes: 100, what: What::Sessions },
+    Case { name: "1 GB of sessions", megabytes: 1024, what: What::Sessions },
+    Case { name: "one file of 2 GB", megabytes: 2048, what: What::Single },
+    Case { name: "500 MB of traffic", megabytes: 500, what: What::Traffic },
 ];
 
 pub(crate) fn run(root: &Path, dir: Option<&str>) -> Result<(), String> {
@@ -30,7 +53,9 @@ pub(crate) fn run(root: &Path, dir: Option<&str>) -> Result<(), String> {
         // The first run warms the file cache.
         let mut best: Option<Figures> = None;
         for _ in 0..4 {
-            let figures = measure(&unspool, &["stats", "--json", &data.to_string_lossy()])?;
+            let data = data.to_string_lossy();
+            let question: Vec<&str> = case.what.facts().2.iter().copied().chain([data.as_ref()]).collect();
+            let figures = measure(&unspool, &question)?;
             if best.as_ref().is_none_or(|best| figures.cpu() < best.cpu()) {
                 best = Some(figures);
             }
@@ -49,12 +74,13 @@ pub(crate) fn run(root: &Path, dir: Option<&str>) -> Result<(), String> {
 }
 
 fn data(root: &Path, dir: &Path, case: &Case) -> Result<PathBuf, String> {
-    let path = dir.join(format!("{}{}", if case.single { "single-" } else { "projects-" }, case.megabytes));
-    let path = if case.single { path.with_extension("jsonl") } else { path };
+    let (name, option, _) = case.what.facts();
+    let path = dir.join(format!("{name}{}", case.megabytes));
+    let path = if option.is_some() { path.with_extension("jsonl") } else { path };
     if !path.exists() {
         let generator = root.join("target/release/bench-data");
         let (text, size) = (path.to_string_lossy().into_owned(), case.megabytes.to_string());
-        let args: Vec<&str> = if case.single { vec!["--single", &text, &size] } else { vec![&text, &size] };
+        let args: Vec<&str> = option.into_iter().chain([text.as_str(), size.as_str()]).collect();
         command(root, &generator.to_string_lossy(), &args)?;
     }
     Ok(path)

@@ -296,10 +296,10 @@ fn settle(draft: &mut Draft<'_>, n: usize) {
     let between = step.ended.ms_since(step.started);
     let skewed = between.is_some_and(|ms| ms < 0);
     step.duration_ms = step.duration_ms.or(between.filter(|ms| *ms >= 0));
-    let (kind, has_call, tool_use, native_id) = (step.kind, step.has_call, step.tool_use, step.native_id);
+    let (kind, has_call, native_id) = (step.kind, step.has_call, step.native_id);
     let record = draft.first_record(u32::try_from(n).unwrap_or(NONE));
     if skewed {
-        draft.issue(Code::ClockSkew, tool_use, Some(record));
+        draft.issue(Code::ClockSkew, Sym::EMPTY, Some(record));
     }
     if kind == StepKind::ToolCall && !has_call {
         draft.issue(Code::ResultWithoutCall, Sym::EMPTY, Some(record));

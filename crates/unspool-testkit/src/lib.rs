@@ -10,6 +10,7 @@ mod hide;
 mod random;
 mod score;
 mod shape;
+mod traffic;
 mod tree;
 mod truth;
 
@@ -19,5 +20,6 @@ pub use hide::hide;
 pub use random::Random;
 pub use score::{RuleScore, Score, read, score};
 pub use shape::{Bodies, Launch, Layout, Mode, Opening, Prompts, Replay, Shape, Streaming, Types};
+pub use traffic::write_traffic;
 pub use tree::Tree;
 pub use truth::{AgentTruth, Labelled, SessionTruth, Tokens};

@@ -1,17 +1,26 @@
-//! Writes data to measure speed on: a folder of sessions, or one huge session file.
+//! Writes data to measure speed on: a folder of sessions, one huge session file, or a log of recorded traffic.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use unspool_testkit::{Written, write_corpus, write_single_file};
+use unspool_testkit::{Written, write_corpus, write_single_file, write_traffic};
 
-const USAGE: &str = "usage: bench-data DIR SIZE_MB [SEED]\n       bench-data --single FILE SIZE_MB [SEED]\n";
+const USAGE: &str =
+    "usage: bench-data DIR SIZE_MB [SEED]\n       bench-data --single|--traffic FILE SIZE_MB [SEED]\n";
 
 struct Request {
     path: PathBuf,
     bytes: u64,
     seed: u64,
-    single: bool,
+    what: What,
+}
+
+/// What to write.
+#[derive(Clone, Copy)]
+enum What {
+    Sessions,
+    Single,
+    Traffic,
 }
 
 fn main() -> ExitCode {
@@ -35,17 +44,21 @@ fn main() -> ExitCode {
 }
 
 fn write(path: &Path, request: &Request) -> std::io::Result<Written> {
-    if request.single {
-        write_single_file(path, request.bytes, request.seed)
-    } else {
-        write_corpus(path, request.bytes, request.seed)
+    match request.what {
+        What::Sessions => write_corpus(path, request.bytes, request.seed),
+        What::Single => write_single_file(path, request.bytes, request.seed),
+        What::Traffic => write_traffic(path, request.bytes, request.seed),
     }
 }
 
 fn request() -> Option<Request> {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
-    let single = words.first().is_some_and(|word| word == "--single");
-    if single {
+    let what = match words.first().map(String::as_str) {
+        Some("--single") => What::Single,
+        Some("--traffic") => What::Traffic,
+        _ => What::Sessions,
+    };
+    if !matches!(what, What::Sessions) {
         words.remove(0);
     }
     let megabytes: u64 = words.get(1)?.parse().ok()?;
@@ -54,5 +67,5 @@ fn request() -> Option<Request> {
         None => 1,
     };
     let path = words.first().filter(|word| !word.starts_with("--"))?;
-    Some(Request { path: path.into(), bytes: megabytes.checked_mul(1_000_000)?, seed, single })
+    Some(Request { path: path.into(), bytes: megabytes.checked_mul(1_000_000)?, seed, what })
 }

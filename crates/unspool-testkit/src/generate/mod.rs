@@ -6,7 +6,7 @@ mod agent;
 mod conversation;
 mod json;
 mod notice;
-mod prose;
+pub(crate) mod prose;
 mod spawn;
 mod surroundings;
 mod tools;

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Call, error_text, json_text, owned};
 use super::envelope::{Exchange, Given};
-use super::helper;
+use super::purpose;
 use super::history::Speaker;
 use super::request::{Part, Request};
 use super::summary;
@@ -85,7 +85,7 @@ struct Emission<'e, 'a> {
 impl Emission<'_, '_> {
     fn run(mut self, out: &mut Sink<'_>) {
         let path = text(self.exchange.target);
-        let purpose = helper::purpose(&path, &text(self.exchange.headers.class), self.request);
+        let purpose = purpose::purpose(&path, &text(self.exchange.headers.class), self.request);
         let failed = self.failed();
         self.answered_before(out);
         self.said(purpose, out);
@@ -221,7 +221,7 @@ impl Emission<'_, '_> {
             }
         }
         for command in self.request.words() {
-            if let Some(command) = helper::command(&command.decode()) {
+            if let Some(command) = purpose::command(&command.decode()) {
                 out.key(KeyKind::Command, Role::Refers, &command_hash(command));
             }
         }

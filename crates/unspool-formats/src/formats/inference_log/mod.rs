@@ -7,7 +7,7 @@
 mod answer;
 mod emit;
 mod envelope;
-mod helper;
+mod purpose;
 mod history;
 mod request;
 mod stream;
