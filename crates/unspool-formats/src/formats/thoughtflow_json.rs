@@ -5,7 +5,7 @@
 
 use super::claude_code::{rejection, stem};
 use super::thoughtflow::step::{Place, Told, ToldRun, moment, needs};
-use super::thoughtflow::{Homes, Payload};
+use super::thoughtflow::Payload;
 use crate::fields::Oddities;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
 use crate::json::{Json, Kind, Malformed, RawStr};
@@ -162,7 +162,7 @@ impl Reader for Consolidated {
             Some(session) => session.into_owned(),
             None => out.text_of(out.stream().session).to_string(),
         };
-        let mut walk = Walk { session: &session, top: &top, homes: homes(&top, &session), left: frame, first: true };
+        let mut walk = Walk { session: &session, top: &top, left: frame, first: true };
         for runs in &top.runs {
             let _ = runs.clone().array(|json| {
                 walk.run(json.clone(), out);
@@ -177,32 +177,10 @@ impl Reader for Consolidated {
     }
 }
 
-/// In which run each step stands.
-fn homes(top: &Top<'_>, session: &str) -> Homes {
-    let mut homes = Homes::default();
-    for runs in &top.runs {
-        let _ = runs.clone().array(|json| {
-            let run = Run::read(&mut json.clone());
-            let id = run.id.map(RawStr::decode).unwrap_or_default();
-            let place = Place { session, run: &id };
-            if let Some(mut steps) = run.steps {
-                let _ = steps.array(|json| {
-                    let step = Step::read(json.raw()?);
-                    homes.add(&place, &step.id.map(RawStr::decode).unwrap_or_default());
-                    Ok(())
-                });
-            }
-            json.skip()
-        });
-    }
-    homes
-}
-
 /// The way through the file.
 struct Walk<'t, 'a> {
     session: &'t str,
     top: &'t Top<'a>,
-    homes: Homes,
     /// What no record holds yet: the first one begins with the file.
     left: &'a [u8],
     first: bool,
@@ -245,7 +223,7 @@ impl<'a> Walk<'_, 'a> {
                 let raw = json.raw()?;
                 out.part(raw);
                 out.identity_within(&[self.session, &id]);
-                self.step(raw, &place, out);
+                emit_step(raw, &place, out);
                 Ok(())
             });
         }
@@ -257,36 +235,36 @@ impl<'a> Walk<'_, 'a> {
         out.begin(EventKind::SessionInfo, at);
         out.key(KeyKind::Session, Role::Refers, self.session).end();
     }
+}
 
-    fn step(&self, raw: &'a [u8], place: &Place<'_>, out: &mut Sink<'_>) {
-        if raw.first() != Some(&b'{') {
-            out.issue(Code::WrongType, "steps");
-            return;
-        }
-        let step = Step::read(raw);
-        step.oddities.report(out);
-        let ended = moment(step.ended, out);
-        let has_end = ended.is_some() || step.duration_ms.is_some() || step.gave.is_some_and(|raw| raw != b"null");
-        let names = needs(step.needs, out);
-        let mut gave = Payload::read(step.gave);
-        if matches!(step.status.map(|status| status.raw), Some(b"error" | b"failed")) {
-            gave.fail();
-        }
-        let told = Told {
-            id: step.id.map(RawStr::decode).unwrap_or_default(),
-            label: step.label.map(RawStr::decode).unwrap_or_default(),
-            needs: names.iter().map(|name| self.homes.resolve(place, name)).collect(),
-            started: moment(step.started, out),
-            ended,
-            duration_ms: step.duration_ms,
-            has_begin: true,
-            has_end,
-            call: Cow::Borrowed(""),
-            given: Payload::read(step.given),
-            gave,
-        };
-        told.emit(place, out);
+fn emit_step(raw: &[u8], place: &Place<'_>, out: &mut Sink<'_>) {
+    if raw.first() != Some(&b'{') {
+        out.issue(Code::WrongType, "steps");
+        return;
     }
+    let step = Step::read(raw);
+    step.oddities.report(out);
+    let ended = moment(step.ended, out);
+    let has_end = ended.is_some() || step.duration_ms.is_some() || step.gave.is_some_and(|raw| raw != b"null");
+    let needs = needs(step.needs, place, out);
+    let mut gave = Payload::read(step.gave);
+    if matches!(step.status.map(|status| status.raw), Some(b"error" | b"failed")) {
+        gave.fail();
+    }
+    let told = Told {
+        id: step.id.map(RawStr::decode).unwrap_or_default(),
+        label: step.label.map(RawStr::decode).unwrap_or_default(),
+        needs,
+        started: moment(step.started, out),
+        ended,
+        duration_ms: step.duration_ms,
+        has_begin: true,
+        has_end,
+        call: Cow::Borrowed(""),
+        given: Payload::read(step.given),
+        gave,
+    };
+    told.emit(place, out);
 }
 
 #[derive(Default)]

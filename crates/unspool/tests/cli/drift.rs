@@ -23,7 +23,7 @@ fn drifted() -> (Unspool, String) {
     let mut child = line("c1", Value::Null, 2, "user", said("Count."));
     child["isSidechain"] = json!(true);
     child["agentId"] = json!("x9");
-    let text = |lines: &[Value]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let text = |lines: &[Value]| lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
     let unspool = Unspool::new();
     unspool.write("p/s.jsonl", text(&main));
     unspool.write("p/agent-x9.jsonl", text(&[child]));

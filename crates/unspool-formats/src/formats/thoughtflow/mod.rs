@@ -159,37 +159,12 @@ struct Log {
     session: String,
     /// Steps that began, by key.
     begun: BTreeMap<String, Begun>,
-    homes: Homes,
 }
 
 struct Begun {
     label: String,
     call: String,
     started: Timestamp,
-}
-
-/// In which run each step id was seen, for dependencies that reach across runs.
-#[derive(Default)]
-pub(crate) struct Homes {
-    runs: BTreeMap<(String, String), Vec<String>>,
-}
-
-impl Homes {
-    pub(crate) fn add(&mut self, place: &Place<'_>, step: &str) {
-        let runs = self.runs.entry((place.session.into(), step.into())).or_default();
-        if !runs.iter().any(|known| known == place.run) {
-            runs.push(place.run.into());
-        }
-    }
-
-    /// The key of the step an id means: the run's own, else the only other one of the session.
-    pub(crate) fn resolve(&self, place: &Place<'_>, step: &str) -> String {
-        let runs = self.runs.get(&(place.session.into(), step.into()));
-        match runs.map(Vec::as_slice) {
-            Some([only]) => Place { run: only, ..*place }.step(step),
-            _ => place.step(step),
-        }
-    }
 }
 
 impl Reader for Log {
@@ -255,7 +230,6 @@ impl Log {
         let place = Place { session: &self.session, run };
         let id = fields.step.map(RawStr::decode).unwrap_or_default();
         let label = fields.label.map(RawStr::decode).unwrap_or_default();
-        self.homes.add(&place, &id);
         let given = Payload::read(fields.payload);
         let begun = Begun {
             label: label.to_string(),
@@ -264,7 +238,7 @@ impl Log {
         };
         self.begun.insert(place.step(&id), begun);
         let told = Told {
-            needs: self.resolve(&place, needs(fields.needs, out)),
+            needs: needs(fields.needs, &place, out),
             id,
             label,
             started: at,
@@ -291,7 +265,7 @@ impl Log {
             gave.fail();
         }
         let told = Told {
-            needs: self.resolve(&place, needs(fields.needs, out)),
+            needs: needs(fields.needs, &place, out),
             id,
             label,
             started: begun.map(|begun| begun.started).unwrap_or_default(),
@@ -304,10 +278,5 @@ impl Log {
             gave,
         };
         told.emit(&place, out);
-        self.homes.add(&place, &told.id);
-    }
-
-    fn resolve(&self, place: &Place<'_>, needs: Vec<String>) -> Vec<String> {
-        needs.into_iter().map(|need| self.homes.resolve(place, &need)).collect()
     }
 }

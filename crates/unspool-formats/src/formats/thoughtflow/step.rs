@@ -221,17 +221,18 @@ pub(crate) fn moment(raw: Option<&[u8]>, out: &mut Sink<'_>) -> Timestamp {
     })
 }
 
-/// The steps a `depends_on` names: a text, or a list of texts.
-pub(crate) fn needs(raw: Option<&[u8]>, out: &mut Sink<'_>) -> Vec<String> {
+/// The keys of the steps a `depends_on` names, a text or a list of texts: steps of the same run.
+pub(crate) fn needs(raw: Option<&[u8]>, place: &Place<'_>, out: &mut Sink<'_>) -> Vec<String> {
     let Some(raw) = raw else { return Vec::new() };
     let mut json = Json::new(raw);
     let mut found: Vec<String> = Vec::new();
     let mut wrong = false;
     let mut take = |json: &mut Json<'_>| {
-        let named = json.string()?.map(|text| text.decode().into_owned());
+        let named = json.string()?;
         wrong |= named.is_none();
-        if let Some(named) = named.filter(|named| !named.is_empty() && !found.contains(named)) {
-            found.push(named);
+        let key = named.filter(|named| !named.is_empty()).map(|named| place.step(&named.decode()));
+        if let Some(key) = key.filter(|key| !found.contains(key)) {
+            found.push(key);
         }
         Ok(())
     };
