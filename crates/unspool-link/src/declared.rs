@@ -19,6 +19,9 @@ pub(crate) struct Declared {
 impl Declared {
     pub(crate) fn new(draft: &Draft<'_>) -> Declared {
         let mut declared = Declared { call_of: FxHashMap::default(), tool_use: FxHashMap::default() };
+        if !draft.corpus.has_names {
+            return declared;
+        }
         let mut calls: FxHashSet<Sym> = FxHashSet::default();
         let mut results: Vec<(usize, Sym)> = Vec::new();
         for at in 0..draft.group.events.len() {

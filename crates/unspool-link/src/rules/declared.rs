@@ -13,10 +13,10 @@ use unspool_model::{Code, EdgeKind, KeyKind, RecordIx, Role, Rule, StepKind, Sym
 type Stated = BTreeMap<(u32, u32), Vec<RecordIx>>;
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
-    let steps = named_steps(draft);
-    if steps.is_empty() {
+    if !draft.corpus.has_names {
         return;
     }
+    let steps = named_steps(draft);
     let (stated, missing) = stated(draft, &steps);
     for (name, record) in missing {
         draft.issue(Code::DependencyMissing, name, Some(record));

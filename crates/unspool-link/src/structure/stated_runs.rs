@@ -28,6 +28,9 @@ pub(crate) struct StatedRun {
 
 /// Makes the runs that are named and gives steps their runs.
 pub(crate) fn build(draft: &mut Draft<'_>) {
+    if !draft.corpus.has_names {
+        return;
+    }
     let mut runs = told(draft);
     let members = members(draft, &mut runs);
     let mut triggers = vec![NONE; runs.len()];
