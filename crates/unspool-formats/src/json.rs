@@ -154,6 +154,11 @@ impl<'a> Json<'a> {
         Ok(&self.bytes[start..self.at])
     }
 
+    /// What has not been read yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
     /// Nothing but white space may follow.
     pub fn end(&mut self) -> Read<()> {
         self.space();

@@ -2,7 +2,7 @@
 
 use crate::format::{Format, Sniff};
 use crate::formats::FORMATS;
-use unspool_model::{Batch, Code};
+use unspool_model::{Batch, Claim, Code};
 
 /// How much of a stream formats may look at to decide.
 pub const SNIFF_BYTES: usize = 64 << 10;
@@ -16,9 +16,16 @@ pub fn scores(name: &str, head: &[u8]) -> Vec<(&'static dyn Format, Sniff)> {
     claims
 }
 
-/// The format that gets a stream; a stream without one is noted in the batch, with the reason.
+/// The format that gets a stream; who claimed it is noted in the batch, and a stream without one with the reason.
 pub fn claim(batch: &mut Batch, name: &str, head: &[u8]) -> Option<(&'static dyn Format, Sniff)> {
-    let claim = best(name, head);
+    let mut claims = scores(name, head).into_iter().filter(|(_, sniff)| sniff.score > 0);
+    let (claim, rival) = (claims.next(), claims.next());
+    let mut named = |claim: &Option<(&'static dyn Format, Sniff)>| {
+        let id = claim.map(|(format, sniff)| (format.descriptor().id, sniff.score));
+        id.map_or_else(Default::default, |(id, score)| (batch.text.intern(id), score))
+    };
+    let ((format, score), (rival, rival_score)) = (named(&claim), named(&rival));
+    batch.claims.push(Claim { format, score, rival, rival_score });
     if claim.is_none() {
         let blank = head.iter().all(u8::is_ascii_whitespace);
         let name = batch.text.intern(name);

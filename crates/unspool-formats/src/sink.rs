@@ -32,8 +32,15 @@ struct Frame {
     address: usize,
     offset: u64,
     len: usize,
-    /// Hash of the open part, and where it ends in the frame.
-    part: Option<(Id, usize)>,
+    /// The open part.
+    part: Option<Part>,
+}
+
+struct Part {
+    content: Id,
+    /// Where it ends in the frame.
+    end: usize,
+    outcome: Outcome,
 }
 /// Keys and attributes of one event. Named so in notices.
 pub(crate) const MAX_KEYS_PER_EVENT: u16 = u16::MAX;
@@ -51,6 +58,7 @@ pub struct Sink<'b> {
     pub(crate) record: u32,
     scopes: Scopes,
     identity_needs_name: bool,
+    identity_within: Option<Id>,
     frame: Frame,
     /// Records so far.
     pub(crate) ordinal: u32,
@@ -70,6 +78,7 @@ impl<'b> Sink<'b> {
             record: 0,
             scopes,
             identity_needs_name: false,
+            identity_within: None,
             frame: Frame::default(),
             ordinal: 0,
             open: None,
@@ -84,6 +93,11 @@ impl<'b> Sink<'b> {
     /// What the stream's name said.
     pub fn stream(&self) -> Stream {
         self.batch.streams.get(self.stream as usize).copied().unwrap_or_default()
+    }
+
+    /// The text of a name, such as the stream's.
+    pub fn text_of(&self, name: Sym) -> &str {
+        self.batch.text.get(name)
     }
 
     /// Whether previews and summaries are wanted.
@@ -119,6 +133,13 @@ impl<'b> Sink<'b> {
         self.identity_needs_name = true;
     }
 
+    /// Says that this record is nothing without what it stands in (its session, its run), so that an equal record
+    /// elsewhere is no duplicate.
+    pub fn identity_within(&mut self, parts: &[&str]) {
+        let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
+        self.identity_within = Some(Id::of(&parts));
+    }
+
     /// Says that a piece of the frame is a record of its own, and that what follows belongs to it. Without parts, the
     /// frame is the record.
     pub fn part(&mut self, part: &[u8]) {
@@ -131,11 +152,23 @@ impl<'b> Sink<'b> {
             self.close_part();
             self.push_record();
         }
-        self.frame.part = Some((Id::from_u128(xxh3_128(part)), start + part.len()));
+        self.frame.part = Some(Part {
+            content: Id::from_u128(xxh3_128(part)),
+            end: start + part.len(),
+            outcome: Outcome::Stored,
+        });
         let (offset, len) = (self.frame.offset + start as u64, part.len());
         if let Some(record) = self.batch.records.get_mut(self.record as usize) {
             record.offset = offset;
             record.len = u32::try_from(len).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// Says that the open part could not be read. It must not have left events.
+    pub fn reject_part(&mut self, code: Code) {
+        if let Some(part) = &mut self.frame.part {
+            part.outcome = Outcome::Rejected;
+            self.issue(code, "");
         }
     }
 
@@ -156,7 +189,7 @@ impl<'b> Sink<'b> {
     /// Ends the frame. What lies behind the last part of a frame that could not be read to its end is a record, too.
     pub(crate) fn close_frame(&mut self, line: &Line<'_>, read: Result<(), Option<Code>>) {
         self.end();
-        let Some((_, end)) = self.frame.part else {
+        let Some(Part { end, .. }) = self.frame.part else {
             let content = line.too_long.unwrap_or_else(|| Id::from_u128(xxh3_128(line.bytes)));
             let outcome = if read.is_err() { Outcome::Rejected } else { Outcome::Stored };
             self.identify(content, outcome);
@@ -188,6 +221,7 @@ impl<'b> Sink<'b> {
     fn push_record(&mut self) {
         self.record = u32::try_from(self.batch.records.len()).unwrap_or(u32::MAX);
         self.identity_needs_name = false;
+        self.identity_within = None;
         self.batch.records.push(Record {
             id: Id::default(),
             offset: 0,
@@ -200,14 +234,16 @@ impl<'b> Sink<'b> {
     }
 
     fn close_part(&mut self) {
-        if let Some((content, _)) = self.frame.part {
-            self.identify(content, Outcome::Stored);
+        if let Some(Part { content, outcome, .. }) = self.frame.part {
+            self.identify(content, outcome);
         }
     }
 
     /// Gives the open record its id and outcome.
     fn identify(&mut self, content: Id, outcome: Outcome) {
         let scope = if self.identity_needs_name { self.scopes.named } else { self.scopes.shared };
+        let scope =
+            self.identity_within.map_or(scope, |within| Id::of(&[&scope.to_bytes(), &within.to_bytes()]));
         if let Some(record) = self.batch.records.get_mut(self.record as usize) {
             record.id = record_id(scope, content);
             record.outcome = outcome;

@@ -310,7 +310,9 @@ fn learn(draft: &mut Draft<'_>, index: &FxHashMap<Origin, u32>, at: usize, curre
 pub(crate) fn stated(word: &str) -> Option<Status> {
     match word {
         "completed" | "done" | "success" => Some(Status::Completed),
-        "failed" | "error" | "killed" | "stopped" | "cancelled" | "canceled" => Some(Status::Failed),
+        "failed" | "error" | "killed" | "stopped" | "cancelled" | "canceled" | "aborted" => {
+            Some(Status::Failed)
+        }
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use crate::{Table, draft};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::issue::{Occurrence, add_up};
 use unspool_model::prompt::text_hash;
-use unspool_model::{Batch, Flow, Id, Issue, Outcome, RecordIx, Sym, Timestamp};
+use unspool_model::{Batch, Flow, Id, Issue, KeyKind, Outcome, RecordIx, Sym, Timestamp};
 
 /// A batch ready for questions.
 pub struct Corpus {
@@ -26,6 +26,8 @@ pub struct Corpus {
     /// Hashes of the first messages of internal agents, as far as any record holds them.
     pub(crate) internal_prompts: Vec<Sym>,
     pub(crate) limits: Limits,
+    /// Whether any source names its steps and runs; most do not, and need not be searched for them.
+    pub(crate) has_names: bool,
     counts: Counts,
 }
 
@@ -55,6 +57,7 @@ impl Corpus {
         let internal_prompts = hashes.filter_map(|hash| batch.text.find(&hash)).collect();
         let limits = Limits::new(&mut batch.text);
         batch.text.forget_lookup();
+        let has_names = batch.keys.iter().any(|key| matches!(key.kind, KeyKind::Step | KeyKind::Run));
         Corpus {
             batch,
             table,
@@ -65,6 +68,7 @@ impl Corpus {
             first_event,
             internal_prompts,
             limits,
+            has_names,
             counts,
         }
     }

@@ -5,6 +5,7 @@ use crate::corpus::Corpus;
 use crate::grouping::Group;
 use crate::order::{self, Place};
 use crate::steps::StepDraft;
+use crate::structure::stated_runs::StatedRun;
 use crate::symmap::SymMap;
 use crate::{agents, facts, finish, rules, steps, structure};
 use unspool_model::flow::NONE;
@@ -33,6 +34,8 @@ pub(crate) struct Draft<'c> {
     pub(crate) edges: Vec<Edge>,
     pub(crate) evidence: Vec<RecordIx>,
     pub(crate) runs: Vec<Run>,
+    /// What sources say of the runs they name, which are the first of `runs`.
+    pub(crate) stated_runs: Vec<StatedRun>,
     pub(crate) issues: Vec<IssueDraft>,
     /// Calls whose result names a teammate that no record names: call, name, event.
     pub(crate) nameless: Vec<(u32, Sym, usize)>,
@@ -59,6 +62,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
         edges: Vec::new(),
         evidence: Vec::new(),
         runs: Vec::new(),
+        stated_runs: Vec::new(),
         issues: Vec::new(),
         nameless: Vec::new(),
     };
@@ -68,6 +72,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     draft.edges.reserve_exact(draft.steps.len() * 3);
     draft.evidence.reserve_exact(draft.steps.len() * 6);
     rules::tool_calls::link(&mut draft);
+    rules::declared::link(&mut draft);
     rules::spawn_ids::link(&mut draft);
     rules::spawn_chain::link(&mut draft);
     rules::spawn_inference::link(&mut draft);

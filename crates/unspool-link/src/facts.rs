@@ -158,6 +158,7 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
         take_times(draft, at, n);
     }
     let uuid = draft.key(at, KeyKind::Uuid, Role::Provides).unwrap_or_default();
+    let native_id = draft.key(at, KeyKind::Step, Role::Provides).unwrap_or_default();
     let preview = draft.attr_text(at, AttrName::Preview).unwrap_or_default();
     let error = draft.attr_text(at, AttrName::ErrorText).unwrap_or_default();
     let description = draft.attr_text(at, AttrName::Description).unwrap_or_default();
@@ -171,10 +172,12 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
     };
     first(&mut step.uuid, uuid);
     step.flags.set(event.flags);
+    step.has_end |= !event.flags.has(EventFlags::BEGUN);
     let timed = step.times_from.is_some();
     match event.kind {
         EventKind::ToolCall => {
             first(&mut step.name, event.name);
+            first(&mut step.native_id, native_id);
             step.has_call = true;
             if !timed {
                 step.started = step.started.earlier(event.at);
@@ -272,7 +275,8 @@ fn estimate_model_starts(draft: &mut Draft<'_>) {
                 last_input = last_input.later(*at);
                 next += 1;
             }
-            if step.times_from.is_none() && last_input.is_some() && last_input < step.started {
+            let is_stated = step.times_from.is_some() || step.flags.has(EventFlags::BEGUN);
+            if !is_stated && last_input.is_some() && last_input < step.started {
                 step.started = last_input;
                 step.start_estimated = true;
             }
@@ -284,18 +288,17 @@ fn estimate_model_starts(draft: &mut Draft<'_>) {
 
 fn settle(draft: &mut Draft<'_>, n: usize) {
     let step = &mut draft.steps[n];
-    if step.kind == StepKind::ToolCall {
-        if !step.has_call {
-            step.started = step.started.earlier(step.ended);
-        }
-        if step.result_event == NONE {
-            step.ended = Timestamp::NONE;
-        }
+    if step.kind == StepKind::ToolCall && !step.has_call {
+        step.started = step.started.earlier(step.ended);
+    }
+    let is_pending = step.is_pending();
+    if is_pending {
+        step.ended = Timestamp::NONE;
     }
     let between = step.ended.ms_since(step.started);
     let skewed = between.is_some_and(|ms| ms < 0);
     step.duration_ms = step.duration_ms.or(between.filter(|ms| *ms >= 0));
-    let (kind, has_call, has_result) = (step.kind, step.has_call, step.result_event != NONE);
+    let (kind, has_call, native_id) = (step.kind, step.has_call, step.native_id);
     let record = draft.first_record(u32::try_from(n).unwrap_or(NONE));
     if skewed {
         draft.issue(Code::ClockSkew, Sym::EMPTY, Some(record));
@@ -303,7 +306,9 @@ fn settle(draft: &mut Draft<'_>, n: usize) {
     if kind == StepKind::ToolCall && !has_call {
         draft.issue(Code::ResultWithoutCall, Sym::EMPTY, Some(record));
     }
-    if kind == StepKind::ToolCall && !has_result {
-        draft.issue(Code::CallWithoutResult, Sym::EMPTY, Some(record));
+    match kind {
+        _ if !is_pending => {}
+        StepKind::ToolCall => draft.issue(Code::CallWithoutResult, Sym::EMPTY, Some(record)),
+        _ => draft.issue(Code::StepUnfinished, native_id, Some(record)),
     }
 }

@@ -280,6 +280,7 @@ fn finished(draft: &Draft<'_>, step: &StepDraft, first_witness: u32, witnesses: 
         tool_use_id: step.tool_use,
         message_id: step.message,
         uuid: step.uuid,
+        native_id: step.native_id,
         model: step.model,
         preview: step.preview,
         intent: step.intent,
@@ -287,7 +288,7 @@ fn finished(draft: &Draft<'_>, step: &StepDraft, first_witness: u32, witnesses: 
         kind: step.kind,
         is_error: step.is_error,
         start_estimated: step.start_estimated,
-        pending: step.kind == StepKind::ToolCall && step.result_event == NONE,
+        pending: step.is_pending(),
         // A call that a model asked for is not the client's, whatever its result is marked as.
         meta: step.kind != StepKind::ToolCall
             && (step.flags.has(EventFlags::META) || step.flags.has(EventFlags::COMMAND)),

@@ -7,6 +7,7 @@
 mod agents;
 mod conversations;
 mod corpus;
+mod declared;
 mod draft;
 mod facts;
 mod finish;

@@ -4,6 +4,7 @@
 //! itself. So every copy and every other source of the same thing becomes one more witness.
 
 use crate::agents::Origin;
+use crate::declared::Declared;
 use crate::draft::Draft;
 use crate::grouping::{Content, same_content};
 use crate::symmap::SymMap;
@@ -29,6 +30,7 @@ pub(crate) struct StepDraft {
     pub(crate) tool_use: Sym,
     pub(crate) message: Sym,
     pub(crate) uuid: Sym,
+    pub(crate) native_id: Sym,
     pub(crate) model: Sym,
     pub(crate) preview: Sym,
     pub(crate) intent: Sym,
@@ -45,6 +47,8 @@ pub(crate) struct StepDraft {
     result_standing: u8,
     pub(crate) start_estimated: bool,
     pub(crate) has_call: bool,
+    /// A witness tells of more than its beginning.
+    pub(crate) has_end: bool,
     /// A line with a stop reason gave its usage.
     pub(crate) has_final_usage: bool,
     /// Event that carries its result, first hand if there is one; or `NONE`.
@@ -62,19 +66,33 @@ impl StepDraft {
     pub(crate) fn is_of_agent(&self) -> bool {
         matches!(self.key_kind, BY_REQUEST | BY_HISTORY)
     }
+
+    /// Whether only its source's own name for it is known, and no id of a call or message.
+    pub(crate) fn is_declared(&self) -> bool {
+        self.key_kind == BY_STEP
+    }
+
+    /// Whether it has begun and nothing says that it ended.
+    pub(crate) fn is_pending(&self) -> bool {
+        match self.kind {
+            StepKind::ToolCall => self.result_event == NONE,
+            _ => self.flags.has(EventFlags::BEGUN) && !self.has_end,
+        }
+    }
 }
 
 /// What finds a step: a namespace and a value.
-type StepKey = (u8, Sym, u32);
+pub(crate) type StepKey = (u8, Sym, u32);
 
 const BY_MESSAGE: u8 = 1;
 const BY_REQUEST: u8 = 2;
-const BY_TOOL_USE: u8 = 3;
+pub(crate) const BY_TOOL_USE: u8 = 3;
 const BY_UUID: u8 = 4;
 const BY_RECORD: u8 = 5;
 const BY_AGENT_START: u8 = 6;
 const BY_EVENT: u8 = 7;
 const BY_HISTORY: u8 = 8;
+pub(crate) const BY_STEP: u8 = 9;
 
 /// Steps by their keys.
 struct Index {
@@ -107,6 +125,7 @@ impl Index {
 
 pub(crate) fn build(draft: &mut Draft<'_>) {
     let fused = fused_prompts(draft);
+    let declared = Declared::new(draft);
     let mut index = Index::new(draft);
     let mut head_of_uuid = draft.id_map();
     // Records that say something else than the first of their uuid: each such content is a step of its own.
@@ -119,7 +138,7 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
             draft.event_step.push(NONE);
             continue;
         };
-        let mut key = key_of(draft, at, kind, &fused);
+        let mut key = key_of(draft, at, kind, &fused, &declared);
         // Only a record that bears the uuid itself can contradict another; a fused one was matched by its text.
         if key.0 == BY_UUID && draft.key(at, KeyKind::Uuid, Role::Provides) == Some(key.1) {
             let first = head_of_uuid.first(key.1, u32::try_from(at).unwrap_or(NONE)) as usize;
@@ -143,6 +162,9 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
         let step = index.first(key, next);
         if step == next {
             draft.steps.push(new_step(kind, key));
+        } else if key.0 == BY_STEP && draft.steps[step as usize].kind == StepKind::Generic {
+            // A witness of a step's end alone may not know what it was.
+            draft.steps[step as usize].kind = kind;
         }
         draft.event_step.push(step);
     }
@@ -169,6 +191,7 @@ fn new_step(kind: StepKind, key: StepKey) -> StepDraft {
         tool_use: if key.0 == BY_TOOL_USE { key.1 } else { Sym::EMPTY },
         message: if key.0 == BY_MESSAGE { key.1 } else { Sym::EMPTY },
         uuid: Sym::EMPTY,
+        native_id: if key.0 == BY_STEP { key.1 } else { Sym::EMPTY },
         model: Sym::EMPTY,
         preview: Sym::EMPTY,
         intent: Sym::EMPTY,
@@ -179,6 +202,7 @@ fn new_step(kind: StepKind, key: StepKey) -> StepDraft {
         is_error: false,
         start_estimated: false,
         has_call: false,
+        has_end: false,
         has_final_usage: false,
         result_event: NONE,
         flags: EventFlags::none(),
@@ -221,9 +245,16 @@ fn step_kind(draft: &Draft<'_>, at: usize) -> Option<StepKind> {
     })
 }
 
-fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, fused: &FxHashMap<usize, StepKey>) -> StepKey {
+fn key_of(
+    draft: &Draft<'_>,
+    at: usize,
+    kind: StepKind,
+    fused: &FxHashMap<usize, StepKey>,
+    declared: &Declared,
+) -> StepKey {
     let event = draft.event(at);
     let key = |kind, role| draft.key(at, kind, role);
+    let by_step = || key(KeyKind::Step, Role::Provides).map(|id| declared.key(id));
     let found = match kind {
         StepKind::ModelCall => {
             key(KeyKind::Message, Role::Provides).map(|id| (BY_MESSAGE, id, 0)).or_else(|| {
@@ -233,6 +264,7 @@ fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, fused: &FxHashMap<usize,
         StepKind::ToolCall => key(KeyKind::ToolUse, Role::Provides)
             .or_else(|| key(KeyKind::ToolUse, Role::Refers))
             .map(|id| (BY_TOOL_USE, id, 0))
+            .or_else(by_step)
             .or(Some((BY_EVENT, Sym::EMPTY, u32::try_from(at).unwrap_or(NONE)))),
         StepKind::AgentStart => Some((BY_AGENT_START, Sym::EMPTY, draft.event_agent[at])),
         StepKind::AgentStop | StepKind::Hook => None,
@@ -253,7 +285,7 @@ fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, fused: &FxHashMap<usize,
         );
         key(KeyKind::Uuid, Role::Provides).filter(|_| own).map(|uuid| (BY_UUID, uuid, 0))
     };
-    found.or_else(by_uuid).unwrap_or((BY_RECORD, Sym::EMPTY, event.record))
+    found.or_else(by_step).or_else(by_uuid).unwrap_or((BY_RECORD, Sym::EMPTY, event.record))
 }
 
 /// Prompts that several sources tell of, by the event that is fused to another's step: by prompt id and text, else by text

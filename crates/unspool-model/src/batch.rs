@@ -77,6 +77,19 @@ pub struct Stream {
     pub content: Id,
 }
 
+/// Which format got a stream, and which other one would have had it otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Claim {
+    /// The format with the best claim; empty when none has one.
+    pub format: Format,
+    /// How sure it is, of 100.
+    pub score: u8,
+    /// The format with the next claim; empty when no other has one.
+    pub rival: Format,
+    /// How sure that one is.
+    pub rival_score: u8,
+}
+
 /// Records and events of some streams.
 #[derive(Debug, Default)]
 pub struct Batch {
@@ -94,6 +107,8 @@ pub struct Batch {
     pub attrs: Vec<Attr>,
     /// Usage of model calls.
     pub usages: Vec<PackedUsage>,
+    /// Who claimed each stream, also those that nobody reads.
+    pub claims: Vec<Claim>,
     /// What was odd.
     pub issues: Issues,
 }
@@ -142,7 +157,7 @@ impl Batch {
 
     /// Appends another batch, renumbering its text and rows.
     pub fn append(&mut self, other: Batch) {
-        let Batch { text, streams, records, events, keys, attrs, usages, issues } = other;
+        let Batch { text, streams, records, events, keys, attrs, usages, claims, issues } = other;
         let map: Vec<Sym> = text.iter().map(|string| self.text.intern(string)).collect();
         drop(text);
         let sym = |old: Sym| map.get(old.index()).copied().unwrap_or_default();
@@ -177,6 +192,11 @@ impl Batch {
             attr
         }));
         self.usages.extend(usages);
+        self.claims.extend(claims.into_iter().map(|claim| Claim {
+            format: sym(claim.format),
+            rival: sym(claim.rival),
+            ..claim
+        }));
         self.issues.append(issues, sym, record_base, stream_base);
     }
 }

@@ -150,6 +150,8 @@ impl EventFlags {
     pub const ABORTED: EventFlags = EventFlags(1 << 21);
     /// A value of the event was not in the source but follows from others.
     pub const INFERRED: EventFlags = EventFlags(1 << 22);
+    /// The event tells of the beginning of something that takes time; its end is another event's.
+    pub const BEGUN: EventFlags = EventFlags(1 << 23);
 
     /// No marks.
     pub const fn none() -> EventFlags {
@@ -340,6 +342,8 @@ pub enum AttrName {
     EndedAt,
     /// Text: what a client asked a model for besides its work (`title`, `quota`, …).
     Purpose,
+    /// Text: the way a run came in (`text`, `voice`, …).
+    Channel,
     /// Text: a field of a tool call or its outcome that could not be read, should the tool be one that links agents.
     Unreadable,
 }

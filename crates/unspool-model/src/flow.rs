@@ -216,6 +216,12 @@ impl RivalReason {
 pub struct Run {
     /// Deterministic id.
     pub id: Id,
+    /// The id its source gave it; empty when it was told from user inputs.
+    pub native_id: Sym,
+    /// The way it came in (`text`, `voice`, …), where its source says.
+    pub channel: Sym,
+    /// How it ended, in its source's word.
+    pub stated: Sym,
     /// The step that started it.
     pub trigger: u32,
     /// How it ended.
@@ -259,6 +265,8 @@ pub struct Step {
     pub message_id: Sym,
     /// Native uuid of its first witness that has one.
     pub uuid: Sym,
+    /// The id by which its source names it and other steps depend on it.
+    pub native_id: Sym,
     /// Model that answered.
     pub model: Sym,
     /// First words of the message.
@@ -461,6 +469,7 @@ rules! {
     ContinuationCompaction "continuation-compaction" "The context was compacted here and the conversation went on.";
     ContinuationResume "continuation-resume" "A later session file goes on from this record.";
     ContinuationFork "continuation-fork" "Another conversation branches off from this record.";
+    DeclaredDependency "declared-dependency" "The step's source says that it depends on this one.";
     ContinuationMessage "continuation-message" "A message sent by this tool call set a stopped agent to work again.";
     ContentReuse "content-reuse" "The words of this step stand in the input of the other.";
 }

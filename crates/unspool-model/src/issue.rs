@@ -53,6 +53,13 @@ macro_rules! codes {
     };
 }
 
+impl Code {
+    /// Whether it says that the world has moved on from what this version knows. Never hidden, however little it matters.
+    pub fn is_drift(self) -> bool {
+        matches!(self, Code::UnknownType | Code::SpawnToolUnknown | Code::UnknownModel)
+    }
+}
+
 codes! {
     NotJson "not_json" Error "A line is not JSON. It is kept as bytes and was not read.";
     NotAnObject "not_an_object" Error "A line is JSON but not an object. It is kept as bytes and was not read.";
@@ -73,6 +80,10 @@ codes! {
     ParentMissing "parent_missing" Info "A record names a parent that is not among the records read.";
     ResultWithoutCall "result_without_call" Warning "A tool result whose call is not among the records read.";
     CallWithoutResult "call_without_result" Info "A tool call that never got a result.";
+    StepUnfinished "step_unfinished" Info "A step that began and never ended.";
+    DependencyMissing "dependency_missing" Warning "A step depends on a step that is not among the records read.";
+    DependencyCycle "dependency_cycle" Warning "Steps depend on each other in a circle; every dependency is shown as its source states it.";
+    RunEmpty "run_empty" Info "A run its source names has no steps among the records read.";
     AgentUnlinked "agent_unlinked" Warning "A sub-agent whose spawn could not be found; it stands at the root.";
     AgentInternal "agent_internal" Info "An agent the client runs for itself (warm-up, compaction, suggestions); it has no parent by design.";
     AgentTranscriptMissing "agent_transcript_missing" Warning "A sub-agent is named by its spawn, but none of its own records were read.";

@@ -13,7 +13,7 @@ pub mod text;
 pub mod time;
 pub mod usage;
 
-pub use batch::{Batch, Format, Outcome, Record, RecordIx, Stream, Witness};
+pub use batch::{Batch, Claim, Format, Outcome, Record, RecordIx, Stream, Witness};
 pub use event::{Attr, AttrName, Event, EventFlags, EventKind, Key, KeyKind, LinkSource, Role};
 pub use flow::{
     Agent, Confidence, Edge, EdgeKind, Flow, IntentSource, Rule, Run, Session, Spawn, Status, Step, StepKind,

@@ -3,6 +3,7 @@
 //! In: flows, one by one, and which tools are known. Out: the report, for people and programs alike. Never here: a
 //! terminal, a configuration file, a second linking.
 
+use crate::detection::{FormatDoc, Linking};
 use crate::flow_json::{CountsDoc, detail_of};
 use crate::prices::Prices;
 use crate::stats::Stats;
@@ -28,6 +29,8 @@ pub struct DoctorDoc {
     pub linked_by_inference: usize,
     /// Sub-agents whose spawn was not found.
     pub unlinked: usize,
+    /// What was read as which format, who else claimed it, and how much of it could not be linked.
+    pub formats: Vec<FormatDoc>,
     /// What was odd, errors first.
     pub findings: Vec<FindingDoc>,
 }
@@ -66,6 +69,7 @@ pub struct Doctor {
     subagents: usize,
     linked_by_id: usize,
     linked_by_inference: usize,
+    linking: Linking,
 }
 
 impl Doctor {
@@ -80,6 +84,7 @@ impl Doctor {
                 None => {}
             }
         }
+        self.linking.add(flow, batch);
         self.stats.add(flow, batch, prices);
     }
 
@@ -114,6 +119,7 @@ impl Doctor {
             linked_by_id: self.linked_by_id,
             linked_by_inference: self.linked_by_inference,
             unlinked: self.subagents - self.linked_by_id - self.linked_by_inference,
+            formats: self.linking.finish(batch),
             findings: codes.into_iter().map(|(code, details)| finding(code, details, first_day)).collect(),
         }
     }

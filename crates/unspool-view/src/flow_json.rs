@@ -144,11 +144,17 @@ pub struct SpawnDoc {
 pub struct RunDoc {
     /// Deterministic id.
     pub id: String,
-    /// The user input that started it.
+    /// The id its source gave it, with the session it is unique in; null when it was told from user inputs.
+    pub native_id: Option<String>,
+    /// The way it came in (`text`, `voice`, …), where its source says.
+    pub channel: Option<String>,
+    /// The user input that started it, or its first step.
     pub trigger_step_id: String,
     /// `running`, `completed`, `failed` or `unknown`.
     pub status: &'static str,
-    /// Moment of the input.
+    /// How it ended in its source's word (`aborted`, `canceled`, …), where it says.
+    pub stated_status: Option<String>,
+    /// Moment of the input, or as its source says.
     pub started_at: Option<String>,
     /// Last moment of anything it caused.
     pub ended_at: Option<String>,
@@ -162,7 +168,7 @@ pub struct StepDoc {
     /// Deterministic id.
     pub id: String,
     /// `user_message`, `model_call`, `tool_call` (call and result are one step), `agent_start`, `agent_stop`,
-    /// `compaction`, `system`, `hook`.
+    /// `compaction`, `system`, `hook`, `retrieval`, `embedding`, `memory`, `router`, `guardrail`, `generic`.
     pub kind: &'static str,
     /// Whose step.
     pub agent_id: String,
@@ -183,6 +189,8 @@ pub struct StepDoc {
     pub message_id: Option<String>,
     /// Native uuid of its first record that has one.
     pub uuid: Option<String>,
+    /// The id by which its source names it, with the session and run it is unique in.
+    pub native_id: Option<String>,
     /// The model that answered.
     pub model: Option<String>,
     /// When it began.
@@ -257,7 +265,8 @@ pub struct EdgeDoc {
     pub from: String,
     /// Step that followed.
     pub to: String,
-    /// `calls`, `tool_result`, `subagent_spawn`, `subagent_return`, `sequence`, `continuation`.
+    /// `calls`, `tool_result`, `subagent_spawn`, `subagent_return`, `sequence`, `continuation`,
+    /// `depends_on`.
     pub kind: &'static str,
     /// Why it is believed.
     pub rule: &'static str,
@@ -361,6 +370,9 @@ pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
             .iter()
             .map(|run| RunDoc {
                 id: run.id.show('u'),
+                native_id: show.some(run.native_id),
+                channel: show.some(run.channel),
+                stated_status: show.some(run.stated),
                 trigger_step_id: step_id(run.trigger).unwrap_or_default(),
                 status: run.status.name(),
                 started_at: time(run.started),
@@ -404,6 +416,7 @@ fn step_doc(flow: &Flow, n: usize, show: &Show<'_>) -> StepDoc {
         tool_use_id: show.some(step.tool_use_id),
         message_id: show.some(step.message_id),
         uuid: show.some(step.uuid),
+        native_id: show.some(step.native_id),
         model: show.some(step.model),
         started_at: time(step.started),
         started_at_estimated: step.start_estimated,

@@ -23,7 +23,7 @@ pub struct SessionRow {
     pub ended_at: Option<String>,
     /// Milliseconds between them.
     pub duration_ms: Option<i64>,
-    /// Status of its last run.
+    /// Status of its last run; where its source names runs, `failed` when one failed and `completed` when all did.
     pub status: &'static str,
     /// Runs.
     pub runs: usize,
@@ -54,7 +54,10 @@ pub fn session_row(flow: &Flow, batch: &Batch, sums: &Totals) -> SessionRow {
     let serious = |issue: &&unspool_model::Issue| issue.code.severity() < Severity::Info;
     let subagents = || flow.agents.iter().filter(|agent| !agent.main && !agent.internal);
     let main = flow.agents.iter().find(|agent| agent.main);
-    let status = flow.runs.last().map(|run| run.status).or(main.map(|main| main.status));
+    // A source that names its runs says how each ended, and the main agent sums that up.
+    let named = flow.runs.iter().any(|run| !run.native_id.is_empty());
+    let last_run = flow.runs.last().filter(|_| !named).map(|run| run.status);
+    let status = last_run.or(main.map(|main| main.status));
     SessionRow {
         id: flow.session.id.show('x'),
         native_ids: flow.session.native_ids.iter().map(|id| text(*id)).collect(),

@@ -2,6 +2,7 @@
 
 use crate::prices::{ModelPrices, Money, Prices};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use unspool_model::flow::NONE;
 use unspool_model::{Flow, Interner, Step, StepKind, Sym, Timestamp, Usage};
 
@@ -101,6 +102,19 @@ impl<'a> Pricer<'a> {
     /// For the steps of a flow.
     pub fn new(flow: &'a Flow, text: &'a Interner, prices: &'a Prices) -> Pricer<'a> {
         Pricer { flow, text, prices, by_model: FxHashMap::default() }
+    }
+
+    /// The models of calls that have no price, and how many calls each.
+    pub fn unpriced_models(&mut self) -> BTreeMap<&'a str, u64> {
+        let (flow, text) = (self.flow, self.text);
+        let mut models = BTreeMap::new();
+        for step in &flow.steps {
+            let unpriced_calls = self.step(step).unpriced_calls;
+            if unpriced_calls > 0 {
+                *models.entry(text.get(step.model)).or_default() += unpriced_calls;
+            }
+        }
+        models
     }
 
     /// One step by itself.

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "cli/drift.rs"]
+mod drift;
 #[path = "cli/names.rs"]
 mod names;
 #[path = "cli/newcomer.rs"]
@@ -453,27 +455,6 @@ fn an_ambiguous_session_lists_what_matches() {
         "ids work wherever paths do"
     );
     assert_eq!(unspool.json(&["export", "abc1", "abc2"])["sessions"].as_array().unwrap().len(), 2);
-}
-
-#[test]
-fn a_renamed_spawn_tool_is_found_and_mended_by_one_line() {
-    let unspool = Unspool::new();
-    let call = "{\"type\":\"assistant\",\"uuid\":\"a1\",\"parentUuid\":\"u1\",\"sessionId\":\"s\",\"timestamp\":\"2026-01-01T00:00:01Z\",\
-        \"message\":{\"id\":\"m1\",\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"Delegate\",\
-        \"input\":{\"prompt\":\"Count.\",\"subagent_type\":\"Explore\"}}]}}\n";
-    let child = "{\"type\":\"user\",\"uuid\":\"c1\",\"parentUuid\":null,\"isSidechain\":true,\"agentId\":\"x9\",\"sessionId\":\"s\",\
-        \"timestamp\":\"2026-01-01T00:00:02Z\",\"message\":{\"role\":\"user\",\"content\":\"Count.\"}}\n";
-    unspool.write("p/s.jsonl", [line("u1", "go"), call.into()].concat());
-    unspool.write("p/agent-x9.jsonl", child);
-    let folder = unspool.path("p");
-    let before = unspool.json(&["doctor", "--json", &folder]);
-    let fix =
-        before["findings"].as_array().unwrap().iter().find_map(|finding| finding["fix"].as_str()).unwrap();
-    assert_eq!(fix, "extra_spawn_tools = [\"Delegate\"]");
-    assert_eq!(before["linked_by_inference"], 0);
-    let config = unspool.write("config.toml", fix);
-    let after = unspool.json(&["--config", &config, "doctor", "--json", &folder]);
-    assert_eq!(after["linked_by_inference"], 1);
 }
 
 #[test]

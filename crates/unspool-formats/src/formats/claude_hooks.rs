@@ -7,6 +7,7 @@ use super::claude_code::{rejection, stem};
 use crate::fields::Oddities;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
 use crate::json::{Json, Kind, Malformed, RawStr};
+use crate::list::{elements, is_list, read_each};
 use crate::prose::preview;
 use crate::sink::Sink;
 use memchr::memmem;
@@ -63,6 +64,11 @@ impl Format for Hooks {
         if memmem::find(head, b"hook_event_name").is_none() && memmem::find(head, b"\"event\"").is_none() {
             return Sniff::NO;
         }
+        if is_list(head) {
+            let payloads = elements(head, SNIFF_LINES);
+            let score = payloads.into_iter().map(payload_score).max().unwrap_or(0);
+            return Sniff { score, framing: Framing::Whole };
+        }
         // A payload on a line of its own may stand after lines that are none.
         let lines = head.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
         let complete = |line: &&[u8]| {
@@ -96,31 +102,38 @@ impl Format for Hooks {
 
 impl Reader for Hooks {
     fn read(&mut self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
-        let mut fields = Fields::default();
-        let mut json = Json::new(record);
-        fields.read(&mut json).and_then(|()| json.end()).map_err(|error| rejection(error, record))?;
-        // The nested payload never overwrites what the logger itself wrote.
-        let nested = fields.stdin.map(Json::new);
-        let decoded = nested.and_then(|mut json| match json.kind() {
-            Ok(Kind::Object) => fields.stdin.map(Cow::Borrowed),
-            Ok(Kind::String) => {
-                json.string().ok().flatten().map(|text| Cow::Owned(text.decode().into_owned().into_bytes()))
-            }
-            _ => None,
-        });
-        let Some(decoded) = decoded else {
-            emit(&fields, out);
-            return Ok(());
-        };
-        let mut inner = Fields::default();
-        if inner.read(&mut Json::new(&decoded)).is_err() {
-            out.issue(Code::WrongType, "stdin");
+        if is_list(record) {
+            return read_each(record, out, read_payload);
         }
-        fields.oddities.report(out);
-        inner.under(&fields);
-        emit(&inner, out);
-        Ok(())
+        read_payload(record, out)
     }
+}
+
+fn read_payload(record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
+    let mut fields = Fields::default();
+    let mut json = Json::new(record);
+    fields.read(&mut json).and_then(|()| json.end()).map_err(|error| rejection(error, record))?;
+    // The nested payload never overwrites what the logger itself wrote.
+    let nested = fields.stdin.map(Json::new);
+    let decoded = nested.and_then(|mut json| match json.kind() {
+        Ok(Kind::Object) => fields.stdin.map(Cow::Borrowed),
+        Ok(Kind::String) => {
+            json.string().ok().flatten().map(|text| Cow::Owned(text.decode().into_owned().into_bytes()))
+        }
+        _ => None,
+    });
+    let Some(decoded) = decoded else {
+        emit(&fields, out);
+        return Ok(());
+    };
+    let mut inner = Fields::default();
+    if inner.read(&mut Json::new(&decoded)).is_err() {
+        out.issue(Code::WrongType, "stdin");
+    }
+    fields.oddities.report(out);
+    inner.under(&fields);
+    emit(&inner, out);
+    Ok(())
 }
 
 fn payload_score(text: &[u8]) -> u8 {

@@ -17,5 +17,7 @@ formats! {
     claude_journal::Journal,
     claude_workflow::Workflow,
     claude_hooks::Hooks,
+    thoughtflow::Events,
+    thoughtflow_json::Consolidated,
     inference_log::InferenceLog,
 }

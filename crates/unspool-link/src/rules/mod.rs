@@ -4,6 +4,7 @@
 pub(crate) mod assignment;
 pub(crate) mod content_reuse;
 pub(crate) mod continuation;
+pub(crate) mod declared;
 pub(crate) mod returns;
 pub(crate) mod sequence;
 mod spawn_candidates;

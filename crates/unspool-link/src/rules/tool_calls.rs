@@ -49,6 +49,10 @@ fn link_results(draft: &mut Draft<'_>) {
             if step.kind != StepKind::ToolCall || step.result_event == NONE {
                 continue;
             }
+            if step.is_declared() {
+                // No id names the call; what its result fed is for its source to say.
+                continue;
+            }
             // A coarse clock may date a result before its own call.
             let result_place = draft.place(step.result_event as usize).max(draft.place_of(step));
             let own = receiver_in_record(draft, step.result_event as usize);

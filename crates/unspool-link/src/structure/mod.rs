@@ -3,5 +3,6 @@
 pub(crate) mod chains;
 pub(crate) mod clocks;
 pub(crate) mod runs;
+pub(crate) mod stated_runs;
 pub(crate) mod status;
 pub(crate) mod tree;

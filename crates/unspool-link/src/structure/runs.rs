@@ -1,11 +1,13 @@
 //! Runs: from a user input to the last thing it caused.
 
 use crate::draft::Draft;
+use crate::structure::stated_runs;
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 use unspool_model::{EventFlags, EventKind, KeyKind, Role, Run, Status, StepKind, Sym};
 
 pub(crate) fn build(draft: &mut Draft<'_>) {
+    stated_runs::build(draft);
     let reports = reports(draft);
     let mut order: Vec<usize> = (0..draft.agents.len()).collect();
     order.sort_by_key(|n| (draft.agents[*n].depth, *n));
@@ -25,6 +27,7 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
         }
     }
     times(draft);
+    stated_runs::set_times(draft);
 }
 
 /// Whether a step is an input that starts a run: said to the main agent, by somebody.
@@ -46,7 +49,10 @@ fn is_trigger(draft: &Draft<'_>, step: u32) -> bool {
 fn main_runs(draft: &mut Draft<'_>, agent: usize, reports: &FxHashMap<u32, u32>) {
     let mut current = NONE;
     for n in draft.timeline[agent].clone() {
-        if is_trigger(draft, n) {
+        if draft.steps[n as usize].run != NONE {
+            // Its source says which run it is of.
+            current = draft.steps[n as usize].run;
+        } else if is_trigger(draft, n) {
             current = u32::try_from(draft.runs.len()).unwrap_or(NONE);
             draft.runs.push(Run { trigger: n, status: Status::Unknown, ..Run::default() });
         } else if let Some(call) = reports.get(&n)

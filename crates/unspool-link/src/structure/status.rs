@@ -6,7 +6,9 @@
 
 use crate::agents::stated;
 use crate::draft::Draft;
+use crate::structure::stated_runs::StatedRun;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Status, StepKind, Sym, Timestamp};
 
 pub(crate) fn judge(draft: &mut Draft<'_>) {
@@ -40,7 +42,27 @@ pub(crate) fn judge(draft: &mut Draft<'_>) {
         }
     }
     for (run, steps) in of_run.iter().enumerate() {
-        draft.runs[run].status = by_last_step(draft, steps);
+        let status = match draft.stated_runs.get(run) {
+            Some(StatedRun { status: Some(stated), .. }) => *stated,
+            // Its source will say when it ends; until then, its last step does not.
+            Some(StatedRun { is_open: true, .. }) => unfinished(draft, last_moment(draft, steps)),
+            _ => by_last_step(draft, steps),
+        };
+        draft.runs[run].status = status;
+    }
+    sum_up_stated(draft);
+}
+
+/// An agent whose runs its source names ended as they did: one that failed fails it, and it is complete when all are.
+fn sum_up_stated(draft: &mut Draft<'_>) {
+    let mut of_agent: BTreeMap<u32, Vec<Status>> = BTreeMap::new();
+    for run in draft.runs.iter().take(draft.stated_runs.len()) {
+        of_agent.entry(draft.steps[run.trigger as usize].agent).or_default().push(run.status);
+    }
+    for (agent, runs) in of_agent {
+        let order = [Status::Failed, Status::Running, Status::Unknown, Status::Completed];
+        let worst = order.into_iter().find(|status| runs.contains(status));
+        draft.agents[agent as usize].status = worst.unwrap_or_default();
     }
 }
 
@@ -85,12 +107,22 @@ fn statements(draft: &Draft<'_>) -> FxHashMap<usize, (Timestamp, Status)> {
     latest
 }
 
+fn last_moment(draft: &Draft<'_>, steps: &[u32]) -> Timestamp {
+    let steps = steps.iter().map(|n| &draft.steps[*n as usize]);
+    steps.fold(Timestamp::NONE, |last, step| last.later(step.ended.later(step.started)))
+}
+
+/// What is not finished runs while its last record is fresh; later, nothing says what became of it.
+fn unfinished(draft: &Draft<'_>, last_at: Timestamp) -> Status {
+    let age_ms = draft.corpus.as_of.ms_since(last_at);
+    let fresh = age_ms.is_some_and(|ms| (0..=draft.corpus.table.running_window_ms).contains(&ms));
+    if fresh { Status::Running } else { Status::Unknown }
+}
+
 fn by_last_step(draft: &Draft<'_>, steps: &[u32]) -> Status {
-    let mut last_at = Timestamp::NONE;
     let mut verdict = Status::Unknown;
     for n in steps {
         let step = &draft.steps[*n as usize];
-        last_at = last_at.later(step.ended.later(step.started));
         let has = |flag| step.flags.has(flag);
         verdict = match step.kind {
             StepKind::ModelCall if has(EventFlags::API_ERROR) => Status::Failed,
@@ -114,10 +146,5 @@ fn by_last_step(draft: &Draft<'_>, steps: &[u32]) -> Status {
             _ => verdict,
         };
     }
-    let fresh = draft
-        .corpus
-        .as_of
-        .ms_since(last_at)
-        .is_some_and(|ms| (0..=draft.corpus.table.running_window_ms).contains(&ms));
-    if verdict == Status::Unknown && fresh { Status::Running } else { verdict }
+    if verdict == Status::Unknown { unfinished(draft, last_moment(draft, steps)) } else { verdict }
 }

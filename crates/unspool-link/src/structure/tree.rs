@@ -95,14 +95,14 @@ pub(crate) fn arrange(draft: &mut Draft<'_>) {
             let n = draft.timeline[agent][position];
             let step = &draft.steps[n as usize];
             let trigger = if step.run == NONE { NONE } else { draft.runs[step.run as usize].trigger };
-            let parent = if step.kind == StepKind::ToolCall && step.caller != NONE {
+            let parent = if trigger == n && !is_sub {
+                NONE
+            } else if step.kind == StepKind::ToolCall && step.caller != NONE {
                 step.caller
             } else if n == first && is_sub {
                 spawn
             } else if is_sub {
                 first
-            } else if trigger == n {
-                NONE
             } else {
                 trigger
             };

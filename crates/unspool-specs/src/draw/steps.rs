@@ -3,7 +3,7 @@
 use super::{Drawn, quoted, usage};
 use std::fmt::Write as _;
 use unspool_model::flow::NONE;
-use unspool_model::{Step, StepKind};
+use unspool_model::{Step, StepKind, Timestamp};
 
 /// The model the notation writes when a line names none; not worth repeating.
 const USUAL_MODEL: &str = "claude-test";
@@ -42,10 +42,22 @@ pub(super) fn draw(drawn: &Drawn<'_>, out: &mut String) {
 }
 
 fn run_heading(drawn: &Drawn<'_>, run: u32) -> String {
-    match drawn.flow.runs.get(run as usize) {
-        Some(found) => format!("run {} {}", run + 1, found.status.name()),
-        None => "no run".into(),
+    let Some(found) = drawn.flow.runs.get(run as usize) else { return "no run".into() };
+    let mut heading = format!("run {} {}", run + 1, found.status.name());
+    // What the source itself says of the run.
+    let native_id = drawn.text(found.native_id).rsplit('/').next().unwrap_or_default();
+    for word in [native_id, drawn.text(found.channel), drawn.text(found.stated)] {
+        if !word.is_empty() && word != found.status.name() {
+            let _ = write!(heading, " {word}");
+        }
     }
+    if drawn.show.times && !found.native_id.is_empty() {
+        let _ = write!(heading, " @{}", clock(found.started));
+        if let Some(ms) = found.ended.ms_since(found.started) {
+            let _ = write!(heading, " {ms} ms");
+        }
+    }
+    heading
 }
 
 /// The id by which a reader finds the step in the input; its number where it has none.
@@ -56,10 +68,18 @@ pub(super) fn name(drawn: &Drawn<'_>, index: u32) -> String {
         StepKind::ModelCall if !step.message_id.is_empty() => step.message_id,
         _ => step.uuid,
     };
-    match native.some() {
-        Some(id) => drawn.text(id).to_string(),
-        None => format!("#{}", index + 1),
+    match (native.some(), step.native_id.some()) {
+        (Some(id), _) => drawn.text(id).to_string(),
+        // A name its source gave it means something in its run, which the heading names.
+        (None, Some(id)) => drawn.text(id).rsplit('/').next().unwrap_or_default().to_string(),
+        (None, None) => format!("#{}", index + 1),
     }
+}
+
+/// A moment without its day.
+fn clock(at: Timestamp) -> String {
+    let at = at.to_string();
+    at.split_once('T').map_or(at.as_str(), |(_, clock)| clock.trim_end_matches('Z')).to_string()
 }
 
 fn line(drawn: &Drawn<'_>, index: u32) -> String {
@@ -109,9 +129,8 @@ fn extras(drawn: &Drawn<'_>, step: &Step, line: &mut String) {
     }
     if drawn.show.times {
         if step.started.is_some() {
-            let at = step.started.to_string();
-            let clock = at.split_once('T').map_or(at.as_str(), |(_, clock)| clock.trim_end_matches('Z'));
-            let _ = write!(line, " @{}{clock}", if step.start_estimated { "~" } else { "" });
+            let mark = if step.start_estimated { "~" } else { "" };
+            let _ = write!(line, " @{mark}{}", clock(step.started));
         }
         if let Some(ms) = step.duration_ms.get() {
             let _ = write!(line, " {ms} ms");

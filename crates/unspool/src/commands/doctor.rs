@@ -32,6 +32,36 @@ pub(crate) fn run(args: &Args, doctor: &DoctorArgs) -> Result<(), CliError> {
     print(&report)
 }
 
+/// What was read as what: streams, what could not be linked, and every other format that claimed the same streams.
+fn print_formats(report: &DoctorDoc, out: &mut impl Write) -> Result<(), CliError> {
+    let name = |format: &Option<String>| format.clone().unwrap_or_else(|| "(not recognised)".into());
+    let width = report.formats.iter().map(|row| name(&row.format).len()).max().unwrap_or(0);
+    for row in &report.formats {
+        let streams = if row.streams == 1 { "stream" } else { "streams" };
+        write!(out, "  {:<width$} {:>6} {streams}", name(&row.format), row.streams)?;
+        if let Some(share) = row.unlinked_share {
+            write!(
+                out,
+                ", not linked: {} of {} agents, {} of {} spawns ({:.1} %)",
+                row.unlinked_subagents,
+                row.subagents,
+                row.unlinked_spawns,
+                row.spawns,
+                share * 100.0
+            )?;
+        }
+        writeln!(out)?;
+        for rival in &row.rivals {
+            let claimed = format!(
+                "also claimed by {}: {} of them, with at most {} of 100, {} less at the closest",
+                rival.format, rival.streams, rival.score, rival.margin
+            );
+            writeln!(out, "    {}", paint(YELLOW, &claimed))?;
+        }
+    }
+    Ok(())
+}
+
 fn print(report: &DoctorDoc) -> Result<(), CliError> {
     let mut out = anstream::stdout().lock();
     let counts = &report.counts;
@@ -54,6 +84,7 @@ fn print(report: &DoctorDoc) -> Result<(), CliError> {
         report.linked_by_inference,
         report.unlinked,
     )?;
+    print_formats(report, &mut out)?;
     if report.findings.is_empty() {
         writeln!(out, "{}", paint(GREEN, "nothing odd"))?;
     }

@@ -7,7 +7,7 @@ use crate::load::{Loaded, load};
 use crate::term::{BOLD, DIM, PLAIN, RED, YELLOW, cut, lines_of, paint, plain, text_width, width};
 use std::io::{BufWriter, Write};
 use unspool_formats::Detail;
-use unspool_model::{Agent, Batch, Flow, IntentSource, Severity, Step, StepKind};
+use unspool_model::{Agent, Batch, Code, Flow, IntentSource, Severity, Step, StepKind};
 use unspool_view::document::Each;
 use unspool_view::filtered::keep_rows;
 use unspool_view::flow_json::session_doc;
@@ -128,7 +128,7 @@ impl Tree<'_> {
                 }
             }
         }
-        self.issues(out)
+        self.issues(out, &mut pricer)
     }
 
     fn text(&self, sym: unspool_model::Sym) -> &str {
@@ -301,26 +301,25 @@ impl Tree<'_> {
         }
     }
 
-    fn issues(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        let serious: Vec<_> = self
-            .flow
-            .issues
-            .iter()
-            .filter(|issue| self.filter.full || issue.code.severity() < Severity::Info)
-            .collect();
-        if serious.is_empty() {
-            return Ok(());
+    fn issues(&self, out: &mut dyn Write, pricer: &mut Pricer<'_>) -> std::io::Result<()> {
+        let is_shown = |code: Code| self.filter.full || code.severity() < Severity::Info || code.is_drift();
+        let found = self.flow.issues.iter().filter(|issue| is_shown(issue.code));
+        let found = found.map(|issue| (issue.code, issue.count, self.text(issue.detail)));
+        let unpriced = pricer.unpriced_models();
+        let models = unpriced.into_iter().map(|(model, calls)| (Code::UnknownModel, calls, model));
+        let all: Vec<(Code, u64, &str)> = found.chain(models).collect();
+        if !all.is_empty() {
+            writeln!(out)?;
         }
-        writeln!(out)?;
-        for issue in serious {
-            let style = match issue.code.severity() {
+        for (code, count, detail) in all {
+            let style = match code.severity() {
                 Severity::Error => RED,
                 Severity::Warning => YELLOW,
                 Severity::Info => DIM,
             };
-            let detail = issue.detail.some().map(|d| format!(" ({})", self.text(d))).unwrap_or_default();
-            let line = plain(&format!("{} ×{}{detail}", issue.code.name(), issue.count));
-            writeln!(out, "{} {}", paint(style, &line), paint(DIM, issue.code.sentence()))?;
+            let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
+            let line = plain(&format!("{} ×{count}{detail}", code.name()));
+            writeln!(out, "{} {}", paint(style, &line), paint(DIM, code.sentence()))?;
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ pub(crate) mod tool;
 
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
 use crate::json::{Json, RawStr};
+use crate::list::{elements, is_list, read_each};
 use crate::sink::Sink;
 use unspool_model::{Code, Timestamp, Witness};
 
@@ -35,6 +36,11 @@ impl Format for Transcript {
     }
 
     fn sniff(&self, name: &str, head: &[u8]) -> Sniff {
+        if is_list(head) {
+            let lines = elements(head, SNIFF_OWN);
+            let mine = lines.iter().filter(|line| looks_like_entry(line)).count();
+            return Sniff { score: vote(mine, lines.len()), framing: Framing::Whole };
+        }
         let (mut lines, mut mine) = (0_usize, 0_usize);
         let mut rest = head;
         while !rest.is_empty() && lines < SNIFF_LINES && mine < SNIFF_OWN {
@@ -47,8 +53,8 @@ impl Format for Transcript {
             }
         }
         let score = if mine > 0 {
-            50 + u8::try_from(45 * mine / lines.max(1)).unwrap_or(45)
-        } else if lines > 0 && stem(name).starts_with("agent-") {
+            vote(mine, lines)
+        } else if lines > 0 && name.strip_suffix(".jsonl").is_some_and(|bare| stem(bare).starts_with("agent-")) {
             // Nothing readable up front, but the name is one only agent files bear.
             5
         } else {
@@ -72,10 +78,22 @@ impl Format for Transcript {
 
 impl Reader for Transcript {
     fn read(&mut self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
-        let line = line::Line::read(record)?;
-        emit::emit(&line, out);
-        Ok(())
+        if is_list(record) {
+            return read_each(record, out, read_entry);
+        }
+        read_entry(record, out)
     }
+}
+
+fn read_entry(record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
+    let line = line::Line::read(record)?;
+    emit::emit(&line, out);
+    Ok(())
+}
+
+/// The score of a stream so many of whose lines are entries.
+fn vote(mine: usize, lines: usize) -> u8 {
+    if mine == 0 { 0 } else { 50 + u8::try_from(45 * mine / lines.max(1)).unwrap_or(45) }
 }
 
 /// Whether the top-level keys are those of an entry. The line may be cut at its end.
@@ -119,7 +137,8 @@ pub(crate) fn scope_of_path(name: &str) -> Scope {
             scope.workflow = folders.get(at + 2).copied().unwrap_or_default().to_string();
         }
     } else if agent.is_empty() && name != "-" {
-        scope.container = name.strip_suffix(".jsonl").unwrap_or(name).to_string();
+        let bare = name.strip_suffix(".jsonl").or_else(|| name.strip_suffix(".json"));
+        scope.container = bare.unwrap_or(name).to_string();
         scope.session = stem.to_string();
     }
     scope
@@ -128,7 +147,8 @@ pub(crate) fn scope_of_path(name: &str) -> Scope {
 /// The file name without folder and extension.
 pub(crate) fn stem(name: &str) -> &str {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    file.strip_suffix(".jsonl").or_else(|| file.strip_suffix(".meta.json")).unwrap_or(file)
+    let bare = [".jsonl", ".meta.json", ".json"].iter().find_map(|end| file.strip_suffix(end));
+    bare.unwrap_or(file)
 }
 
 /// The moment a field names; one that cannot be read is reported.

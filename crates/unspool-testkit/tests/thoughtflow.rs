@@ -1,0 +1,185 @@
+//! The log and the consolidated file of a made-up `ThoughtFlow` session tell the same, alone and together.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "tests may stop")]
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use unspool_formats::{Decoder, Detail, best};
+use unspool_link::{Corpus, Table};
+use unspool_model::{Batch, EdgeKind, Timestamp};
+
+#[derive(Clone, Debug)]
+struct Step {
+    label: &'static str,
+    ended: bool,
+    failed: bool,
+    /// Which of the steps before it, the next one included, it depends on.
+    needs: Vec<prop::sample::Index>,
+    as_text: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Run {
+    steps: Vec<Step>,
+    status: Option<&'static str>,
+}
+
+const LABELS: [&str; 6] =
+    ["user_message", "assistant_call", "assistant_message", "tool_call", "memory.write", "policy.snapshot"];
+const STATUSES: [Option<&str>; 5] =
+    [None, Some("completed"), Some("aborted"), Some("canceled"), Some("error")];
+
+fn runs() -> impl Strategy<Value = Vec<Run>> {
+    let step = (
+        prop::sample::select(&LABELS[..]),
+        any::<bool>(),
+        prop::bool::weighted(0.2),
+        prop::collection::vec(any::<prop::sample::Index>(), 0..3),
+        any::<bool>(),
+    );
+    let step =
+        step.prop_map(|(label, ended, failed, needs, as_text)| Step { label, ended, failed, needs, as_text });
+    let run = (prop::collection::vec(step, 0..6), prop::sample::select(&STATUSES[..]));
+    prop::collection::vec(run.prop_map(|(steps, status)| Run { steps, status }), 1..4)
+}
+
+/// The steps a step depends on; a circle now and then, and a name nobody bears.
+fn needs(step: &Step, n: usize) -> Vec<String> {
+    let found: BTreeSet<usize> = step.needs.iter().map(|index| index.index(n + 2)).collect();
+    found.into_iter().map(|n| format!("s{n}")).collect()
+}
+
+fn depends_on(step: &Step, n: usize) -> Value {
+    match needs(step, n).as_slice() {
+        [only] if step.as_text => json!(only),
+        all => json!(all),
+    }
+}
+
+/// Milliseconds since the epoch at which something of the session happened.
+fn at(run: usize, step: usize, late: i64) -> i64 {
+    let ms = i64::try_from(run * 60_000 + step * 1000).unwrap() + late;
+    1_767_348_000_000 + ms
+}
+
+fn outcome(step: &Step) -> Value {
+    if step.failed { json!({"error": "no"}) } else { json!({"ok": true}) }
+}
+
+fn log(runs: &[Run]) -> String {
+    let mut lines = vec![json!({"type": "session.created", "session_id": "sess_p"})];
+    for (r, run) in runs.iter().enumerate() {
+        let id = format!("r{r}");
+        lines.push(json!({"type": "run.started", "run_id": id, "started_at": at(r, 0, 0)}));
+        for (n, step) in run.steps.iter().enumerate() {
+            lines.push(json!({"type": "step.started", "run_id": id, "step_id": format!("s{n}"), "label": step.label,
+                "depends_on": depends_on(step, n), "payload": {"name": "x", "text": "hi"}, "timestamp": at(r, n, 10)}));
+            if step.ended {
+                lines.push(json!({"type": "step.completed", "run_id": id, "step_id": format!("s{n}"),
+                    "payload": outcome(step), "timestamp": at(r, n, 500)}));
+            }
+        }
+        if let Some(status) = run.status {
+            lines.push(
+                json!({"type": "run.completed", "run_id": id, "status": status, "ended_at": at(r, 50, 0)}),
+            );
+        }
+    }
+    lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn consolidated(runs: &[Run]) -> String {
+    let step = |r: usize, n: usize, step: &Step| {
+        let mut one = json!({"step_id": format!("s{n}"), "label": step.label, "depends_on": depends_on(step, n),
+            "started_at": Timestamp::from_ms(at(r, n, 10)).to_string(), "payload_started": {"name": "x", "text": "hi"}});
+        if step.ended {
+            one["ended_at"] = json!(Timestamp::from_ms(at(r, n, 500)).to_string());
+            one["payload_completed"] = outcome(step);
+        }
+        one
+    };
+    let run = |r: usize, run: &Run| {
+        let steps: Vec<Value> = run.steps.iter().enumerate().map(|(n, one)| step(r, n, one)).collect();
+        let mut one = json!({"conversation_id": format!("r{r}"), "started_at": at(r, 0, 0), "steps": steps});
+        if let Some(status) = run.status {
+            one["status"] = json!(status);
+            one["ended_at"] = json!(at(r, 50, 0));
+        }
+        one
+    };
+    let all: Vec<Value> = runs.iter().enumerate().map(|(r, one)| run(r, one)).collect();
+    json!({"session_id": "sess_p", "conversations": all}).to_string()
+}
+
+/// Everything a flow says that is not about who said so.
+fn told(files: &[(&str, &str)]) -> Vec<String> {
+    let mut batch = Batch::default();
+    for (name, text) in files {
+        let (format, sniff) = best(name, text.as_bytes()).expect("made-up files are recognised");
+        let mut decoder = Decoder::new(&mut batch, format, sniff, name, Detail::Full);
+        decoder.push(text.as_bytes());
+        decoder.finish();
+    }
+    let corpus = Corpus::new(batch, Table::default(), Timestamp::NONE);
+    assert!(corpus.len() <= 1, "one session");
+    let flow = corpus.flow(0);
+    let text = |sym| corpus.batch.text.get(sym);
+    let mut said = Vec::new();
+    for step in &flow.steps {
+        let run = &flow.runs[step.run as usize];
+        said.push(format!(
+            "{} {} {} {:?}–{:?} {:?} of {} pending {} failed {} under {}",
+            text(step.native_id),
+            step.kind.name(),
+            text(step.name),
+            step.started,
+            step.ended,
+            step.duration_ms.get(),
+            text(run.native_id),
+            step.pending,
+            step.is_error,
+            flow.steps.get(step.parent as usize).map_or("", |parent| text(parent.native_id)),
+        ));
+    }
+    for run in &flow.runs {
+        let trigger = text(flow.steps[run.trigger as usize].native_id);
+        let (started, ended, status) = (run.started, run.ended, run.status);
+        said.push(format!(
+            "{} {status:?} {} {started:?}–{ended:?} by {trigger}",
+            text(run.native_id),
+            text(run.stated)
+        ));
+    }
+    let name = |step: u32| text(flow.steps[step as usize].native_id);
+    for edge in flow.edges.iter().filter(|edge| edge.kind == EdgeKind::DependsOn) {
+        said.push(format!("{} → {}", name(edge.from), name(edge.to)));
+    }
+    said.extend(flow.issues.iter().map(|issue| format!("{} {}", issue.code.name(), text(issue.detail))));
+    said.extend(flow.agents.iter().map(|agent| agent.status.name().to_string()));
+    said
+}
+
+proptest! {
+    #[test]
+    fn the_log_and_the_file_tell_the_same(runs in runs()) {
+        prop_assume!(runs.iter().any(|run| !run.steps.is_empty()));
+        let (log, file) = (log(&runs), consolidated(&runs));
+        let (log, file) = (("a/sess_p.jsonl", log.as_str()), ("b/sess_p.json", file.as_str()));
+        let by_log = told(&[log]);
+        prop_assert_eq!(&by_log, &told(&[file]));
+        prop_assert_eq!(&by_log, &told(&[log, file]));
+        prop_assert_eq!(&by_log, &told(&[file, log, file]));
+        let steps: usize = runs.iter().map(|run| run.steps.len()).sum();
+        let edges: usize = by_log.iter().filter(|line| line.contains('→')).count();
+        let stated = runs.iter().flat_map(|run| run.steps.iter().enumerate().map(move |(n, step)| (run, n, step)));
+        let expected: usize = stated
+            .map(|(run, n, step)| {
+                let known = |name: &String| (0..run.steps.len()).any(|m| m != n && *name == format!("s{m}"));
+                needs(step, n).iter().filter(|name| known(name)).count()
+            })
+            .sum();
+        prop_assert_eq!(edges, expected, "every dependency on a step that is there is an edge");
+        prop_assert_eq!(by_log.iter().filter(|line| line.contains(" pending ")).count(), steps);
+    }
+}
