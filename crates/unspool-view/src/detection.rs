@@ -142,8 +142,12 @@ mod tests {
         let mut batch = Batch::default();
         let [a, b] = ["a", "b"].map(|name| batch.text.intern(name));
         let claim = |score, rival, rival_score| Claim { format: a, score, rival, rival_score };
-        batch.claims =
-            vec![claim(90, b, 80), claim(95, b, 40), claim(95, Sym::default(), 0), Claim::default()];
+        batch.claims = vec![
+            claim(90, b, 80),
+            claim(95, b, 40),
+            claim(95, unspool_model::Sym::default(), 0),
+            Claim::default(),
+        ];
         let rows = Linking::default().finish(&batch);
         assert_eq!((rows[0].format.as_deref(), rows[0].streams), (None, 1), "nobody's stream");
         let [rival] = rows[1].rivals.as_slice() else { panic!("one rival") };
