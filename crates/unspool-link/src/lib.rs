@@ -14,6 +14,7 @@ mod finish;
 mod grouping;
 mod limits;
 mod order;
+mod requests;
 mod rules;
 mod steps;
 mod structure;

@@ -7,6 +7,7 @@ use crate::agents::Origin;
 use crate::declared::Declared;
 use crate::draft::Draft;
 use crate::grouping::{Content, same_content};
+use crate::requests::Requests;
 use crate::symmap::SymMap;
 use rustc_hash::FxHashMap;
 use unspool_model::flow::{Millis, NONE};
@@ -124,8 +125,8 @@ impl Index {
 }
 
 pub(crate) fn build(draft: &mut Draft<'_>) {
-    let fused = fused_prompts(draft);
-    let declared = Declared::new(draft);
+    let known =
+        Known { fused: fused_prompts(draft), declared: Declared::new(draft), requests: Requests::new(draft) };
     let mut index = Index::new(draft);
     let mut head_of_uuid = draft.id_map();
     // Records that say something else than the first of their uuid: each such content is a step of its own.
@@ -138,7 +139,7 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
             draft.event_step.push(NONE);
             continue;
         };
-        let mut key = key_of(draft, at, kind, &fused, &declared);
+        let mut key = key_of(draft, at, kind, &known);
         // Only a record that bears the uuid itself can contradict another; a fused one was matched by its text.
         if key.0 == BY_UUID && draft.key(at, KeyKind::Uuid, Role::Provides) == Some(key.1) {
             let first = head_of_uuid.first(key.1, u32::try_from(at).unwrap_or(NONE)) as usize;
@@ -245,21 +246,23 @@ fn step_kind(draft: &Draft<'_>, at: usize) -> Option<StepKind> {
     })
 }
 
-fn key_of(
-    draft: &Draft<'_>,
-    at: usize,
-    kind: StepKind,
-    fused: &FxHashMap<usize, StepKey>,
-    declared: &Declared,
-) -> StepKey {
+/// What other records say about the ids of an event.
+struct Known {
+    fused: FxHashMap<usize, StepKey>,
+    declared: Declared,
+    requests: Requests,
+}
+
+fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, known: &Known) -> StepKey {
     let event = draft.event(at);
     let key = |kind, role| draft.key(at, kind, role);
-    let by_step = || key(KeyKind::Step, Role::Provides).map(|id| declared.key(id));
+    let by_step = || key(KeyKind::Step, Role::Provides).map(|id| known.declared.key(id));
     let found = match kind {
         StepKind::ModelCall => {
-            key(KeyKind::Message, Role::Provides).map(|id| (BY_MESSAGE, id, 0)).or_else(|| {
-                key(KeyKind::Request, Role::Provides).map(|id| (BY_REQUEST, id, draft.event_agent[at]))
-            })
+            let request = key(KeyKind::Request, Role::Provides);
+            let message = known.requests.message(key(KeyKind::Message, Role::Provides), request);
+            let by_request = || request.map(|id| (BY_REQUEST, id, draft.event_agent[at]));
+            message.map(|id| (BY_MESSAGE, id, 0)).or_else(by_request)
         }
         StepKind::ToolCall => key(KeyKind::ToolUse, Role::Provides)
             .or_else(|| key(KeyKind::ToolUse, Role::Refers))
@@ -268,7 +271,7 @@ fn key_of(
             .or(Some((BY_EVENT, Sym::EMPTY, u32::try_from(at).unwrap_or(NONE)))),
         StepKind::AgentStart => Some((BY_AGENT_START, Sym::EMPTY, draft.event_agent[at])),
         StepKind::AgentStop | StepKind::Hook => None,
-        StepKind::UserMessage => fused.get(&at).copied().or_else(|| {
+        StepKind::UserMessage => known.fused.get(&at).copied().or_else(|| {
             // A request that is tried again says nothing new.
             key(KeyKind::History, Role::Provides).map(|id| (BY_HISTORY, id, draft.event_agent[at]))
         }),

@@ -107,6 +107,7 @@ fn headers(exchange: &Exchange) -> Value {
         ("x-claude-code-agent-id", exchange.pair("agent").cloned()),
         ("X-Claude-Code-Parent-Agent-Id", exchange.pair("parent").cloned()),
         ("x-claude-code-request-class", exchange.pair("class").cloned()),
+        ("request-id", exchange.pair("request").cloned()),
         ("authorization", Some("REDACTED".into())),
     ])
 }
