@@ -4,7 +4,8 @@
 //! events are linked, what a person sees.
 
 mod discover;
+mod packed;
 mod read;
 
-pub use discover::{Found, Source, discover, usual_places};
+pub use discover::{Found, Source, discover, looks_like_data, usual_places};
 pub use read::{Natives, Progress, Reading, inspect_head, read};

@@ -2,6 +2,7 @@
 
 use crate::format::{Format, Framing, Reader, Sniff};
 use crate::lines::{Line, LineSplitter, MAX_RECORD_BYTES};
+use crate::registry::plain_name;
 use crate::sink::{Detail, Scopes, Sink};
 use unspool_model::{Batch, Code, Id, Stream, Sym};
 use xxhash_rust::xxh3::Xxh3;
@@ -28,7 +29,7 @@ impl<'b> Decoder<'b> {
         detail: Detail,
     ) -> Decoder<'b> {
         let id = format.descriptor().id;
-        let scope = format.scope(name);
+        let scope = format.scope(plain_name(name));
         let stream = Stream {
             name: batch.text.intern(name),
             format: batch.text.intern(id),

@@ -19,5 +19,5 @@ pub use format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
 pub use formats::FORMATS;
 pub use json::{Json, Kind, Malformed, RawStr};
 pub use lines::{Line, LineSplitter, MAX_RECORD_BYTES};
-pub use registry::{SNIFF_BYTES, best, claim, scores};
+pub use registry::{SNIFF_BYTES, best, claim, plain_name, scores};
 pub use sink::{Detail, Sink};
