@@ -4,12 +4,14 @@
 //! Never here: files, clocks, threads, links between events. Decoding never fails and never panics: an
 //! unreadable line is a record with an outcome and an issue.
 
+mod chat;
 mod decoder;
 mod fields;
 mod format;
 mod formats;
 mod json;
 mod lines;
+mod object;
 mod prose;
 mod registry;
 mod sink;

@@ -43,6 +43,7 @@ pub struct Sink<'b> {
     pub(crate) record: u32,
     scopes: Scopes,
     identity_needs_name: bool,
+    identity_needs_place: bool,
     frame: Frame,
     /// Records so far.
     pub(crate) ordinal: u32,
@@ -62,6 +63,7 @@ impl<'b> Sink<'b> {
             record: 0,
             scopes,
             identity_needs_name: false,
+            identity_needs_place: false,
             frame: Frame::default(),
             ordinal: 0,
             open: None,
@@ -97,6 +99,13 @@ impl<'b> Sink<'b> {
     /// is no duplicate.
     pub fn identity_needs_name(&mut self) {
         self.identity_needs_name = true;
+    }
+
+    /// Says that this record has nothing of its own that tells it from an equal one elsewhere in its stream, so that only
+    /// one in the same place of a stream of the same name is a duplicate.
+    pub fn identity_needs_place(&mut self) {
+        self.identity_needs_name = true;
+        self.identity_needs_place = true;
     }
 
     /// Says that a piece of the frame is a record of its own, and that what follows belongs to it. Without parts, the
@@ -168,6 +177,7 @@ impl<'b> Sink<'b> {
     fn push_record(&mut self) {
         self.record = u32::try_from(self.batch.records.len()).unwrap_or(u32::MAX);
         self.identity_needs_name = false;
+        self.identity_needs_place = false;
         self.batch.records.push(Record {
             id: Id::default(),
             offset: 0,
@@ -188,12 +198,13 @@ impl<'b> Sink<'b> {
     /// Gives the open record its id and outcome.
     fn identify(&mut self, content: Id, outcome: Outcome) {
         let scope = if self.identity_needs_name { self.scopes.named } else { self.scopes.shared };
-        let mut both = [0_u8; 32];
-        let (left, right) = both.split_at_mut(16);
-        left.copy_from_slice(&content.to_bytes());
-        right.copy_from_slice(&scope.to_bytes());
+        let mut all = [0_u8; 36];
+        all[..16].copy_from_slice(&content.to_bytes());
+        all[16..32].copy_from_slice(&scope.to_bytes());
+        all[32..].copy_from_slice(&(self.ordinal - 1).to_le_bytes());
+        let all = if self.identity_needs_place { &all[..] } else { &all[..32] };
         if let Some(record) = self.batch.records.get_mut(self.record as usize) {
-            record.id = Id::from_u128(xxh3_128(&both));
+            record.id = Id::from_u128(xxh3_128(all));
             record.outcome = outcome;
         }
     }

@@ -137,7 +137,9 @@ fn chunks_may_be_cut_anywhere() {
 #[test]
 fn truncation_loses_the_last_record_and_no_other() {
     for fixture in fixtures() {
-        for end in 1..fixture.bytes.len() {
+        // Every place in small files, and enough of them in larger ones.
+        let step = fixture.bytes.len() / 1500 + 1;
+        for end in (1..fixture.bytes.len()).step_by(step) {
             let bytes = &fixture.bytes[..end];
             if best(&fixture.name, head(bytes)).is_none() {
                 continue;

@@ -4,7 +4,7 @@
 use crate::Table;
 use crate::union::Union;
 use rustc_hash::FxHashMap;
-use unspool_model::{Batch, Event, EventKind, KeyKind, Outcome, Role, Sym, Timestamp};
+use unspool_model::{Batch, Event, EventFlags, EventKind, KeyKind, Outcome, Role, Sym, Timestamp};
 
 /// One session's events.
 #[derive(Default)]
@@ -228,14 +228,15 @@ fn is_content(kind: KeyKind) -> bool {
     matches!(kind, KeyKind::Message | KeyKind::Request | KeyKind::ToolUse | KeyKind::PromptHash)
 }
 
-/// Whether two records with one uuid say the same: same moment, same ids, same prompt.
+/// Whether two records with one uuid say the same: same moment, same ids, same prompt. A copy may be dated when it was made.
 pub(crate) fn same_content(batch: &Batch, a: Option<&Event>, b: Option<&Event>) -> bool {
     let (Some(a), Some(b)) = (a, b) else { return false };
     let relevant = |event: &Event| {
         let keys = batch.keys_of(event).iter();
         keys.filter(|key| is_content(key.kind)).map(|key| key.value).collect::<Vec<_>>()
     };
-    a.kind == b.kind && a.at == b.at && relevant(a) == relevant(b)
+    let is_copy = a.flags.has(EventFlags::COPY) || b.flags.has(EventFlags::COPY);
+    a.kind == b.kind && (a.at == b.at || is_copy) && relevant(a) == relevant(b)
 }
 
 fn join_containers(natives: &Natives<'_>, streams: &[(u32, Vec<u32>)], union: &mut Union) {

@@ -17,4 +17,6 @@ formats! {
     claude_journal::Journal,
     claude_workflow::Workflow,
     claude_hooks::Hooks,
+    codex::Rollout,
+    codex_tui::TuiLog,
 }
