@@ -129,11 +129,6 @@ const PLACES: &[Place] = &[
         homes: &[".gemini"],
         sessions: &["tmp", "antigravity-cli/brain"],
     },
-    Place {
-        variable: ("XDG_DATA_HOME", "opencode"),
-        homes: &[".local/share/opencode"],
-        sessions: &["storage"],
-    },
     Place { variable: ("PI_CODING_AGENT_DIR", ""), homes: &[".pi/agent"], sessions: &["sessions"] },
     Place { variable: ("OPENCLAW_STATE_DIR", ""), homes: &[".openclaw"], sessions: &["agents"] },
     Place { variable: ("KIMI_CODE_HOME", ""), homes: &[".kimi-code"], sessions: &["sessions"] },

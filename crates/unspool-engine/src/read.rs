@@ -210,12 +210,12 @@ impl Natives {
     /// Bytes of a packed file, by their place in what it unpacks to.
     fn unpack(&self, name: &str, mut file: File, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         let mut last = self.unpacked.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let mut here = match last.take().filter(|last| last.name == name && last.at <= offset) {
-            Some(last) => last,
-            None => {
-                file.seek(SeekFrom::Start(0))?;
-                Unpacked { name: name.into(), input: packed::open(file)?, at: 0 }
-            }
+        let reached = last.take().filter(|last| last.name == name && last.at <= offset);
+        let mut here = if let Some(reached) = reached {
+            reached
+        } else {
+            file.seek(SeekFrom::Start(0))?;
+            Unpacked { name: name.into(), input: packed::open(file)?, at: 0 }
         };
         io::copy(&mut (&mut here.input).take(offset - here.at), &mut io::sink())?;
         here.input.read_exact(bytes)?;
@@ -241,8 +241,6 @@ pub fn inspect_head(source: &Source) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "a test may panic")]
-
     use super::{Progress, read};
     use crate::discover;
     use flate2::Compression;
@@ -281,8 +279,9 @@ mod tests {
     #[test]
     fn what_a_broken_packed_file_still_holds_is_read() {
         let folder = tempfile::tempdir().unwrap();
-        let noise: String = (0..4000_u32).map(|n| format!("{:x}", n.wrapping_mul(2_654_435_761))).collect();
-        let long = LINES[2].replace("bye", &noise);
+        let noise: Vec<String> =
+            (0..4000_u32).map(|n| format!("{:x}", n.wrapping_mul(2_654_435_761))).collect();
+        let long = LINES[2].replace("bye", &noise.concat());
         let packed = gzip(&[LINES[0], LINES[1], &long].join("\n"));
         std::fs::write(folder.path().join("s1.jsonl.gz"), &packed[..packed.len() / 2]).unwrap();
         let reading = read(&discover(&[folder.path().into()]), Detail::Full, &Progress::default());

@@ -5,6 +5,7 @@
 //! unreadable line is a record with an outcome and an issue.
 
 mod chat;
+mod chat_lines;
 mod decoder;
 mod fields;
 mod format;

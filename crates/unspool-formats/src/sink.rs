@@ -80,6 +80,15 @@ impl<'b> Sink<'b> {
         self.batch.streams.get(self.stream as usize).copied().unwrap_or_default()
     }
 
+    /// What tells this stream's ids from those of others, for formats that number things within a file: the session and
+    /// agent the name speaks of, else the name.
+    pub fn id_prefix(&self) -> String {
+        let stream = self.stream();
+        let place = stream.session.some().unwrap_or(stream.name);
+        let (place, agent) = (self.batch.text.get(place), self.batch.text.get(stream.agent));
+        if agent.is_empty() { format!("{place}/") } else { format!("{place}/{agent}/") }
+    }
+
     /// Whether previews and summaries are wanted.
     pub fn wants_text(&self) -> bool {
         self.detail == Detail::Full

@@ -1,5 +1,5 @@
 //! Which records belong to one session: union over native session ids, containers, replays, chains that cross
-//! files, forks and teams.
+//! files, forks, sessions that a call started, and teams.
 
 use crate::Table;
 use crate::union::Union;
@@ -55,6 +55,7 @@ pub(crate) fn group(batch: &Batch, table: &Table, rank: &[u32], first_event: &[u
     join_containers(&natives, &streams, &mut union);
     chains.join(&natives, &mut union);
     join_forks(&natives, &mut union);
+    join_started(&natives, &mut union);
     join_teams(&natives, table, &mut union);
     collect(batch, &natives, &streams, &mut union)
 }
@@ -259,6 +260,19 @@ fn join_forks(natives: &Natives<'_>, union: &mut Union) {
             if own != NO_NATIVE {
                 union.join(own, *origin);
             }
+        }
+    }
+}
+
+/// A session that another one's call started, by the id that call was given.
+fn join_started(natives: &Natives<'_>, union: &mut Union) {
+    for event in natives.batch.events.iter().filter(|event| event.kind == EventKind::SpawnLink) {
+        let own = natives.of_record[event.record as usize];
+        if let Some(agent) = natives.batch.key(event, KeyKind::Agent, Role::Provides)
+            && let Some(started) = natives.number.get(&agent)
+            && own != NO_NATIVE
+        {
+            union.join(own, *started);
         }
     }
 }

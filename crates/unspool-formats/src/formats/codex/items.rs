@@ -76,6 +76,18 @@ fn message(state: &mut State, item: &Object<'_>, at: Timestamp, out: &mut Sink<'
     }
 }
 
+/// How messages begin that only tell the model about its surroundings.
+const CONTEXT: [&str; 8] = [
+    "<environment_context>",
+    "<user_instructions>",
+    "<turn_aborted>",
+    "<permissions instructions>",
+    "<collaboration_mode>",
+    "<skills_instructions>",
+    "<recommended_plugins>",
+    "# AGENTS.md instructions",
+];
+
 /// What clients put into the conversation in the user's place.
 fn user(state: &mut State, content: &[Cow<'_, str>], at: Timestamp, out: &mut Sink<'_>) {
     let first = content.first().map(|text| text.trim_start()).unwrap_or_default();
@@ -86,16 +98,6 @@ fn user(state: &mut State, content: &[Cow<'_, str>], at: Timestamp, out: &mut Si
         agent_return(state, &agent, report.get("status"), at, out);
         return;
     }
-    const CONTEXT: [&str; 8] = [
-        "<environment_context>",
-        "<user_instructions>",
-        "<turn_aborted>",
-        "<permissions instructions>",
-        "<collaboration_mode>",
-        "<skills_instructions>",
-        "<recommended_plugins>",
-        "# AGENTS.md instructions",
-    ];
     if CONTEXT.iter().any(|start| first.starts_with(start)) {
         return;
     }

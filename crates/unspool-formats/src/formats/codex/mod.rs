@@ -112,6 +112,7 @@ impl Reader for RolloutReader {
             out.identity_needs_place();
         }
         let state = &mut self.0;
+        state.begin(out);
         state.place(line.int("ordinal"));
         let payload = line.object("payload");
         if !line.has("payload") {

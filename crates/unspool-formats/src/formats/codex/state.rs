@@ -68,6 +68,13 @@ struct Call {
 }
 
 impl State {
+    /// Gives a file that does not say its thread a name to number things by.
+    pub(super) fn begin(&mut self, out: &Sink<'_>) {
+        if self.told.is_empty() && self.thread.is_empty() {
+            self.told = out.id_prefix();
+        }
+    }
+
     /// Takes a line's place in files that number their lines.
     pub(super) fn place(&mut self, ordinal: Option<i64>) {
         if let (Some(ordinal), Some(end)) = (ordinal, self.history_end) {
