@@ -152,7 +152,7 @@ impl State {
                 head.open(EventKind::SessionInfo, at, out);
                 out.text(AttrName::Title, &data.text("title")).int(AttrName::TitleRank, 2);
             }
-            "session.shutdown" => self.sums(&data.object("modelMetrics"), head, at, out),
+            "session.shutdown" => self.sums(data, head, at, out),
             other if KNOWN.contains(&other) => {}
             other => out.issue(Code::UnknownType, if other.is_empty() { "(none)" } else { other }),
         }
@@ -240,33 +240,52 @@ impl State {
 
     /// The session's sums by model. What no answer stated is the one call's, when there was one; else it is shown as a step
     /// of its own, because nobody knows which call used how much.
-    fn sums(&mut self, models: &Object<'_>, head: &Head<'_>, at: Timestamp, out: &mut Sink<'_>) {
-        for (name, metrics) in models.fields() {
-            let name = String::from_utf8_lossy(name);
-            let total = usage_of(&Object::of(metrics).object("usage"));
-            let sum = self.model(&name);
-            if sum.calls == 1 {
-                head.open(EventKind::ModelCall, at, out);
-                out.name(&name).key(KeyKind::Message, Role::Provides, &sum.last_call).usage(total);
-                sum.counted = total;
-                continue;
-            }
-            let counted = sum.counted;
-            let rest = Usage {
-                input: total.input.saturating_sub(counted.input),
-                cache_read: total.cache_read.saturating_sub(counted.cache_read),
-                cache_write: total.cache_write.saturating_sub(counted.cache_write),
-                cache_write_long: 0,
-                output: (total.output + total.reasoning).saturating_sub(counted.output + counted.reasoning),
-                reasoning: 0,
+    fn sums(&mut self, data: &Object<'_>, head: &Head<'_>, at: Timestamp, out: &mut Sink<'_>) {
+        let metrics = data.object("modelMetrics");
+        let models = metrics.fields().map(|(name, metrics)| {
+            (String::from_utf8_lossy(name).into_owned(), Object::of(metrics).object("usage"))
+        });
+        let stated: Vec<_> = models.filter(|(_, usage)| !usage.is_empty()).collect();
+        if stated.is_empty() && data.has("tokenDetails") {
+            // Some files have only one sum for all models.
+            let details = data.object("tokenDetails");
+            let count = |key: &str| details.object(key).count("tokenCount");
+            let total = Usage {
+                input: count("input"),
+                cache_read: count("cache_read"),
+                cache_write: count("cache_write"),
+                output: count("output"),
+                ..Usage::default()
             };
-            if rest.is_zero() {
-                continue;
-            }
+            self.sum(&data.text("currentModel"), total, head, at, out);
+        }
+        for (name, usage) in stated {
+            self.sum(&name, usage_of(&usage), head, at, out);
+        }
+    }
+
+    fn sum(&mut self, name: &str, total: Usage, head: &Head<'_>, at: Timestamp, out: &mut Sink<'_>) {
+        let sum = self.model(name);
+        if sum.calls == 1 {
+            head.open(EventKind::ModelCall, at, out);
+            out.name(name).key(KeyKind::Message, Role::Provides, &sum.last_call).usage(total);
+            sum.counted = total;
+            return;
+        }
+        let counted = sum.counted;
+        let rest = Usage {
+            input: total.input.saturating_sub(counted.input),
+            cache_read: total.cache_read.saturating_sub(counted.cache_read),
+            cache_write: total.cache_write.saturating_sub(counted.cache_write),
+            cache_write_long: 0,
+            output: (total.output + total.reasoning).saturating_sub(counted.output + counted.reasoning),
+            reasoning: 0,
+        };
+        if !rest.is_zero() {
             sum.counted.add(&rest);
             let uuid = format!("{}/{name}", head.uuid);
             Head { uuid: &uuid, ..*head }.open(EventKind::System, at, out);
-            out.name("tokens not stated per call").text(AttrName::Model, &name);
+            out.name("tokens not stated per call").text(AttrName::Model, name);
             out.flag(EventFlags::INFERRED).usage(rest);
         }
     }
