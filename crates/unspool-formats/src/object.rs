@@ -42,6 +42,16 @@ impl<'a> Object<'a> {
         Object { fields }
     }
 
+    /// The names of the fields of a text that may be cut off, also that of the value in which it is.
+    pub(crate) fn names(text: &[u8]) -> Vec<&[u8]> {
+        let mut names = Vec::new();
+        let _ = Json::new(text).object(|json, key| {
+            names.push(key);
+            json.skip()
+        });
+        names
+    }
+
     /// Whether there are no fields.
     pub(crate) fn is_empty(&self) -> bool {
         self.fields.is_empty()
@@ -163,6 +173,7 @@ mod tests {
         assert_eq!(object.list("d"), [&b"1"[..], b"\"y\""]);
         assert!(Object::read(b"{\"a\":1} x").is_err());
         assert_eq!(Object::of(br#"{"a":1,"b":"x"#).int("a"), Some(1), "what came before the cut");
+        assert_eq!(Object::names(br#"{"a":1,"b":"x"#), [b"a", b"b"], "also the name of what was cut");
     }
 
     #[test]

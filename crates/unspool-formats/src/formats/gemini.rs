@@ -32,7 +32,7 @@ impl Format for Gemini {
 
     fn sniff(&self, _name: &str, head: &[u8]) -> Sniff {
         let has = |needle: &[u8]| memmem::find(head, needle).is_some();
-        if !(has(b"\"gemini\"") || has(b"\"projectHash\"") || has(b"\"$set\"")) || has(b"\"resourceSpans\"") {
+        if !(has(b"\"gemini\"") || has(b"\"projectHash\"") || has(b"\"$set\"")) {
             return Sniff::NO;
         }
         // A text that goes over several lines is no log, though its lines may be messages.
@@ -43,10 +43,11 @@ impl Format for Gemini {
                 return Sniff { score, framing: Framing::Lines };
             }
         }
-        let whole = Object::of(head);
-        let text = whole.has("projectHash") || has(b"\"messages\"") || has(b"\"history\"");
-        let score = if text && (whole.has("sessionId") || has(b"\"gemini\"")) { 80 } else { 0 };
-        Sniff { score, framing: Framing::Whole }
+        let names = Object::names(head);
+        let named = |name: &[u8]| names.contains(&name);
+        let session = named(b"messages") && named(b"projectHash");
+        let older = named(b"history") && has(b"\"gemini\"") && has(b"\"parts\"");
+        Sniff { score: if session || older { 80 } else { 0 }, framing: Framing::Whole }
     }
 
     fn scope(&self, name: &str) -> Scope {

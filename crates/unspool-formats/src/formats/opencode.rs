@@ -37,8 +37,8 @@ impl Format for OpenCode {
         let whole = Object::of(head);
         let info = whole.object("info");
         let mine = info.has("id") && (info.has("projectID") || info.has("directory"));
-        let cut = whole.is_empty() && has(b"\"info\"") && has(b"\"projectID\"");
-        Sniff { score: if mine || cut { 92 } else { 0 }, framing: Framing::Whole }
+        let messages = Object::names(head).contains(&b"messages".as_slice());
+        Sniff { score: if mine && messages { 92 } else { 0 }, framing: Framing::Whole }
     }
 
     fn record_type(&self, record: &[u8]) -> String {

@@ -152,7 +152,7 @@ fn count(state: &mut State, info: &Object<'_>, at: Timestamp, out: &mut Sink<'_>
 }
 
 /// Input counts what was cached, output counts reasoning; the buckets must not overlap.
-fn usage_of(usage: &Object<'_>) -> Usage {
+pub(super) fn usage_of(usage: &Object<'_>) -> Usage {
     let (cache_read, cache_write) = (usage.count("cached_input_tokens"), usage.count("cache_write_input_tokens"));
     let reasoning = usage.count("reasoning_output_tokens");
     Usage {

@@ -47,7 +47,7 @@ pub(super) fn item(state: &mut State, item: &Object<'_>, at: Timestamp, out: &mu
             chat::result_facts(&id, &Outcome { failed: exit != 0, ..Outcome::default() }, out);
             state.answered();
         }
-        "agent_message" => state.message(&texts(item.get("content")), EventFlags::TEAMMATE, FROM_ITEM, at, out),
+        "agent_message" => from_agent(state, item, at, out),
         "ghost_snapshot" | "compaction" | "compaction_summary" | "context_compaction" => {}
         "" if item.has("role") => message(state, item, at, out),
         other => {
@@ -133,7 +133,13 @@ fn output(state: &mut State, item: &Object<'_>, at: Timestamp, out: &mut Sink<'_
     if tool == "spawn_agent" {
         out.flag(EventFlags::ASYNC);
         let agent = answer.first_text(&["agent_id", "thread_id", "id"]);
-        chat::spawned(&id, &agent, at, out);
+        let path = answer.text("task_name");
+        if agent.is_empty() && !path.is_empty() {
+            out.begin(EventKind::SpawnLink, at).name("teammate").key(KeyKind::ToolUse, Role::Refers, &id);
+            out.key(KeyKind::Teammate, Role::Provides, &state.agent_at(&path));
+        } else {
+            chat::spawned(&id, &agent, at, out);
+        }
         out.text(AttrName::AgentName, &answer.text("nickname"));
         state.mark(out);
         return;
@@ -141,6 +147,17 @@ fn output(state: &mut State, item: &Object<'_>, at: Timestamp, out: &mut Sink<'_
     for (agent, status) in answer.object("status").fields() {
         let agent = String::from_utf8_lossy(agent);
         agent_return(state, &agent, Some(status), at, out);
+    }
+}
+
+/// A message of another agent of the session, by its path.
+fn from_agent(state: &mut State, item: &Object<'_>, at: Timestamp, out: &mut Sink<'_>) {
+    state.message(&texts(item.get("content")), EventFlags::TEAMMATE, FROM_ITEM, at, out);
+    let author = item.text("author");
+    if !author.is_empty() {
+        out.begin(EventKind::AgentReturn, at).name("teammate");
+        out.key(KeyKind::Teammate, Role::Refers, &state.agent_at(&author));
+        state.mark(out);
     }
 }
 

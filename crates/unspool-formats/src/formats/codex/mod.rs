@@ -125,6 +125,9 @@ impl Reader for RolloutReader {
             return Ok(());
         }
         match kind.as_ref() {
+            "response_item" | "event_msg" | "compacted" if state.is_inherited(&payload) => {
+                state.inherited(&payload, at, out);
+            }
             "session_meta" => state.session_meta(&payload, at, out),
             "turn_context" => state.turn_context(&payload),
             "response_item" => items::item(state, &payload, at, out),

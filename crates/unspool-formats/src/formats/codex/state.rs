@@ -87,6 +87,11 @@ impl State {
         Head { session: &self.thread, agent: &self.agent, uuid, parent: "", flags }
     }
 
+    /// An agent this thread started, by the path it was given.
+    pub(super) fn agent_at(&self, path: &str) -> String {
+        format!("{path}@{}", self.thread)
+    }
+
     /// Marks a further event of a record.
     pub(super) fn mark(&self, out: &mut Sink<'_>) {
         if self.copying {
@@ -140,6 +145,10 @@ impl State {
             out.text(AttrName::AgentType, &role);
             let name = [meta.text("agent_nickname"), spawn.text("agent_nickname")];
             out.text(AttrName::AgentName, name.iter().find(|name| !name.is_empty()).map_or("", |name| name));
+            let path = [meta.text("agent_path"), spawn.text("agent_path")];
+            if let Some(path) = path.iter().find(|path| !path.is_empty() && !parent.is_empty()) {
+                out.key(KeyKind::Teammate, Role::Provides, &format!("{path}@{parent}"));
+            }
             if let Some(depth) = spawn.int("depth") {
                 out.int(AttrName::SpawnDepth, depth);
             }
@@ -343,6 +352,21 @@ impl State {
         };
         self.call_event(&key, at, out);
         out.usage(usage);
+    }
+
+    /// Whether a line is history that a sub-agent was given: its parent's doing and none of its own. Only lines that begin a
+    /// turn may end it.
+    pub(super) fn is_inherited(&self, payload: &Object<'_>) -> bool {
+        let begins = matches!(payload.text("type").as_ref(), "task_started" | "turn_started");
+        self.copying && !self.agent.is_empty() && !begins
+    }
+
+    /// Keeps an inherited line as context; its counts are where the agent's own begin.
+    pub(super) fn inherited(&mut self, payload: &Object<'_>, at: Timestamp, out: &mut Sink<'_>) {
+        if let Some(total) = payload.object("info").get("total_token_usage") {
+            self.totals = Some(super::events::usage_of(&Object::of(total)));
+        }
+        self.head("").open(EventKind::Context, at, out);
     }
 
     /// Tokens of a turn, where no line counts its calls.
