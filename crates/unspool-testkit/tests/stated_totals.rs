@@ -1,8 +1,7 @@
 //! Real session files against what they state themselves: every file is recognised, no record is lost, and tokens add up to
 //! the sums the agents wrote down. Skipped where there are no such files; the specifications show the same with small ones.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-#![expect(clippy::disallowed_methods, reason = "a test may read files")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use serde_json::Value;
 use std::collections::BTreeMap;
