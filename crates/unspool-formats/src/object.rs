@@ -93,9 +93,9 @@ impl<'a> Object<'a> {
         Json::new(self.get(key)?).integer().ok().flatten()
     }
 
-    /// A field that is a number of tokens.
+    /// A field that is a number of tokens of one call; more than four billion count as that, as everywhere.
     pub(crate) fn count(&self, key: &str) -> u64 {
-        self.int(key).and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
+        self.int(key).and_then(|n| u64::try_from(n).ok()).unwrap_or(0).min(u64::from(u32::MAX))
     }
 
     /// Whether a field is `true`.

@@ -190,7 +190,7 @@ fn tool_end(state: &State, kind: &str, event: &Object<'_>, at: Timestamp, out: &
         other => other.strip_suffix("_end").unwrap_or(other).to_string(),
     };
     let duration = event.object("duration");
-    let ms = duration.int("secs").map(|s| s.saturating_mul(1000) + duration.int("nanos").unwrap_or(0) / 1_000_000);
+    let ms = duration.int("secs").map(|s| s.saturating_mul(1000).saturating_add(duration.int("nanos").unwrap_or(0) / 1_000_000));
     let began = ms.map_or(at, |ms| at.plus_ms(ms.saturating_neg()));
     state.head("").open(EventKind::ToolCall, began, out);
     out.name(&name).key(KeyKind::ToolUse, Role::Provides, &id);
