@@ -94,6 +94,8 @@ struct State {
     /// The message a rewind went back to, until the next prompt.
     back_to: Option<String>,
     unnamed: u32,
+    /// Somebody has said something.
+    spoken: bool,
 }
 
 impl Reader for State {
@@ -170,11 +172,28 @@ impl State {
             title(set, out);
         }
         if let Some(messages) = set.get("messages") {
-            // The list replaces the conversation; what is known of it stays one step.
-            self.live.clear();
-            for message in elements(messages) {
-                self.message(&Object::of(message), out);
+            self.replace(&elements(messages), out);
+        }
+    }
+
+    /// The list replaces the conversation; what is known of it stays one step. Unknown messages open a file that goes on from
+    /// another. After something was said, they are the summary that a compaction left, and history under new ids.
+    fn replace(&mut self, messages: &[&[u8]], out: &mut Sink<'_>) {
+        self.live.clear();
+        let messages: Vec<Object<'_>> = messages.iter().map(|raw| Object::of(raw)).collect();
+        let unknown = messages.iter().find(|message| !self.known.contains(message.text("id").as_ref()));
+        let Some(unknown) = unknown.filter(|_| self.spoken) else {
+            for message in &messages {
+                self.message(message, out);
             }
+            return;
+        };
+        let at = unknown.time("timestamp", out);
+        self.head("").open(EventKind::Compaction, at, out);
+        for message in &messages {
+            let id = message.text("id").into_owned();
+            self.known.insert(id.clone());
+            self.live.push(id);
         }
     }
 
@@ -209,7 +228,10 @@ impl State {
             }
             "info" | "warning" if !again => {
                 let text = chat::texts(message.get("content")).concat();
-                if !text.trim().is_empty() {
+                if text.trim() == "Request cancelled." {
+                    self.head(&id).open(EventKind::UserMessage, at, out);
+                    out.flag(EventFlags::INTERRUPTED).text(AttrName::Preview, &text);
+                } else if !text.trim().is_empty() {
                     self.head(&id).open(EventKind::System, at, out);
                     out.name(&kind).text(AttrName::Preview, &chat::shown(&text));
                 }
@@ -230,10 +252,14 @@ impl State {
         if first.starts_with("<session_context>") {
             return;
         }
+        self.spoken = true;
         let parent = self.back_to.take().unwrap_or_default();
         Head { parent: &parent, ..self.head(id) }.open(EventKind::UserMessage, at, out);
         if first.starts_with('/') || first.starts_with('?') {
             out.flag(EventFlags::SLASH);
+        }
+        if first.starts_with("I ran the following shell command:") {
+            out.flag(EventFlags::COMMAND);
         }
         chat::prompt(&texts, out);
     }
