@@ -43,9 +43,12 @@ impl<'b> Decoder<'b> {
         let index = u32::try_from(batch.streams.len()).unwrap_or(u32::MAX);
         batch.streams.push(stream);
         let parts = [id.as_bytes(), scope.agent.as_bytes(), scope.workflow.as_bytes()];
+        let file = plain_name(name).rsplit(['/', '\\']).next().unwrap_or_default();
+        let place = if scope.session.is_empty() { file } else { &scope.session };
         let scopes = Scopes {
             shared: Id::of(&parts),
             named: Id::of(&[parts[0], parts[1], parts[2], scope.session.as_bytes()]),
+            placed: Id::of(&[parts[0], parts[1], parts[2], place.as_bytes()]),
         };
         Decoder {
             reader: format.open(),

@@ -21,8 +21,10 @@ pub enum Detail {
 pub(crate) struct Scopes {
     /// Hash of what every record of the stream means by the stream's name.
     pub(crate) shared: Id,
-    /// The same with the stream's own name, for records that are nothing without it.
+    /// The same with the session in the stream's name, for records that are nothing without it.
     pub(crate) named: Id,
+    /// The same, or the file's name where it speaks of no session, for records that only their place tells apart.
+    pub(crate) placed: Id,
 }
 
 /// The frame being read, and how far its parts reach.
@@ -113,7 +115,6 @@ impl<'b> Sink<'b> {
     /// Says that this record has nothing of its own that tells it from an equal one elsewhere in its stream, so that only
     /// one in the same place of a stream of the same name is a duplicate.
     pub fn identity_needs_place(&mut self) {
-        self.identity_needs_name = true;
         self.identity_needs_place = true;
     }
 
@@ -206,7 +207,11 @@ impl<'b> Sink<'b> {
 
     /// Gives the open record its id and outcome.
     fn identify(&mut self, content: Id, outcome: Outcome) {
-        let scope = if self.identity_needs_name { self.scopes.named } else { self.scopes.shared };
+        let scope = match (self.identity_needs_place, self.identity_needs_name) {
+            (true, _) => self.scopes.placed,
+            (false, true) => self.scopes.named,
+            (false, false) => self.scopes.shared,
+        };
         let mut all = [0_u8; 36];
         all[..16].copy_from_slice(&content.to_bytes());
         all[16..32].copy_from_slice(&scope.to_bytes());

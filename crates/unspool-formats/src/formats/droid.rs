@@ -116,7 +116,6 @@ impl Reader for State {
                 out.name("error").flag(EventFlags::API_ERROR);
                 out.text(AttrName::ErrorText, &chat::shown(&line.text("message")));
             }
-            "todo_state" | "compaction_state" | "session_end" => {}
             other => out.issue(Code::UnknownType, if other.is_empty() { "(none)" } else { other }),
         }
         Ok(())

@@ -133,7 +133,7 @@ impl Reader for State {
 }
 
 /// Records that say nothing a step needs, and those read above.
-const KNOWN: [&str; 22] = [
+const KNOWN: [&str; 18] = [
     "metadata",
     "config.update",
     "profile.bind",
@@ -152,10 +152,6 @@ const KNOWN: [&str; 22] = [
     "turn.ended",
     "full_compaction.begin",
     "full_compaction.complete",
-    "context.clear",
-    "context.rewind",
-    "goal.update",
-    "todo.update",
 ];
 
 impl State {

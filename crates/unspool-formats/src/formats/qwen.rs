@@ -170,7 +170,7 @@ fn system(line: &Object<'_>, head: &Head<'_>, at: Timestamp, out: &mut Sink<'_>)
             head.open(EventKind::UserMessage, at, out);
             out.flag(EventFlags::COMMAND).message_preview(&chat::shown(&payload.text("rawCommand")));
         }
-        "ui_telemetry" | "session_artifact_snapshot" | "at_command" | "file_history_snapshot" => {
+        "ui_telemetry" | "session_artifact_snapshot" | "at_command" => {
             head.open(EventKind::Context, at, out);
         }
         other => {

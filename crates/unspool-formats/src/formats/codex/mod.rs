@@ -79,11 +79,12 @@ impl Format for Rollout {
     }
 }
 
-/// `rollout-2026-01-02T10-00-00-<thread>`: the thread is what follows the time.
+/// `rollout-2026-01-02T10-00-00-<thread>`: the thread is what follows the time, which was a mere date once.
 fn thread_of_name(name: &str) -> &str {
     let stem = stem(name, &[".jsonl"]);
-    let thread = stem.strip_prefix("rollout-").and_then(|rest| rest.get(20..)).unwrap_or_default();
-    if thread.len() == 36 { thread } else { "" }
+    let rest = stem.strip_prefix("rollout-").unwrap_or_default();
+    let thread = rest.len().checked_sub(36).and_then(|start| rest.get(start..)).unwrap_or_default();
+    if thread.bytes().filter(|byte| *byte == b'-').count() == 4 { thread } else { "" }
 }
 
 fn is_line(line: &Object<'_>) -> bool {
@@ -149,6 +150,7 @@ mod tests {
     fn a_rollouts_name_holds_its_thread() {
         let thread = "019b7e26-5500-7000-8000-000000000001";
         assert_eq!(thread_of_name(&format!("a/rollout-2026-01-02T10-00-00-{thread}.jsonl")), thread);
+        assert_eq!(thread_of_name(&format!("rollout-2025-05-07-{thread}.jsonl")), thread);
         assert_eq!(thread_of_name("rollout-2026.jsonl"), "");
         assert_eq!(thread_of_name("transcript.jsonl"), "");
     }
