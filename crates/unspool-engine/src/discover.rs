@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use unspool_formats::plain_name;
 use walkdir::WalkDir;
 
 /// One thing to read.
@@ -91,9 +92,11 @@ fn walk(root: &Path, found: &mut Found, files: &mut Vec<(PathBuf, u64)>) -> bool
     met_link
 }
 
-fn looks_like_data(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    matches!(extension, Some("jsonl" | "json" | "ndjson"))
+/// Whether a file's name ends as data does, packed or not.
+pub fn looks_like_data(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let extension = Path::new(plain_name(&name)).extension().and_then(|extension| extension.to_str());
+    matches!(extension, Some("jsonl" | "json" | "ndjson" | "pb" | "binpb" | "otlp"))
 }
 
 /// A path as a stream's name: forward slashes, no leading `./`.
@@ -102,18 +105,72 @@ fn show(path: &Path) -> String {
     text.strip_prefix("./").unwrap_or(&text).to_string()
 }
 
+/// Where one agent usually keeps its sessions.
+struct Place {
+    /// A variable that moves its home, and the folder of that place which is the home. It may hold several folders,
+    /// separated by commas.
+    variable: (&'static str, &'static str),
+    /// Its homes below the user's.
+    homes: &'static [&'static str],
+    /// What of a home holds sessions.
+    sessions: &'static [&'static str],
+}
+
+const PLACES: &[Place] = &[
+    Place {
+        variable: ("CLAUDE_CONFIG_DIR", ""),
+        homes: &[".claude", ".config/claude"],
+        sessions: &["projects"],
+    },
+    Place { variable: ("CODEX_HOME", ""), homes: &[".codex"], sessions: &["sessions", "archived_sessions"] },
+    Place { variable: ("COPILOT_HOME", ""), homes: &[".copilot"], sessions: &["session-state"] },
+    Place {
+        variable: ("GEMINI_CLI_HOME", ".gemini"),
+        homes: &[".gemini"],
+        sessions: &["tmp", "antigravity-cli/brain"],
+    },
+    Place { variable: ("PI_CODING_AGENT_DIR", ""), homes: &[".pi/agent"], sessions: &["sessions"] },
+    Place { variable: ("OPENCLAW_STATE_DIR", ""), homes: &[".openclaw"], sessions: &["agents"] },
+    Place { variable: ("KIMI_CODE_HOME", ""), homes: &[".kimi-code"], sessions: &["sessions"] },
+    Place { variable: ("VIBE_HOME", ""), homes: &[".vibe"], sessions: &["logs/session"] },
+    Place { variable: ("", ""), homes: &[".qwen"], sessions: &["projects"] },
+    Place { variable: ("", ""), homes: &[".kiro"], sessions: &["sessions/cli"] },
+    Place { variable: ("", ""), homes: &[".factory"], sessions: &["sessions"] },
+    Place { variable: ("", ""), homes: &[".grok"], sessions: &["sessions"] },
+];
+
 /// The folders in which agents usually leave their sessions, as far as they exist.
 pub fn usual_places() -> Vec<PathBuf> {
     let mut places = Vec::new();
-    if let Some(list) = std::env::var_os("CLAUDE_CONFIG_DIR") {
-        // The variable may hold several folders, separated by commas.
-        places.extend(list.to_string_lossy().split(',').map(|dir| Path::new(dir.trim()).join("projects")));
-    }
-    if let Some(home) = std::env::home_dir() {
-        places.push(home.join(".claude/projects"));
-        places.push(home.join(".config/claude/projects"));
+    let user = std::env::home_dir();
+    for place in PLACES {
+        let named = std::env::var_os(place.variable.0).unwrap_or_default();
+        let named = named.to_string_lossy();
+        let named = named.split(',').map(str::trim).filter(|folder| !folder.is_empty());
+        let named = named.map(|folder| Path::new(folder).join(place.variable.1));
+        let usual = user.iter().flat_map(|user| place.homes.iter().map(|home| user.join(home)));
+        for home in named.chain(usual) {
+            places.extend(place.sessions.iter().map(|sessions| home.join(sessions)));
+        }
     }
     places.retain(|place| place.is_dir());
-    places.dedup();
+    let mut seen = std::collections::BTreeSet::new();
+    places.retain(|place| seen.insert(place.clone()));
     places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::looks_like_data;
+    use std::path::Path;
+
+    #[test]
+    fn data_is_known_by_its_ending_packed_or_not() {
+        for name in ["a/b.jsonl", "b.json", "c.ndjson", "d.jsonl.zst", "e.json.gz", "f.binpb"] {
+            assert!(looks_like_data(Path::new(name)), "{name}");
+        }
+        for name in ["a.md", "b.zst", "c.tar.gz", "jsonl", "d.txt"] {
+            assert!(!looks_like_data(Path::new(name)), "{name}");
+        }
+    }
 }

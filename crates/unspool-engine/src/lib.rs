@@ -5,8 +5,9 @@
 
 mod discover;
 mod natives;
+mod packed;
 mod read;
 
-pub use discover::{Found, Source, discover, usual_places};
+pub use discover::{Found, Source, discover, looks_like_data, usual_places};
 pub use natives::{NativeReader, Natives};
 pub use read::{Progress, Reading, Spooled, inspect_head, read, spool};

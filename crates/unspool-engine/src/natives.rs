@@ -2,9 +2,10 @@
 //!
 //! In: the batch that was read, and its records. Out: their bytes, exactly. Never here: what they mean.
 
+use crate::packed;
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use unspool_model::{Batch, Record};
 
@@ -36,8 +37,14 @@ pub struct NativeReader<'a> {
 
 struct Open {
     stream: u32,
-    file: BufReader<File>,
+    file: Source,
     at: u64,
+}
+
+/// A file as it is, or what a packed one unpacks to, which can only be read forward.
+enum Source {
+    Plain(BufReader<File>),
+    Packed(Box<dyn Read + Send>),
 }
 
 impl NativeReader<'_> {
@@ -47,13 +54,22 @@ impl NativeReader<'_> {
             return Err(io::Error::other("the record is too long to be given back in one piece"));
         }
         let mut open = match self.open.take() {
-            Some(open) if open.stream == record.stream => open,
+            Some(open) if open.stream == record.stream && open.reaches(record.offset) => open,
             _ => self.open(record.stream)?,
         };
         let distance = i128::from(record.offset) - i128::from(open.at);
-        open.file.seek_relative(i64::try_from(distance).map_err(io::Error::other)?)?;
+        let distance = i64::try_from(distance).map_err(io::Error::other)?;
         self.bytes.resize(record.len as usize, 0);
-        open.file.read_exact(&mut self.bytes)?;
+        match &mut open.file {
+            Source::Plain(file) => {
+                file.seek_relative(distance)?;
+                file.read_exact(&mut self.bytes)?;
+            }
+            Source::Packed(file) => {
+                io::copy(&mut file.take(distance.unsigned_abs()), &mut io::sink())?;
+                file.read_exact(&mut self.bytes)?;
+            }
+        }
         open.at = record.offset + u64::from(record.len);
         self.open = Some(open);
         Ok(&self.bytes)
@@ -63,7 +79,23 @@ impl NativeReader<'_> {
         let row = self.batch.streams.get(stream as usize).copied().unwrap_or_default();
         let path = self.natives.paths.get(self.batch.text.get(row.name));
         let path = path.ok_or_else(|| io::Error::other("the record's source is gone"))?;
-        Ok(Open { stream, file: BufReader::new(File::open(path)?), at: 0 })
+        let mut file = File::open(path)?;
+        let mut head = [0; packed::HEAD_BYTES];
+        let count = file.read(&mut head)?;
+        file.seek(SeekFrom::Start(0))?;
+        let file = if packed::is_packed(&head[..count]) {
+            Source::Packed(packed::open(file)?)
+        } else {
+            Source::Plain(BufReader::new(file))
+        };
+        Ok(Open { stream, file, at: 0 })
+    }
+}
+
+impl Open {
+    /// Whether a place can be gone to without opening the file anew.
+    fn reaches(&self, offset: u64) -> bool {
+        matches!(self.file, Source::Plain(_)) || offset >= self.at
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::discover::{Found, Source};
 use crate::natives::Natives;
+use crate::packed;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -97,12 +98,11 @@ impl Worker {
         progress: &Progress,
     ) -> io::Result<()> {
         if let Some(path) = &source.path {
-            self.stream(&source.name, &mut File::open(path)?, None, buffer, detail, progress)
+            self.stream(&source.name, File::open(path)?, None, buffer, detail, progress)
         } else {
             let mut spool = tempfile::NamedTempFile::new()?;
             let file = spool.as_file_mut();
-            let read =
-                self.stream(&source.name, &mut io::stdin().lock(), Some(file), buffer, detail, progress);
+            let read = self.stream(&source.name, io::stdin(), Some(file), buffer, detail, progress);
             self.spool = Some(spool);
             read
         }
@@ -111,29 +111,32 @@ impl Worker {
     fn stream(
         &mut self,
         name: &str,
-        input: &mut dyn Read,
+        input: impl Read + Send,
         mut copy: Option<&mut File>,
         buffer: &mut [u8],
         detail: Detail,
         progress: &Progress,
     ) -> io::Result<()> {
-        let mut filled = fill(input, buffer, SNIFF_BYTES)?;
+        let mut input = packed::open(input)?;
+        let (mut filled, mut result) = fill(&mut input, buffer, SNIFF_BYTES);
         let head = &buffer[..filled.min(SNIFF_BYTES)];
-        let Some((format, sniff)) = claim(&mut self.batch, name, head) else { return Ok(()) };
+        if head.is_empty() && result.is_err() {
+            return result;
+        }
+        let Some((format, sniff)) = claim(&mut self.batch, name, head) else { return result };
         self.recognised += 1;
         let mut decoder = Decoder::new(&mut self.batch, format, sniff, name, detail);
-        let mut result = Ok(());
         while filled > 0 {
             if let Some(copy) = &mut copy {
                 copy.write_all(&buffer[..filled])?;
             }
             decoder.push(&buffer[..filled]);
             progress.bytes.fetch_add(filled as u64, Ordering::Relaxed);
-            match read_some(input, buffer) {
-                Ok(count) => filled = count,
-                Err(error) => {
-                    result = Err(error);
-                    filled = 0;
+            filled = 0;
+            if result.is_ok() {
+                match read_some(&mut input, buffer) {
+                    Ok(count) => filled = count,
+                    Err(error) => result = Err(error),
                 }
             }
         }
@@ -143,16 +146,17 @@ impl Worker {
     }
 }
 
-/// Reads at least `wanted` bytes unless the stream ends before.
-fn fill(input: &mut dyn Read, buffer: &mut [u8], wanted: usize) -> io::Result<usize> {
+/// Reads at least `wanted` bytes unless the stream ends or breaks before.
+fn fill(input: &mut dyn Read, buffer: &mut [u8], wanted: usize) -> (usize, io::Result<()>) {
     let mut filled = 0;
     while filled < wanted {
-        match read_some(input, &mut buffer[filled..])? {
-            0 => break,
-            count => filled += count,
+        match read_some(input, &mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) => return (filled, Err(error)),
         }
     }
-    Ok(filled)
+    (filled, Ok(()))
 }
 
 fn read_some(input: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
@@ -168,7 +172,10 @@ fn read_some(input: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
 pub fn inspect_head(source: &Source) -> io::Result<Vec<u8>> {
     let mut buffer = vec![0; SNIFF_BYTES];
     let filled = match &source.path {
-        Some(path) => fill(&mut File::open(path)?, &mut buffer, SNIFF_BYTES)?,
+        Some(path) => match fill(&mut packed::open(File::open(path)?)?, &mut buffer, SNIFF_BYTES) {
+            (0, Err(error)) => return Err(error),
+            (filled, _) => filled,
+        },
         None => 0,
     };
     buffer.truncate(filled);
@@ -193,4 +200,57 @@ pub fn spool(source: &Source) -> io::Result<Option<Spooled>> {
     let bytes = io::copy(&mut input, file.as_file_mut())?;
     let source = Source { name: source.name.clone(), path: Some(file.path().to_path_buf()), bytes };
     Ok(Some(Spooled { source, _file: file }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Progress, read};
+    use crate::discover;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write;
+    use unspool_formats::Detail;
+    use unspool_model::Outcome;
+
+    const LINES: [&str; 3] = [
+        r#"{"type":"user","uuid":"u1","sessionId":"s1","timestamp":"2026-01-02T10:00:00Z","message":{"role":"user","content":"Hello"}}"#,
+        r#"{"type":"user","uuid":"u2","sessionId":"s1","timestamp":"2026-01-02T10:00:01Z","message":{"role":"user","content":"again"}}"#,
+        r#"{"type":"user","uuid":"u3","sessionId":"s1","timestamp":"2026-01-02T10:00:02Z","message":{"role":"user","content":"bye"}}"#,
+    ];
+
+    fn gzip(text: &str) -> Vec<u8> {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(text.as_bytes()).unwrap();
+        packed.finish().unwrap()
+    }
+
+    #[test]
+    fn records_of_a_packed_file_come_back_byte_for_byte() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("s1.jsonl.gz"), gzip(&LINES.join("\n"))).unwrap();
+        let reading = read(&discover(&[folder.path().into()]), Detail::Full, &Progress::default());
+        let session = reading.batch.streams[0].session;
+        assert_eq!(reading.batch.text.get(session), "s1", "the packing is no part of the name");
+        let mut reader = reading.natives.reader(&reading.batch);
+        // In order, and back again: the place reached so far is only a shortcut.
+        for n in [0, 1, 2, 0] {
+            let record = &reading.batch.records[n];
+            assert_eq!(reader.bytes(record).unwrap(), LINES[n].as_bytes());
+        }
+    }
+
+    #[test]
+    fn what_a_broken_packed_file_still_holds_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let noise: Vec<String> =
+            (0..4000_u32).map(|n| format!("{:x}", n.wrapping_mul(2_654_435_761))).collect();
+        let long = LINES[2].replace("bye", &noise.concat());
+        let packed = gzip(&[LINES[0], LINES[1], &long].join("\n"));
+        std::fs::write(folder.path().join("s1.jsonl.gz"), &packed[..packed.len() / 2]).unwrap();
+        let reading = read(&discover(&[folder.path().into()]), Detail::Full, &Progress::default());
+        let stored = reading.batch.records.iter().filter(|record| record.outcome == Outcome::Stored).count();
+        assert_eq!(stored, 2);
+        let codes: Vec<_> = reading.batch.issues.iter().map(|issue| issue.code.name()).collect();
+        assert!(codes.contains(&"unreadable_file") && codes.contains(&"torn_line"), "{codes:?}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::format::{Format, Framing, Reader, Sniff};
 use crate::lines::{Line, LineSplitter, MAX_RECORD_BYTES};
+use crate::registry::plain_name;
 use crate::sink::{Detail, Scopes, Sink};
 use unspool_model::{Batch, Code, Id, Stream, Sym};
 use xxhash_rust::xxh3::Xxh3;
@@ -29,7 +30,7 @@ impl<'b> Decoder<'b> {
         detail: Detail,
     ) -> Decoder<'b> {
         let id = format.descriptor().id;
-        let scope = format.scope(name);
+        let scope = format.scope(plain_name(name));
         let stream = Stream {
             name: batch.text.intern(name),
             format: batch.text.intern(id),
@@ -45,9 +46,12 @@ impl<'b> Decoder<'b> {
         let index = u32::try_from(batch.streams.len()).unwrap_or(u32::MAX);
         batch.streams.push(stream);
         let parts = [id.as_bytes(), scope.agent.as_bytes(), scope.workflow.as_bytes()];
+        let file = plain_name(name).rsplit(['/', '\\']).next().unwrap_or_default();
+        let place = if scope.session.is_empty() { file } else { &scope.session };
         let scopes = Scopes {
             shared: Id::of(&parts),
             named: Id::of(&[parts[0], parts[1], parts[2], scope.session.as_bytes()]),
+            placed: Id::of(&[parts[0], parts[1], parts[2], place.as_bytes()]),
         };
         Decoder {
             reader: format.open(),

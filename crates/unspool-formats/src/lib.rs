@@ -4,6 +4,8 @@
 //! Never here: files, clocks, threads, links between events. Decoding never fails and never panics: an
 //! unreadable line is a record with an outcome and an issue.
 
+mod chat;
+mod chat_lines;
 mod decoder;
 mod fields;
 mod format;
@@ -11,6 +13,7 @@ mod formats;
 mod json;
 mod lines;
 mod list;
+mod object;
 mod prose;
 mod registry;
 mod sink;
@@ -20,5 +23,5 @@ pub use format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
 pub use formats::FORMATS;
 pub use json::{Json, Kind, Malformed, RawStr};
 pub use lines::{Line, LineSplitter, MAX_RECORD_BYTES};
-pub use registry::{SNIFF_BYTES, best, claim, scores};
+pub use registry::{SNIFF_BYTES, best, claim, plain_name, scores};
 pub use sink::{Detail, Sink};

@@ -7,11 +7,17 @@ use unspool_model::{Batch, Claim, Code};
 /// How much of a stream formats may look at to decide.
 pub const SNIFF_BYTES: usize = 64 << 10;
 
+/// A stream's name without the ending that only says how its bytes were packed.
+pub fn plain_name(name: &str) -> &str {
+    name.strip_suffix(".zst").or_else(|| name.strip_suffix(".gz")).unwrap_or(name)
+}
+
 /// Every format's claim, best first.
 pub fn scores(name: &str, head: &[u8]) -> Vec<(&'static dyn Format, Sniff)> {
     // A byte order mark may open a file; it says nothing about the format.
     let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
-    let mut claims: Vec<_> = FORMATS.iter().map(|format| (*format, format.sniff(name, head))).collect();
+    let mut claims: Vec<_> =
+        FORMATS.iter().map(|format| (*format, format.sniff(plain_name(name), head))).collect();
     claims.sort_by_key(|(_, sniff)| std::cmp::Reverse(sniff.score));
     claims
 }

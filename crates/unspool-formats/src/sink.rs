@@ -21,8 +21,10 @@ pub enum Detail {
 pub(crate) struct Scopes {
     /// Hash of what every record of the stream means by the stream's name.
     pub(crate) shared: Id,
-    /// The same with the stream's own name, for records that are nothing without it.
+    /// The same with the session in the stream's name, for records that are nothing without it.
     pub(crate) named: Id,
+    /// The same, or the file's name where it speaks of no session, for records that only their place tells apart.
+    pub(crate) placed: Id,
 }
 
 /// The frame being read, and how far its parts reach.
@@ -59,6 +61,7 @@ pub struct Sink<'b> {
     scopes: Scopes,
     identity_needs_name: bool,
     identity_within: Option<Id>,
+    identity_needs_place: bool,
     frame: Frame,
     /// Records so far.
     pub(crate) ordinal: u32,
@@ -79,6 +82,7 @@ impl<'b> Sink<'b> {
             scopes,
             identity_needs_name: false,
             identity_within: None,
+            identity_needs_place: false,
             frame: Frame::default(),
             ordinal: 0,
             open: None,
@@ -98,6 +102,15 @@ impl<'b> Sink<'b> {
     /// The text of a name, such as the stream's.
     pub fn text_of(&self, name: Sym) -> &str {
         self.batch.text.get(name)
+    }
+
+    /// What tells this stream's ids from those of others, for formats that number things within a file: the session and
+    /// agent the name speaks of, else the name.
+    pub fn id_prefix(&self) -> String {
+        let stream = self.stream();
+        let place = stream.session.some().unwrap_or(stream.name);
+        let (place, agent) = (self.batch.text.get(place), self.batch.text.get(stream.agent));
+        if agent.is_empty() { format!("{place}/") } else { format!("{place}/{agent}/") }
     }
 
     /// Whether previews and summaries are wanted.
@@ -138,6 +151,12 @@ impl<'b> Sink<'b> {
     pub fn identity_within(&mut self, parts: &[&str]) {
         let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
         self.identity_within = Some(Id::of(&parts));
+    }
+
+    /// Says that this record has nothing of its own that tells it from an equal one elsewhere in its stream, so that only
+    /// one in the same place of a stream of the same name is a duplicate.
+    pub fn identity_needs_place(&mut self) {
+        self.identity_needs_place = true;
     }
 
     /// Says that a piece of the frame is a record of its own, and that what follows belongs to it. Without parts, the
@@ -222,6 +241,7 @@ impl<'b> Sink<'b> {
         self.record = u32::try_from(self.batch.records.len()).unwrap_or(u32::MAX);
         self.identity_needs_name = false;
         self.identity_within = None;
+        self.identity_needs_place = false;
         self.batch.records.push(Record {
             id: Id::default(),
             offset: 0,
@@ -241,7 +261,11 @@ impl<'b> Sink<'b> {
 
     /// Gives the open record its id and outcome.
     fn identify(&mut self, content: Id, outcome: Outcome) {
-        let scope = if self.identity_needs_name { self.scopes.named } else { self.scopes.shared };
+        let scope = match (self.identity_needs_place, self.identity_needs_name) {
+            (true, _) => record_id(self.scopes.placed, Id::of(&[&(self.ordinal - 1).to_le_bytes()])),
+            (false, true) => self.scopes.named,
+            (false, false) => self.scopes.shared,
+        };
         let scope =
             self.identity_within.map_or(scope, |within| Id::of(&[&scope.to_bytes(), &within.to_bytes()]));
         if let Some(record) = self.batch.records.get_mut(self.record as usize) {

@@ -159,7 +159,9 @@ fn truncation_loses_the_last_record_and_no_other() {
     for fixture in fixtures() {
         let (format, sniff) = best(&fixture.name, head(&fixture.bytes)).unwrap();
         let whole = decode(&fixture.name, &fixture.bytes, usize::MAX);
-        for end in 1..fixture.bytes.len() {
+        // Every place in small files, and enough of them in larger ones.
+        let step = fixture.bytes.len() / 400 + 1;
+        for end in (1..fixture.bytes.len()).step_by(step) {
             let bytes = &fixture.bytes[..end];
             let claim = best(&fixture.name, head(bytes));
             let Some((_, cut_sniff)) = claim.filter(|(cut, _)| cut.descriptor().id == format.descriptor().id)

@@ -1,7 +1,8 @@
 //! Which agent each record belongs to.
 //!
 //! In order of strength: the agent id the record names, the agent the stream's name speaks of, the root of an
-//! in-file side chain, else the main agent of the record's native session.
+//! in-file side chain, else the main agent of the record's native session, which may be the agent that another session
+//! started.
 
 use crate::draft::Draft;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -95,6 +96,7 @@ pub(crate) enum Origin {
 pub(crate) fn assign(draft: &mut Draft<'_>) {
     let roots = chain_roots(draft);
     let known = known_conversations(draft, &roots);
+    let started = started_sessions(draft);
     let mut index: FxHashMap<Origin, u32> = FxHashMap::default();
     let mut record = u32::MAX;
     let mut current = NONE;
@@ -103,8 +105,10 @@ pub(crate) fn assign(draft: &mut Draft<'_>) {
         let event = *draft.event(at);
         if event.record != record {
             record = event.record;
-            let origin = origin_of(draft, at, &roots);
-            let origin = known.get(&origin).copied().unwrap_or(origin);
+            let origin = match origin_of(draft, at, &roots) {
+                Origin::Main(session) if started.contains(&session) => Origin::Native(session),
+                origin => known.get(&origin).copied().unwrap_or(origin),
+            };
             current = find_or_add(draft, &mut index, origin, draft.group.event_native[at]);
             if is_own_record(event.kind) {
                 draft.agents[current as usize].witnessed = true;
@@ -131,6 +135,15 @@ pub(crate) fn assign(draft: &mut Draft<'_>) {
         }
     }
     mark_internal(draft);
+}
+
+/// Sessions that a call in another session started: their main agent is that call's agent, though it does not say so.
+fn started_sessions(draft: &Draft<'_>) -> FxHashSet<Sym> {
+    let links = (0..draft.group.events.len()).filter(|at| draft.event(*at).kind == EventKind::SpawnLink);
+    let named = links.filter_map(|at| {
+        Some((draft.key(at, KeyKind::Agent, Role::Provides)?, draft.group.event_native[at]))
+    });
+    named.filter(|(agent, native)| agent != native).map(|(agent, _)| agent).collect()
 }
 
 fn find_or_add(

@@ -7,6 +7,7 @@
 //!   starts with the call and ends with its first result, and everything else spans its witnesses. A duration a source
 //!   measured itself wins over a difference of times.
 //! - Errors: any witness.
+//! - Copies of history say something only where no first-hand record does, and never how many tokens were used.
 
 use crate::draft::Draft;
 use rustc_hash::FxHashMap;
@@ -21,7 +22,7 @@ pub(crate) fn fill(draft: &mut Draft<'_>) {
     for sort in sorts(draft) {
         for at in 0..draft.event_step.len() {
             let step = draft.event_step[at];
-            if step != NONE && sort.is_none_or(|sort| draft.witness(at) == sort) {
+            if step != NONE && sort.is_none_or(|sort| draft.witness(at) == sort) && !is_mere_copy(draft, at) {
                 check_final(draft, at, step);
                 take(draft, at, step as usize, &mut others);
             }
@@ -59,6 +60,13 @@ fn name_unreadable(draft: &mut Draft<'_>) {
     for (field, record) in found {
         draft.issue(Code::WrongType, field, Some(record));
     }
+}
+
+/// Whether a first-hand record tells what this one is a copy of. The copy is a witness and has nothing to add.
+fn is_mere_copy(draft: &Draft<'_>, at: usize) -> bool {
+    let is_copy = |at: usize| draft.event(at).flags.has(EventFlags::COPY);
+    let step = draft.event_step[at];
+    is_copy(at) && !is_copy(draft.steps[step as usize].first_event as usize)
 }
 
 /// Lines with a stop reason are final and should agree with what was counted so far.
@@ -163,6 +171,7 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
     let error = draft.attr_text(at, AttrName::ErrorText).unwrap_or_default();
     let description = draft.attr_text(at, AttrName::Description).unwrap_or_default();
     let summary = draft.attr_text(at, AttrName::Summary).unwrap_or_default();
+    let model = draft.attr_text(at, AttrName::Model).unwrap_or_default();
     let duration = draft.attr_int(at, AttrName::DurationMs).filter(|ms| *ms >= 0);
     let step = &mut draft.steps[n];
     let first = |slot: &mut Sym, value: Sym| {
@@ -215,6 +224,7 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
         }
         _ => {
             first(&mut step.name, event.name);
+            first(&mut step.model, model);
             first(&mut step.preview, if preview.is_empty() { error } else { preview });
             // A message is a moment; others who tell of it later do not make it longer.
             let told = event.kind == EventKind::UserMessage && step.started.is_some();

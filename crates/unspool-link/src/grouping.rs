@@ -1,11 +1,11 @@
 //! Which records belong to one session: union over native session ids, containers, replays, chains that cross
-//! files, forks and teams.
+//! files, forks, sessions that a call started, and teams.
 
 use crate::Table;
 use crate::conversations::Conversations;
 use crate::union::Union;
 use rustc_hash::FxHashMap;
-use unspool_model::{Batch, Event, EventKind, Id, KeyKind, Outcome, Role, Sym, Timestamp};
+use unspool_model::{Batch, Event, EventFlags, EventKind, Id, KeyKind, Outcome, Role, Sym, Timestamp};
 
 /// One session's events.
 #[derive(Default)]
@@ -67,6 +67,7 @@ pub(crate) fn group(
     join_containers(&natives, &streams, &mut union);
     chains.join(&natives, &mut union);
     join_forks(&natives, &mut union);
+    join_started(&natives, &mut union);
     join_teams(&natives, table, &mut union);
     join_conversations(&natives, conversations, &mut union);
     join_subtasks(&natives, table, conversations, &mut union);
@@ -199,10 +200,14 @@ impl<'b> Chains<'b> {
             // Records of different sessions with one uuid are one record, replayed, if they say the same. A moment alone
             // is not enough: they must share an id or a prompt.
             let mut first: FxHashMap<Content, u32> = FxHashMap::default();
-            for record in self.providers(*uuid) {
-                let Some(content) = natives.head(record).map(|head| Content::of(self.batch, head)) else {
-                    continue;
-                };
+            let heads = || self.providers(*uuid).filter_map(|record| Some((record, natives.head(record)?)));
+            let has_copy = heads().any(|(_, head)| head.flags.has(EventFlags::COPY));
+            for (record, head) in heads() {
+                let mut content = Content::of(self.batch, head);
+                if has_copy {
+                    // A copy may be dated when it was made.
+                    content.at = Timestamp::NONE;
+                }
                 if !content.keys.is_empty() {
                     let known = *first.entry(content).or_insert(record);
                     union.join(natives.of_record[known as usize], natives.of_record[record as usize]);
@@ -257,9 +262,10 @@ impl Content {
     }
 }
 
-/// Whether two events have the same content.
+/// Whether two events have the same content. A copy may be dated when it was made.
 pub(crate) fn same_content(batch: &Batch, a: &Event, b: &Event) -> bool {
-    a.kind == b.kind && a.at == b.at && content_keys(batch, a).eq(content_keys(batch, b))
+    let is_copy = a.flags.has(EventFlags::COPY) || b.flags.has(EventFlags::COPY);
+    a.kind == b.kind && (a.at == b.at || is_copy) && content_keys(batch, a).eq(content_keys(batch, b))
 }
 
 fn content_keys<'b>(batch: &'b Batch, event: &Event) -> impl Iterator<Item = Sym> + use<'b> {
@@ -288,6 +294,19 @@ fn join_forks(natives: &Natives<'_>, union: &mut Union) {
             if own != NO_NATIVE {
                 union.join(own, *origin);
             }
+        }
+    }
+}
+
+/// A session that another one's call started, by the id that call was given.
+fn join_started(natives: &Natives<'_>, union: &mut Union) {
+    for event in natives.batch.events.iter().filter(|event| event.kind == EventKind::SpawnLink) {
+        let own = natives.of_record[event.record as usize];
+        if let Some(agent) = natives.batch.key(event, KeyKind::Agent, Role::Provides)
+            && let Some(started) = natives.number.get(&agent)
+            && own != NO_NATIVE
+        {
+            union.join(own, *started);
         }
     }
 }

@@ -374,9 +374,10 @@ fn choose_agents(draft: &mut Draft<'_>, ranks: &[u32], session_ranks: &FxHashMap
     for at in 0..draft.event_step.len() {
         if is_head(draft, at) {
             // A record of a chain was written by the agent itself; a note about it that names the agent is second
-            // hand; a source that cannot name agents (old hooks) says "main" by default.
+            // hand; a source that cannot name agents (old hooks) says "main" by default. A copy comes last.
             let key = |kind, role| draft.key(at, kind, role);
             standing = match (key(KeyKind::Uuid, Role::Provides), key(KeyKind::Agent, Role::Refers)) {
+                _ if draft.event(at).flags.has(EventFlags::COPY) => 3,
                 (Some(_), _) => 0,
                 (None, Some(_)) => 1,
                 (None, None) => 2,

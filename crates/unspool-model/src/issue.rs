@@ -74,7 +74,7 @@ codes! {
     UnknownFormat "unknown_format" Warning "No format recognised a file, so it was not read.";
     UnreadableFile "unreadable_file" Error "A file could not be opened or read to its end.";
     EmptyFile "empty_file" Info "A file holds no records.";
-    FileNotData "file_not_data" Info "Files in the folder whose names do not end in .json or .jsonl were not looked into.";
+    FileNotData "file_not_data" Info "Files in the folder whose names do not end as data does (.json, .jsonl, packed or not) were not looked into.";
     DuplicateUuid "duplicate_uuid" Warning "Two different records claim the same uuid; both are kept.";
     ParentCycle "parent_cycle" Warning "Records name each other as parents in a circle; the circle was cut at its first record.";
     ParentMissing "parent_missing" Info "A record names a parent that is not among the records read.";

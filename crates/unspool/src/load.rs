@@ -6,7 +6,7 @@ use crate::figures::minute;
 use crate::progress;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use unspool_engine::{Found, Natives, Progress, discover, read, usual_places};
+use unspool_engine::{Found, Natives, Progress, discover, looks_like_data, read, usual_places};
 use unspool_formats::Detail;
 use unspool_link::{Corpus, Table};
 use unspool_model::{Flow, Timestamp};
@@ -110,8 +110,7 @@ pub(crate) fn load(
 /// Whether a name that is no file may be a session's id: ids hold no slashes and do not end like data files.
 fn may_be_id(path: &Path) -> bool {
     let text = path.to_string_lossy();
-    let data = path.extension().is_some_and(|e| ["json", "jsonl", "ndjson"].iter().any(|known| e == *known));
-    !text.contains(['/', '\\']) && !data
+    !text.contains(['/', '\\']) && !looks_like_data(path)
 }
 
 /// Reads what was found; `shown` is how the user named it.

@@ -131,6 +131,25 @@ fn claude_config_dir_is_a_usual_place() {
 }
 
 #[test]
+fn other_agents_have_usual_places_too() {
+    let unspool = Unspool::new();
+    let rollout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/codex-rollout/subagent");
+    let gemini = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/gemini-cli/log/session-1.jsonl");
+    let copy = |from: &Path, to: &str| {
+        let to = unspool.path(to);
+        fs::create_dir_all(Path::new(&to).parent().unwrap()).unwrap();
+        fs::copy(from, to).unwrap();
+    };
+    for (n, entry) in fs::read_dir(rollout).unwrap().enumerate() {
+        copy(&entry.unwrap().path(), &format!("elsewhere/sessions/2026/01/02/{n}.jsonl"));
+    }
+    copy(&gemini, ".gemini/tmp/project/chats/session-1.jsonl");
+    let output = unspool.command().env("CODEX_HOME", unspool.path("elsewhere")).output().unwrap();
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(out.contains("Ask somebody else") && out.contains("A look at files"), "{out}");
+}
+
+#[test]
 fn the_tree_of_the_demo() {
     let unspool = Unspool::with_demo();
     insta::assert_snapshot!("show", unspool.ok(&["show", "5e55"]));

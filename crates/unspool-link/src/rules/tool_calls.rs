@@ -3,7 +3,7 @@
 use crate::draft::{Draft, exact};
 use crate::order::Place;
 use unspool_model::flow::NONE;
-use unspool_model::{Edge, EdgeKind, EventKind, RecordIx, Rule, StepKind};
+use unspool_model::{Edge, EdgeKind, EventKind, RecordIx, Rule, StepKind, Witness};
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
     link_calls(draft);
@@ -70,6 +70,9 @@ fn link_results(draft: &mut Draft<'_>) {
 
 /// The model call whose request a recorded input stands in.
 pub(crate) fn receiver_in_record(draft: &Draft<'_>, result: usize) -> Option<u32> {
+    if draft.witness(result) != Witness::Wire {
+        return None;
+    }
     let record = draft.event(result).record;
     let rest = (result + 1..draft.group.events.len()).take_while(|at| draft.event(*at).record == record);
     rest.into_iter().find(|at| draft.event(*at).kind == EventKind::ModelCall).map(|at| draft.event_step[at])

@@ -55,7 +55,7 @@ fn nothing_found(args: &Args) -> Result<(), CliError> {
         writeln!(
             out,
             "{}",
-            paint(BOLD, "No sessions found in the usual places (~/.claude/projects, $CLAUDE_CONFIG_DIR).")
+            paint(BOLD, "No sessions found in the usual places (~/.claude/projects, ~/.codex/sessions, …).")
         )?;
         writeln!(out, "Give a file or folder, for example {}.", paint(CYAN, "unspool ls PATH"))?;
         writeln!(out, "This is what a session looks like:\n")?;

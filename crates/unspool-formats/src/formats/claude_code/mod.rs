@@ -110,10 +110,14 @@ fn looks_like_entry(line: &[u8]) -> bool {
             | b"message" => {
                 ids += 1;
             }
-            b"hook_event_name" | b"stdin" => foreign = true,
+            b"hook_event_name" | b"stdin" | b"systemPayload" => foreign = true,
             _ => {}
         }
-        json.skip()
+        let value = json.raw()?;
+        // Others chain their records the same way, with messages of another API.
+        foreign |= key == b"message" && memchr::memmem::find(value, b"\"parts\":[").is_some()
+            && memchr::memmem::find(value, b"\"content\"").is_none();
+        Ok(())
     });
     let cut = read.is_err_and(|error| error.ended);
     match kind {
