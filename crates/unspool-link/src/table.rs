@@ -48,6 +48,8 @@ pub struct Table {
     pub type_time: Confidence,
     /// Type and time with equal rivals.
     pub type_time_tied: Confidence,
+    /// A result that belongs to a call by order alone.
+    pub result_order: Confidence,
     /// The same words in an answer and in a later input.
     pub content_reuse: Confidence,
 }
@@ -101,6 +103,7 @@ struct RawConfidence {
     summary: Option<f64>,
     type_time: Option<f64>,
     type_time_tied: Option<f64>,
+    result_order: Option<f64>,
     content_reuse: Option<f64>,
 }
 
@@ -130,6 +133,7 @@ impl Default for Table {
             summary: Confidence::EXACT,
             type_time: Confidence::EXACT,
             type_time_tied: Confidence::EXACT,
+            result_order: Confidence::EXACT,
             content_reuse: Confidence::EXACT,
         };
         // A test reads the built-in table, so the fallback is never met.
@@ -169,6 +173,7 @@ impl Table {
             (&mut self.summary, confidence.summary),
             (&mut self.type_time, confidence.type_time),
             (&mut self.type_time_tied, confidence.type_time_tied),
+            (&mut self.result_order, confidence.result_order),
             (&mut self.content_reuse, confidence.content_reuse),
         ] {
             if let Some(value) = value {

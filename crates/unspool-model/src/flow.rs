@@ -448,6 +448,7 @@ macro_rules! rules {
 rules! {
     ToolCallId "tool-call-id" "The tool call stands in the answer of this model call.";
     ToolResultId "tool-result-id" "The result names the call by id, and this is the first model call of the agent after it.";
+    ToolResultOrder "tool-result-order" "The result follows the call in order, and no id says more; this is the first model call of the agent after it.";
     SpawnResultId "spawn-result-id" "The result of the spawn call names the agent's id.";
     SpawnMetaId "spawn-meta-id" "The agent's meta file names the spawn call's id.";
     SpawnHookId "spawn-hook-id" "A hook event names both the spawn call and the agent.";
@@ -484,6 +485,7 @@ impl Rule {
                 | Rule::SpawnSummary
                 | Rule::SpawnTypeTime
                 | Rule::ContentReuse
+                | Rule::ToolResultOrder
         )
     }
 }

@@ -92,7 +92,9 @@ fn answered(
     if !known.insert((last, receiver)) {
         return;
     }
-    return_edge(draft, spawn, last, receiver, Rule::ReturnResultId, is_error, record);
+    let by_order = draft.event(result).flags.has(EventFlags::INFERRED);
+    let rule = if by_order { Rule::ToolResultOrder } else { Rule::ReturnResultId };
+    return_edge(draft, spawn, last, receiver, rule, is_error, record);
 }
 
 /// The step of an agent whose words a result carried: the model call that said exactly that, whatever the clocks say; else
@@ -167,11 +169,17 @@ fn return_edge(
     is_error: bool,
     record: RecordIx,
 ) {
-    // A return is no surer than the spawn it answers.
-    let rule = if spawn.rule.inferred() { spawn.rule } else { rule };
+    // A return is no surer than the spawn it answers, or the result that carried it.
+    let (rule, confidence) = if spawn.rule.inferred() {
+        (spawn.rule, spawn.confidence)
+    } else if rule == Rule::ToolResultOrder {
+        (rule, draft.corpus.table.result_order)
+    } else {
+        (rule, spawn.confidence)
+    };
     let edge = Edge {
         tool_use_id: spawn.tool_use_id,
-        confidence: spawn.confidence,
+        confidence,
         is_error,
         ..exact(from, to, EdgeKind::SubagentReturn, rule)
     };

@@ -3,7 +3,7 @@
 use crate::draft::{Draft, exact};
 use crate::order::Place;
 use unspool_model::flow::NONE;
-use unspool_model::{Edge, EdgeKind, EventKind, RecordIx, Rule, StepKind, Witness};
+use unspool_model::{Confidence, Edge, EdgeKind, EventFlags, EventKind, RecordIx, Rule, StepKind, Witness};
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
     link_calls(draft);
@@ -57,10 +57,13 @@ fn link_results(draft: &mut Draft<'_>) {
             let result_place = draft.place(step.result_event as usize).max(draft.place_of(step));
             let own = receiver_in_record(draft, step.result_event as usize);
             let Some(receiver) = own.or_else(|| first_after(&calls, result_place)) else { continue };
+            let by_order = draft.event(step.result_event as usize).flags.has(EventFlags::INFERRED);
+            let rule = if by_order { Rule::ToolResultOrder } else { Rule::ToolResultId };
             let edge = Edge {
                 tool_use_id: step.tool_use,
                 is_error: step.is_error,
-                ..exact(n, receiver, EdgeKind::ToolResult, Rule::ToolResultId)
+                confidence: if by_order { draft.corpus.table.result_order } else { Confidence::EXACT },
+                ..exact(n, receiver, EdgeKind::ToolResult, rule)
             };
             let evidence = [draft.event(step.result_event as usize).record, draft.first_record(receiver)];
             draft.add_edge(edge, &evidence);
