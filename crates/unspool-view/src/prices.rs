@@ -130,16 +130,28 @@ impl ModelPrices<'_> {
 
 /// Whether a model is the named one: exactly, or with a release date or `-latest` behind it.
 fn matches(name: &str, model: &str) -> bool {
+    let (name, model) = (dashed(name), dashed(model));
+    let model = model.as_str();
     let model = model.rsplit(['.', '/']).next().unwrap_or(model);
     let model = model.split(['@', '[', ':']).next().unwrap_or(model);
     let model = model.strip_suffix("-v1").unwrap_or(model);
-    match model.strip_prefix(name) {
+    match model.strip_prefix(name.as_str()) {
         Some("" | "-latest") => true,
         Some(rest) => {
             rest.strip_prefix('-').is_some_and(|d| d.len() == 8 && d.bytes().all(|b| b.is_ascii_digit()))
         }
         None => false,
     }
+}
+
+/// Some clients write a version's point as it is, the API writes a dash: `4.5` and `4-5` are one.
+fn dashed(name: &str) -> String {
+    let bytes = name.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let dash = |(at, c): (usize, char)| {
+        if c == '.' && at > 0 && is_digit(at - 1) && is_digit(at + 1) { '-' } else { c }
+    };
+    name.char_indices().map(dash).collect()
 }
 
 impl Price {
@@ -194,6 +206,8 @@ mod tests {
         assert!(matches("claude-opus-4-6", "us.anthropic.claude-opus-4-6-v1:0"));
         assert!(matches("claude-opus-4-6", "claude-opus-4-6[1m]"));
         assert!(!matches("claude-opus-5", "claude-opus-5-5"));
+        assert!(matches("claude-haiku-4-5", "claude-haiku-4.5"));
+        assert!(matches("gpt-5.5", "openai/gpt-5.5"));
     }
 
     #[test]
