@@ -7,6 +7,12 @@ use unspool_model::{Batch, Claim, Code};
 /// How much of a stream formats may look at to decide.
 pub const SNIFF_BYTES: usize = 64 << 10;
 
+/// How much of it they look at first.
+const PEEK_BYTES: usize = 4 << 10;
+
+/// A claim this good ends the search.
+const CERTAIN: u8 = 95;
+
 /// A stream's name without the ending that only says how its bytes were packed.
 pub fn plain_name(name: &str) -> &str {
     name.strip_suffix(".zst").or_else(|| name.strip_suffix(".gz")).unwrap_or(name)
@@ -16,10 +22,20 @@ pub fn plain_name(name: &str) -> &str {
 pub fn scores(name: &str, head: &[u8]) -> Vec<(&'static dyn Format, Sniff)> {
     // A byte order mark may open a file; it says nothing about the format.
     let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
-    let mut claims: Vec<_> =
-        FORMATS.iter().map(|format| (*format, format.sniff(plain_name(name), head))).collect();
-    claims.sort_by_key(|(_, sniff)| std::cmp::Reverse(sniff.score));
-    claims
+    let ask = |head: &[u8]| {
+        let mut claims: Vec<_> =
+            FORMATS.iter().map(|format| (*format, format.sniff(plain_name(name), head))).collect();
+        claims.sort_by_key(|(_, sniff)| std::cmp::Reverse(sniff.score));
+        claims
+    };
+    // Most streams say what they are in their first lines; the others are looked at more closely.
+    if let Some(peek) = head.get(..PEEK_BYTES) {
+        let claims = ask(peek);
+        if claims.first().is_some_and(|(_, sniff)| sniff.score >= CERTAIN) {
+            return claims;
+        }
+    }
+    ask(head)
 }
 
 /// The format that gets a stream; who claimed it is noted in the batch, and a stream without one with the reason.
