@@ -93,7 +93,7 @@ fn walk(root: &Path, found: &mut Found, files: &mut Vec<(PathBuf, u64)>) -> bool
 
 fn looks_like_data(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
-    matches!(extension, Some("jsonl" | "json" | "ndjson"))
+    matches!(extension, Some("jsonl" | "json" | "ndjson" | "pb" | "binpb" | "otlp"))
 }
 
 /// A path as a stream's name: forward slashes, no leading `./`.

@@ -154,6 +154,17 @@ impl<'a> Json<'a> {
         Ok(&self.bytes[start..self.at])
     }
 
+    /// The place of the next value, for [`Json::since`].
+    pub(crate) fn mark(&mut self) -> usize {
+        self.space();
+        self.at
+    }
+
+    /// Everything from a mark to here.
+    pub(crate) fn since(&self, mark: usize) -> &'a [u8] {
+        self.bytes.get(mark..self.at).unwrap_or_default()
+    }
+
     /// Nothing but white space may follow.
     pub fn end(&mut self) -> Read<()> {
         self.space();
@@ -341,6 +352,11 @@ impl BitStack {
 }
 
 impl<'a> RawStr<'a> {
+    /// A text that is written as it is, without escapes.
+    pub(crate) fn plain(raw: &'a [u8]) -> RawStr<'a> {
+        RawStr { raw, escaped: false }
+    }
+
     /// The text with escapes resolved; invalid UTF-8 and lone surrogates become replacement characters.
     pub fn decode(self) -> Cow<'a, str> {
         if self.escaped {

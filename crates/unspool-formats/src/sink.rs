@@ -226,6 +226,14 @@ impl<'b> Sink<'b> {
         self
     }
 
+    /// Sets when the open event began, where that is not when it was written.
+    pub fn begins(&mut self, at: Timestamp) -> &mut Self {
+        if let Some(event) = &mut self.open {
+            event.at = at;
+        }
+        self
+    }
+
     /// Marks the open event.
     pub fn flag(&mut self, flags: EventFlags) -> &mut Self {
         if let Some(event) = &mut self.open {

@@ -75,6 +75,8 @@ pub(crate) enum Origin {
     Native(Sym),
     /// An in-file side chain, by the uuid of its root.
     Chain(Sym),
+    /// An agent that a span tells of, by the span.
+    Span(Sym),
     #[default]
     Unknown,
 }
@@ -123,7 +125,7 @@ fn find_or_add(
 ) -> u32 {
     *index.entry(origin).or_insert_with(|| {
         let native_id = match origin {
-            Origin::Main(sym) | Origin::Native(sym) | Origin::Chain(sym) => sym,
+            Origin::Main(sym) | Origin::Native(sym) | Origin::Chain(sym) | Origin::Span(sym) => sym,
             Origin::Unknown => Sym::EMPTY,
         };
         draft.agents.push(AgentDraft { origin, native_id, session, parent: NONE, ..AgentDraft::default() });
@@ -147,6 +149,9 @@ fn origin_of(draft: &Draft<'_>, at: usize, roots: &FxHashMap<Sym, Sym>) -> Origi
     }
     if let Some(agent) = stream.agent.some() {
         return Origin::Native(agent);
+    }
+    if let Some(origin) = draft.spans.origin(at) {
+        return origin;
     }
     if event.flags.has(EventFlags::SIDECHAIN) {
         let uuid = draft.key(at, KeyKind::Uuid, Role::Provides).unwrap_or_default();
@@ -204,6 +209,10 @@ fn chain_roots(draft: &Draft<'_>) -> FxHashMap<Sym, Sym> {
 /// Takes what an event says about an agent: the one it belongs to, or one it speaks of.
 fn learn(draft: &mut Draft<'_>, index: &FxHashMap<Origin, u32>, at: usize, current: u32) {
     let event = *draft.event(at);
+    // A span that only looks like an agent says nothing about the one around it.
+    if event.kind == EventKind::AgentStart && draft.spans.own(at).is_some() && !draft.spans.makes_agent(at) {
+        return;
+    }
     let target = match event.kind {
         EventKind::AgentInfo | EventKind::AgentStart | EventKind::AgentStop | EventKind::ModelCall => current,
         EventKind::UserMessage | EventKind::ToolResult | EventKind::ToolCall => {

@@ -70,9 +70,9 @@ type Others = FxHashMap<u32, Vec<(Witness, RecordIx, Usage)>>;
 
 fn take_usage(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
     let event = *draft.event(at);
-    let Some(usage) = draft.corpus.batch.usage(&event).filter(|_| !event.flags.has(EventFlags::COPY)) else {
-        return;
-    };
+    let repeats = draft.spans.own(at).is_some_and(|span| span.repeats_usage);
+    let is_own = !repeats && !event.flags.has(EventFlags::COPY);
+    let Some(usage) = draft.corpus.batch.usage(&event).filter(|_| is_own) else { return };
     let witness = draft.witness(at);
     let step = &mut draft.steps[n];
     if step.usage == NONE {
@@ -136,6 +136,7 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
     let error = draft.attr_text(at, AttrName::ErrorText).unwrap_or_default();
     let description = draft.attr_text(at, AttrName::Description).unwrap_or_default();
     let summary = draft.attr_text(at, AttrName::Summary).unwrap_or_default();
+    let model = draft.attr_text(at, AttrName::Model).unwrap_or_default();
     let duration = draft.attr_int(at, AttrName::DurationMs).filter(|ms| *ms >= 0);
     let step = &mut draft.steps[n];
     let first = |slot: &mut Sym, value: Sym| {
@@ -185,6 +186,10 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
             step.is_error |= event.flags.has(EventFlags::API_ERROR);
         }
         _ => {
+            if step.kind == StepKind::ModelCall {
+                first(&mut step.model, model);
+                first(&mut step.name, model);
+            }
             first(&mut step.name, event.name);
             first(&mut step.preview, if preview.is_empty() { error } else { preview });
             if !timed {

@@ -4,7 +4,7 @@
 use crate::Table;
 use crate::union::Union;
 use rustc_hash::FxHashMap;
-use unspool_model::{Batch, Event, EventKind, KeyKind, Outcome, Role, Sym, Timestamp};
+use unspool_model::{Batch, Event, EventKind, Key, KeyKind, Outcome, Role, Sym, Timestamp, Witness};
 
 /// One session's events.
 #[derive(Default)]
@@ -46,13 +46,15 @@ pub(crate) fn group(batch: &Batch, table: &Table, rank: &[u32], first_event: &[u
         list: Vec::new(),
         of_record: vec![NO_NATIVE; batch.records.len()],
     };
+    let traces = Traces::new(batch, first_event, &streams);
     for (stream, records) in &streams {
-        natives.place_stream(*stream, records);
+        natives.place_stream(*stream, records, &traces);
     }
     let chains = Chains::new(batch, &natives, &streams);
     natives.place_titles(&chains);
     let mut union = Union::new(natives.list.len());
     join_containers(&natives, &streams, &mut union);
+    traces.join(&natives, &mut union);
     chains.join(&natives, &mut union);
     join_forks(&natives, &mut union);
     join_teams(&natives, table, &mut union);
@@ -89,12 +91,12 @@ impl Natives<'_> {
 
     /// Gives each record of a stream its native session: the one it names; else the stream's only one; else the
     /// one the name speaks of, or that of the record before it.
-    fn place_stream(&mut self, stream: u32, records: &[u32]) {
+    fn place_stream(&mut self, stream: u32, records: &[u32], traces: &Traces) {
         let mut only: Option<u32> = None;
         let mut several = false;
         for record in records {
             let Some(head) = self.head(*record).copied() else { continue };
-            if let Some(session) = self.batch.key(&head, KeyKind::Session, Role::Refers) {
+            if let Some(session) = traces.session(self.batch, &head) {
                 let number = self.intern(session);
                 self.of_record[*record as usize] = number;
                 several |= only.is_some_and(|other| other != number);
@@ -135,6 +137,99 @@ impl Natives<'_> {
             }
         }
     }
+}
+
+/// Sessions of traces. Few spans of a trace name the session; those that do name it for all.
+struct Traces {
+    sessions: FxHashMap<Sym, Vec<Sym>>,
+    /// Spans of traces without a session that link to other traces.
+    links: Vec<(Sym, Sym)>,
+}
+
+impl Traces {
+    fn new(batch: &Batch, first_event: &[u32], streams: &[(u32, Vec<u32>)]) -> Traces {
+        let mut sessions: FxHashMap<Sym, Vec<Sym>> = FxHashMap::default();
+        if batch.streams.iter().all(|stream| stream.witness != Witness::Telemetry) {
+            return Traces { sessions, links: Vec::new() };
+        }
+        for record in streams.iter().flat_map(|(_, records)| records) {
+            let Some(head) = batch.events.get(first_event[*record as usize] as usize) else { continue };
+            let Some(trace) = batch.key(head, KeyKind::Trace, Role::Refers) else { continue };
+            if let Some(session) = batch.key(head, KeyKind::Session, Role::Refers) {
+                let list = sessions.entry(trace).or_default();
+                if !list.contains(&session) {
+                    list.push(session);
+                }
+            }
+        }
+        let mut found: Vec<&mut Vec<Sym>> = sessions.values_mut().collect();
+        for list in &mut found {
+            list.sort_by_key(|session| batch.text.get(*session));
+        }
+        Traces { sessions, links: links(batch) }
+    }
+
+    /// The session a record names, or that of its trace; a trace that names none is one.
+    fn session(&self, batch: &Batch, head: &Event) -> Option<Sym> {
+        batch.key(head, KeyKind::Session, Role::Refers).or_else(|| {
+            let trace = batch.key(head, KeyKind::Trace, Role::Refers)?;
+            Some(self.sessions.get(&trace).and_then(|list| list.first().copied()).unwrap_or(trace))
+        })
+    }
+
+    /// Joins sessions whose spans lie in each other, and traces without a session to those they link to.
+    fn join(&self, natives: &Natives<'_>, union: &mut Union) {
+        let number = |session: &Sym| natives.number.get(session).copied();
+        if self.sessions.values().any(|list| list.len() > 1) {
+            join_parents(natives, union);
+        }
+        let of = |trace: &Sym| {
+            let session = self.sessions.get(trace).and_then(|list| list.first()).unwrap_or(trace);
+            number(session)
+        };
+        for (own, other) in &self.links {
+            let nameless = !self.sessions.contains_key(own) || !self.sessions.contains_key(other);
+            if let (true, Some(own), Some(other)) = (nameless, of(own), of(other)) {
+                union.join(own, other);
+            }
+        }
+    }
+}
+
+/// A span that names another session than the span around it makes both one.
+fn join_parents(natives: &Natives<'_>, union: &mut Union) {
+    let batch = natives.batch;
+    let mut provider: FxHashMap<Sym, u32> = FxHashMap::default();
+    for event in &batch.events {
+        if let Some(span) = batch.key(event, KeyKind::Span, Role::Provides) {
+            provider.insert(span, natives.of_record[event.record as usize]);
+        }
+    }
+    for event in &batch.events {
+        let own = natives.of_record[event.record as usize];
+        let parent = batch.key(event, KeyKind::Span, Role::Refers).and_then(|span| provider.get(&span));
+        if let Some(parent) = parent.copied().filter(|parent| *parent != NO_NATIVE && own != NO_NATIVE) {
+            union.join(own, parent);
+        }
+    }
+}
+
+/// Traces that link to others: own trace and the other.
+fn links(batch: &Batch) -> Vec<(Sym, Sym)> {
+    let mut found = Vec::new();
+    for event in &batch.events {
+        for key in batch.keys_of(event).iter().filter(|key| key.kind == KeyKind::SpanLink) {
+            let own = batch.key(event, KeyKind::Trace, Role::Refers);
+            let other =
+                batch.text.get(key.value).rsplit_once('/').and_then(|(trace, _)| batch.text.find(trace));
+            if let (Some(own), Some(other)) = (own, other)
+                && own != other
+            {
+                found.push((own, other));
+            }
+        }
+    }
+    found
 }
 
 /// Who provides each uuid.
@@ -220,12 +315,15 @@ impl<'b> Chains<'b> {
 /// Whether two records of different sessions with one uuid are one record, replayed. A moment alone is not enough:
 /// they must share an id or a prompt.
 fn is_replay(batch: &Batch, a: Option<&Event>, b: Option<&Event>) -> bool {
-    let has_content = |event: &Event| batch.keys_of(event).iter().any(|key| is_content(key.kind));
+    let has_content = |event: &Event| batch.keys_of(event).iter().any(|key| is_content(*key));
     same_content(batch, a, b) && a.is_some_and(has_content)
 }
 
-fn is_content(kind: KeyKind) -> bool {
-    matches!(kind, KeyKind::Message | KeyKind::Request | KeyKind::ToolUse | KeyKind::PromptHash)
+/// Whether a key says what a record is. The request a message answers may be missing or another one in a replay.
+fn is_content(key: Key) -> bool {
+    let (kind, role) = (key.kind, key.role);
+    matches!(kind, KeyKind::Message | KeyKind::ToolUse | KeyKind::PromptHash)
+        || (kind == KeyKind::Request && role == Role::Provides)
 }
 
 /// Whether two records with one uuid say the same: same moment, same ids, same prompt.
@@ -233,7 +331,7 @@ pub(crate) fn same_content(batch: &Batch, a: Option<&Event>, b: Option<&Event>) 
     let (Some(a), Some(b)) = (a, b) else { return false };
     let relevant = |event: &Event| {
         let keys = batch.keys_of(event).iter();
-        keys.filter(|key| is_content(key.kind)).map(|key| key.value).collect::<Vec<_>>()
+        keys.filter(|key| is_content(**key)).map(|key| key.value).collect::<Vec<_>>()
     };
     a.kind == b.kind && a.at == b.at && relevant(a) == relevant(b)
 }

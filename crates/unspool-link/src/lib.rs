@@ -12,6 +12,7 @@ mod finish;
 mod grouping;
 mod order;
 mod rules;
+mod spans;
 mod steps;
 mod structure;
 mod symmap;

@@ -6,6 +6,7 @@
 use crate::agents::Origin;
 use crate::draft::Draft;
 use crate::grouping::same_content;
+use crate::spans::Fused;
 use crate::symmap::SymMap;
 use rustc_hash::FxHashMap;
 use unspool_model::flow::{Millis, NONE};
@@ -53,6 +54,8 @@ pub(crate) struct StepDraft {
     pub(crate) parent: u32,
     /// For tool calls, the model call that asked for it.
     pub(crate) caller: u32,
+    /// The step whose span encloses it, of the same agent.
+    pub(crate) around: u32,
     pub(crate) seq: u32,
 }
 
@@ -73,6 +76,7 @@ const BY_UUID: u8 = 4;
 const BY_RECORD: u8 = 5;
 const BY_AGENT_START: u8 = 6;
 const BY_EVENT: u8 = 7;
+const BY_SPAN: u8 = 8;
 
 /// Steps by their keys.
 struct Index {
@@ -104,7 +108,7 @@ impl Index {
 }
 
 pub(crate) fn build(draft: &mut Draft<'_>) {
-    let fused = fused_prompts(draft);
+    let fused = Fusion { prompts: fused_prompts(draft), messages: messages_by_request(draft) };
     let mut index = Index::new(draft);
     let mut head_of_uuid = draft.id_map();
     // Memory that is not touched costs nothing, growing by copying does.
@@ -173,6 +177,7 @@ fn new_step(kind: StepKind, key: StepKey) -> StepDraft {
         run: NONE,
         parent: NONE,
         caller: NONE,
+        around: NONE,
         seq: 0,
     }
 }
@@ -184,6 +189,20 @@ pub(crate) fn unwitnessed_start(agent: u32) -> StepDraft {
 
 fn step_kind(draft: &Draft<'_>, at: usize) -> Option<StepKind> {
     let event = draft.event(at);
+    if let Some(own) = draft.spans.own(at) {
+        let looks_like_agent = event.kind == EventKind::AgentStart && !draft.spans.makes_agent(at);
+        if event.kind == EventKind::Generic && draft.spans.fused.contains_key(&own.event) {
+            return Some(StepKind::ToolCall);
+        }
+        if own.is_call_itself {
+            return Some(StepKind::ModelCall);
+        }
+        if own.is_wrapper || looks_like_agent {
+            return Some(StepKind::Generic);
+        }
+    } else if draft.spans.dropped.contains(&u32::try_from(at).unwrap_or(NONE)) {
+        return None;
+    }
     Some(match event.kind {
         EventKind::UserMessage => StepKind::UserMessage,
         // The harness writes such lines in the model's place; no call happened.
@@ -209,23 +228,40 @@ fn step_kind(draft: &Draft<'_>, at: usize) -> Option<StepKind> {
     })
 }
 
-fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, fused: &FxHashMap<u32, Sym>) -> StepKey {
+fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, fused: &Fusion) -> StepKey {
     let event = draft.event(at);
     let key = |kind, role| draft.key(at, kind, role);
+    let index = u32::try_from(at).unwrap_or(NONE);
+    let by_span = || {
+        let own = draft.spans.own(at)?;
+        Some(if own.is_double { (BY_RECORD, Sym::EMPTY, event.record) } else { (BY_SPAN, own.id, 0) })
+    };
     let found = match kind {
         StepKind::ModelCall => {
-            key(KeyKind::Message, Role::Provides).map(|id| (BY_MESSAGE, id, 0)).or_else(|| {
-                key(KeyKind::Request, Role::Provides).map(|id| (BY_REQUEST, id, draft.event_agent[at]))
-            })
+            let request = key(KeyKind::Request, Role::Provides);
+            let message =
+                key(KeyKind::Message, Role::Provides).or_else(|| fused.messages.get(&request?).copied());
+            let by_request = || request.map(|id| (BY_REQUEST, id, draft.event_agent[at]));
+            message.map(|id| (BY_MESSAGE, id, 0)).or_else(by_request).or_else(by_span)
         }
         StepKind::ToolCall => key(KeyKind::ToolUse, Role::Provides)
             .or_else(|| key(KeyKind::ToolUse, Role::Refers))
             .map(|id| (BY_TOOL_USE, id, 0))
-            .or(Some((BY_EVENT, Sym::EMPTY, u32::try_from(at).unwrap_or(NONE)))),
-        StepKind::AgentStart => Some((BY_AGENT_START, Sym::EMPTY, draft.event_agent[at])),
-        StepKind::AgentStop | StepKind::Hook => None,
-        StepKind::UserMessage => fused.get(&event.record).map(|uuid| (BY_UUID, *uuid, 0)),
-        _ => None,
+            .or_else(|| match draft.spans.fused.get(&index)? {
+                Fused::Call(id) => Some((BY_TOOL_USE, *id, 0)),
+                Fused::Span(id) => Some((BY_SPAN, *id, 0)),
+            })
+            .or_else(by_span)
+            .or(Some((BY_EVENT, Sym::EMPTY, index))),
+        StepKind::AgentStart => by_span().or(Some((BY_AGENT_START, Sym::EMPTY, draft.event_agent[at]))),
+        StepKind::UserMessage => {
+            let of_span = || {
+                let first = draft.spans.prompt.get(&index).copied().unwrap_or(index);
+                draft.spans.node(at).map(|_| (BY_EVENT, Sym::EMPTY, first))
+            };
+            fused.prompts.get(&event.record).map(|uuid| (BY_UUID, *uuid, 0)).or_else(of_span)
+        }
+        _ => by_span(),
     };
     let by_uuid = || {
         let own = matches!(
@@ -239,6 +275,38 @@ fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, fused: &FxHashMap<u32, S
         key(KeyKind::Uuid, Role::Provides).filter(|_| own).map(|uuid| (BY_UUID, uuid, 0))
     };
     found.or_else(by_uuid).unwrap_or((BY_RECORD, Sym::EMPTY, event.record))
+}
+
+/// What sources without an id of their own are joined by.
+struct Fusion {
+    /// Records that hold a prompt, and the uuid of the record that is that prompt.
+    prompts: FxHashMap<u32, Sym>,
+    /// Requests whose answer's id is known.
+    messages: FxHashMap<Sym, Sym>,
+}
+
+/// A source that knows a request only meets one that knows its answer, too.
+fn messages_by_request(draft: &Draft<'_>) -> FxHashMap<Sym, Sym> {
+    let mut messages: FxHashMap<Sym, Sym> = FxHashMap::default();
+    let requests = |at: usize| {
+        let stated = draft.key(at, KeyKind::Request, Role::Refers);
+        stated.or_else(|| draft.key(at, KeyKind::Request, Role::Provides))
+    };
+    let message = |at: usize| draft.key(at, KeyKind::Message, Role::Provides);
+    let calls = || (0..draft.group.events.len()).filter(|at| draft.event(*at).kind == EventKind::ModelCall);
+    if draft.spans.is_empty() && calls().all(|at| message(at).is_some()) {
+        return messages;
+    }
+    for at in calls() {
+        if let (Some(request), Some(message)) = (requests(at), message(at)) {
+            let slot = messages.entry(request).or_insert(message);
+            // One request with several answers is no way to tell them apart; the first in order of text is as good.
+            if draft.text(message) < draft.text(*slot) {
+                *slot = message;
+            }
+        }
+    }
+    messages
 }
 
 /// Prompts seen by a source without uuids (hooks) that a transcript holds too: by prompt id and text, else by
@@ -325,7 +393,8 @@ fn choose_agents(draft: &mut Draft<'_>, ranks: &[u32], session_ranks: &FxHashMap
 
 /// Whether an event carries a tool's answer.
 fn is_result(event: &Event) -> bool {
-    let whole_call = event.kind == EventKind::ToolCall && event.flags.has(EventFlags::WHOLE);
+    let is_call = matches!(event.kind, EventKind::ToolCall | EventKind::Generic);
+    let whole_call = is_call && event.flags.has(EventFlags::WHOLE);
     event.kind == EventKind::ToolResult || whole_call
 }
 
@@ -391,11 +460,15 @@ pub(crate) fn build_timeline(draft: &mut Draft<'_>) {
             let step = &draft.steps[*n as usize];
             // An agent's start and stop frame its life, whatever a coarse clock says.
             let frame = match step.kind {
-                StepKind::AgentStart => 0,
+                StepKind::AgentStart if step.key_kind == BY_AGENT_START => 0,
                 StepKind::AgentStop if !draft.place_of(step).0.is_some() => 2,
                 _ => 1,
             };
             let mut place = draft.place_of(step);
+            if step.kind == StepKind::AgentStart {
+                // Of what began at one moment, the agent's own span was first.
+                place.1 = 0;
+            }
             if step.kind == StepKind::AgentStop && place.0.is_whole_second() {
                 // A clock that counts whole seconds dates the end before what came earlier in its second.
                 place.0 = place.0.plus_ms(999);

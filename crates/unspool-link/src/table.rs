@@ -44,6 +44,12 @@ pub struct Table {
     pub type_time: Confidence,
     /// Type and time with equal rivals.
     pub type_time_tied: Confidence,
+    /// A call of the agent's name whose time holds the agent's.
+    pub span_name: Confidence,
+    /// The same with rivals.
+    pub span_name_tied: Confidence,
+    /// A hand-over that names an agent, and the next agent of that name.
+    pub handoff: Confidence,
 }
 
 /// A table that cannot be read.
@@ -93,6 +99,9 @@ struct RawConfidence {
     summary: Option<f64>,
     type_time: Option<f64>,
     type_time_tied: Option<f64>,
+    span_name: Option<f64>,
+    span_name_tied: Option<f64>,
+    handoff: Option<f64>,
 }
 
 const BUILT_IN: &str = include_str!("table.toml");
@@ -119,6 +128,9 @@ impl Default for Table {
             summary: Confidence::EXACT,
             type_time: Confidence::EXACT,
             type_time_tied: Confidence::EXACT,
+            span_name: Confidence::EXACT,
+            span_name_tied: Confidence::EXACT,
+            handoff: Confidence::EXACT,
         };
         // A test reads the built-in table, so the fallback is never met.
         empty.clone().with(BUILT_IN).unwrap_or(empty)
@@ -155,6 +167,9 @@ impl Table {
             (&mut self.summary, confidence.summary),
             (&mut self.type_time, confidence.type_time),
             (&mut self.type_time_tied, confidence.type_time_tied),
+            (&mut self.span_name, confidence.span_name),
+            (&mut self.span_name_tied, confidence.span_name_tied),
+            (&mut self.handoff, confidence.handoff),
         ] {
             if let Some(value) = value {
                 *slot = fraction(value)?;

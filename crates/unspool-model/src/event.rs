@@ -300,6 +300,8 @@ pub enum AttrName {
     Model,
     /// Text: id of the agent a call continues.
     Resume,
+    /// Text: name of the agent a call hands over to.
+    Handoff,
     /// Number: context size before compaction.
     TokensBefore,
     /// Number: context size after compaction.

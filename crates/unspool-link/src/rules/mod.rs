@@ -5,6 +5,7 @@ pub(crate) mod assignment;
 pub(crate) mod continuation;
 pub(crate) mod returns;
 pub(crate) mod sequence;
+pub(crate) mod spans;
 mod spawn_candidates;
 pub(crate) mod spawn_ids;
 pub(crate) mod spawn_inference;

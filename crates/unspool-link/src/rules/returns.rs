@@ -70,7 +70,7 @@ fn spawn_edge(draft: &mut Draft<'_>, agent: usize, spawn: Spawn) {
 fn answered(draft: &mut Draft<'_>, said: &Said, agent: usize, spawn: Spawn, call: u32, calls: &Calls) {
     let step = &draft.steps[call as usize];
     let (result, is_error, tool_use_id) = (step.result_event as usize, step.is_error, step.tool_use);
-    let receiver = first_after(calls, draft.place(result).max(draft.place_of(step)));
+    let receiver = first_after(calls, draft.result_place(result).max(draft.place_of(step)));
     let (Some(receiver), Some(last)) = (receiver, last_words(draft, said, agent, result)) else { return };
     let record = draft.event(result).record;
     let spawn = Spawn { tool_use_id, ..spawn };
@@ -84,7 +84,7 @@ fn last_words(draft: &Draft<'_>, said: &Said, agent: usize, result: usize) -> Op
     if let Some(step) = answer.and_then(|answer| said.get(&(agent, answer))) {
         return Some(*step);
     }
-    let arrived = draft.event(result).at;
+    let arrived = draft.over(result);
     let by_then = |n: &&u32| {
         let step = &draft.steps[**n as usize];
         let late = step.started.ms_since(arrived).unwrap_or(0)

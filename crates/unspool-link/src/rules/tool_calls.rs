@@ -50,7 +50,7 @@ fn link_results(draft: &mut Draft<'_>) {
                 continue;
             }
             // A coarse clock may date a result before its own call.
-            let result_place = draft.place(step.result_event as usize).max(draft.place_of(step));
+            let result_place = draft.result_place(step.result_event as usize).max(draft.place_of(step));
             let Some(receiver) = first_after(&calls, result_place) else { continue };
             let edge = Edge {
                 tool_use_id: step.tool_use,

@@ -4,4 +4,5 @@ pub(crate) mod chains;
 pub(crate) mod clocks;
 pub(crate) mod runs;
 pub(crate) mod status;
+mod traces;
 pub(crate) mod tree;

@@ -19,17 +19,21 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
                     draft.steps[n as usize].run = run;
                 }
             }
-            None if matches!(draft.agents[agent].origin, Origin::Main(_)) => {
-                main_runs(draft, agent, &reports);
+            None if !matches!(draft.agents[agent].origin, Origin::Main(_)) => {}
+            None => {
+                // A trace is a run; everything else is told by what was said.
+                let by_traces = !draft.spans.is_empty() && super::traces::runs(draft, agent);
+                if !by_traces {
+                    main_runs(draft, agent, &reports);
+                }
             }
-            None => {}
         }
     }
     times(draft);
 }
 
 /// Whether a step is an input that starts a run: said to the main agent, by somebody.
-fn is_trigger(draft: &Draft<'_>, step: u32) -> bool {
+pub(crate) fn is_trigger(draft: &Draft<'_>, step: u32) -> bool {
     let step = &draft.steps[step as usize];
     let not = [
         EventFlags::META,

@@ -63,6 +63,10 @@ fn statements(draft: &Draft<'_>) -> FxHashMap<usize, (Timestamp, Status)> {
             EventKind::AgentStop => {
                 (Some(draft.event_agent[at] as usize), word().or(Some(Status::Completed)))
             }
+            // An agent's span is over when it is written.
+            EventKind::AgentStart if draft.spans.makes_agent(at) && draft.spans.own(at).is_some() => {
+                (Some(draft.event_agent[at] as usize), word())
+            }
             EventKind::AgentReturn => {
                 let id = draft.key(at, KeyKind::Task, Role::Refers);
                 (id.and_then(|id| by_id.get(&id).copied()).or_else(call), word())
@@ -75,9 +79,10 @@ fn statements(draft: &Draft<'_>) -> FxHashMap<usize, (Timestamp, Status)> {
             _ => continue,
         };
         if let (Some(agent), Some(status)) = (agent, status) {
-            let slot = latest.entry(agent).or_insert((event.at, status));
-            if event.at >= slot.0 {
-                *slot = (event.at, status);
+            let said = draft.over(at);
+            let slot = latest.entry(agent).or_insert((said, status));
+            if said >= slot.0 {
+                *slot = (said, status);
             }
         }
     }
@@ -87,11 +92,17 @@ fn statements(draft: &Draft<'_>) -> FxHashMap<usize, (Timestamp, Status)> {
 fn by_last_step(draft: &Draft<'_>, steps: &[u32]) -> Status {
     let mut last_at = Timestamp::NONE;
     let mut verdict = Status::Unknown;
+    let mut root = None;
     for n in steps {
         let step = &draft.steps[*n as usize];
         last_at = last_at.later(step.ended.later(step.started));
         let has = |flag| step.flags.has(flag);
         verdict = match step.kind {
+            // The root of a trace is over when it is written, and speaks for everything in it.
+            _ if has(EventFlags::TRIGGER) && has(EventFlags::WHOLE) => {
+                root = root.or(Some(if step.is_error { Status::Failed } else { Status::Completed }));
+                verdict
+            }
             StepKind::ModelCall if has(EventFlags::HAS_TEXT) && !has(EventFlags::HAS_TOOL_USE) => {
                 Status::Completed
             }
@@ -111,6 +122,7 @@ fn by_last_step(draft: &Draft<'_>, steps: &[u32]) -> Status {
             _ => verdict,
         };
     }
+    let verdict = root.unwrap_or(verdict);
     let fresh = draft
         .corpus
         .as_of

@@ -178,7 +178,11 @@ fn assistant(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
     let model = text_of(message.model);
     out.name(&model);
     match message.id {
-        Some(id) => _ = out.key(KeyKind::Message, Role::Provides, &id.decode()),
+        Some(id) => {
+            out.key(KeyKind::Message, Role::Provides, &id.decode());
+            // Sources that know only the request meet the message by it.
+            out.key(KeyKind::Request, Role::Refers, &text_of(line.request));
+        }
         None => _ = out.key(KeyKind::Request, Role::Provides, &text_of(line.request)),
     }
     let mut flags = EventFlags::none();

@@ -1,0 +1,246 @@
+//! `ExportTraceServiceRequest` and `ExportLogsServiceRequest` in protobuf: one message, or several with their lengths before
+//! them as a collector's file exporter writes them.
+//!
+//! Every span or log record is a record of its own, in its own bytes.
+
+use super::emit::emit;
+use super::logs::{LogRecord, emit_log};
+use super::span::{Attrs, Origin, Span, push_hex};
+use super::value::Value;
+use super::wire::{Field, Wire, pair};
+use crate::json::RawStr;
+use crate::sink::Sink;
+use std::borrow::Cow;
+use unspool_model::Timestamp;
+
+/// Reads a file; false when it ends in the middle of something or is no such message.
+pub(super) fn read(bytes: &[u8], out: &mut Sink<'_>) -> bool {
+    let mut reader = Reader { span: Span::default(), origin: Origin::default() };
+    let mut rest = bytes;
+    while let Some(len) = framed(rest) {
+        let (message, behind) = rest[4..].split_at(len);
+        if !reader.export(message, out) {
+            return false;
+        }
+        rest = behind;
+    }
+    let torn = rest.len() < bytes.len() && !rest.is_empty();
+    // A torn message behind whole ones still has its length before it.
+    let rest = if torn { rest.get(4..).unwrap_or_default() } else { rest };
+    reader.export(rest, out) && !torn
+}
+
+/// The length before a message, when there is one.
+fn framed(bytes: &[u8]) -> Option<usize> {
+    let (head, rest) = bytes.split_first_chunk::<4>()?;
+    let len = usize::try_from(u32::from_be_bytes(*head)).ok()?;
+    // A message that is not framed starts with the tag of its first field.
+    (head[0] != TAG_OF_FIRST && len <= rest.len() && rest.first() == Some(&TAG_OF_FIRST)).then_some(len)
+}
+
+/// Field 1, a piece of bytes.
+const TAG_OF_FIRST: u8 = 0x0A;
+
+/// How sure it is that these first bytes are such a message; they may be cut anywhere.
+pub(super) fn looks_like(head: &[u8]) -> bool {
+    let message = if framed_head(head) { &head[4..] } else { head };
+    let mut wire = Wire::new(message);
+    let Some((1, Field::Bytes(resource))) = wire.next() else { return false };
+    let mut found = false;
+    let mut wire = Wire::new(resource);
+    while let Some((number, field)) = wire.next() {
+        match (number, field) {
+            (1, Field::Bytes(resource)) => {
+                if !(resource.is_empty() || matches!(Wire::new(resource).next(), Some((1..=3, _)))) {
+                    return false;
+                }
+            }
+            (2, Field::Bytes(scope)) => {
+                let mut items = Wire::new(scope);
+                while let Some((number, field)) = items.next() {
+                    match (number, field) {
+                        (1 | 3, Field::Bytes(_)) => {}
+                        (2, Field::Bytes(item)) => return is_item(item),
+                        _ => return false,
+                    }
+                }
+                found = true;
+            }
+            (3, Field::Bytes(_)) => {}
+            _ => return false,
+        }
+    }
+    found
+}
+
+fn framed_head(head: &[u8]) -> bool {
+    head.first() == Some(&0) && head.get(4) == Some(&TAG_OF_FIRST)
+}
+
+/// Whether a piece is a span or a log record: ids have their length, times their type.
+fn is_item(item: &[u8]) -> bool {
+    match Wire::new(item).next() {
+        Some((1, Field::Bytes(trace))) => trace.len() == 16 || item.len() < 20,
+        Some((1 | 11, Field::Fixed64(_))) => true,
+        Some((2, Field::Bytes(span))) => span.len() == 8,
+        _ => false,
+    }
+}
+
+struct Reader<'a> {
+    span: Span<'a>,
+    origin: Origin<'a>,
+}
+
+impl<'a> Reader<'a> {
+    fn export(&mut self, message: &'a [u8], out: &mut Sink<'_>) -> bool {
+        let mut wire = Wire::new(message);
+        let mut whole = true;
+        while let Some((number, field)) = wire.next() {
+            if let (1, Field::Bytes(resource)) = (number, field) {
+                whole &= self.resource(resource, out);
+            }
+        }
+        whole && !wire.torn
+    }
+
+    fn resource(&mut self, message: &'a [u8], out: &mut Sink<'_>) -> bool {
+        self.origin = Origin::default();
+        let mut ahead = Wire::new(message);
+        while let Some((number, field)) = ahead.next() {
+            if let (1, Field::Bytes(resource)) = (number, field) {
+                attributes_of(resource, 1, &mut self.origin.resource);
+                break;
+            }
+        }
+        let mut wire = Wire::new(message);
+        let mut whole = true;
+        while let Some((number, field)) = wire.next() {
+            if let (2, Field::Bytes(scope)) = (number, field) {
+                whole &= self.scope(scope, wire.torn, out);
+            }
+        }
+        whole && !wire.torn
+    }
+
+    fn scope(&mut self, message: &'a [u8], torn: bool, out: &mut Sink<'_>) -> bool {
+        self.origin.scope = Cow::Borrowed("");
+        let mut wire = Wire::new(message);
+        while let Some((number, field)) = wire.next() {
+            match (number, field) {
+                (1, Field::Bytes(scope)) => {
+                    if let Some((1, Field::Bytes(name))) = Wire::new(scope).next() {
+                        self.origin.scope = RawStr::plain(name).decode();
+                    }
+                }
+                // The last piece of a torn message is torn itself.
+                (2, Field::Bytes(item)) if wire.torn || !self.item(item, out) => return false,
+                _ => {}
+            }
+        }
+        !wire.torn && !torn
+    }
+
+    /// A span or a log record; what it is shows in the type of its first field.
+    fn item(&mut self, item: &'a [u8], out: &mut Sink<'_>) -> bool {
+        let is_log = matches!(Wire::new(item).next(), Some((1 | 11, Field::Fixed64(_))));
+        if is_log { self.log(item, out) } else { self.span(item, out) }
+    }
+
+    fn span(&mut self, item: &'a [u8], out: &mut Sink<'_>) -> bool {
+        let span = &mut self.span;
+        span.clear();
+        let mut wire = Wire::new(item);
+        while let Some((number, field)) = wire.next() {
+            match (number, field) {
+                (1, Field::Bytes(id)) => push_hex(id, &mut span.trace),
+                (2, Field::Bytes(id)) => push_hex(id, &mut span.id),
+                (4, Field::Bytes(id)) if id.iter().any(|byte| *byte != 0) => push_hex(id, &mut span.parent),
+                (5, Field::Bytes(name)) => span.name = RawStr::plain(name).decode(),
+                (7, Field::Fixed64(ns)) => span.start = time(ns),
+                (8, Field::Fixed64(ns)) => span.end = time(ns),
+                (9, Field::Bytes(attribute)) => push(attribute, &mut span.attrs),
+                (11, Field::Bytes(event)) if span.exception.is_none() => {
+                    let mut attrs = Attrs::default();
+                    attributes_of(event, 3, &mut attrs);
+                    span.exception = attrs.any(&["exception.message", "exception.type"]).copied();
+                }
+                (13, Field::Bytes(link)) => {
+                    let (mut trace, mut id) = (String::new(), String::new());
+                    let mut wire = Wire::new(link);
+                    while let Some((number, field)) = wire.next() {
+                        match (number, field) {
+                            (1, Field::Bytes(bytes)) => push_hex(bytes, &mut trace),
+                            (2, Field::Bytes(bytes)) => push_hex(bytes, &mut id),
+                            _ => {}
+                        }
+                    }
+                    span.links.push((trace, id));
+                }
+                (15, Field::Bytes(status)) => {
+                    let mut wire = Wire::new(status);
+                    while let Some((number, field)) = wire.next() {
+                        match (number, field) {
+                            (2, Field::Bytes(text)) => span.status_message = Some(RawStr::plain(text)),
+                            (3, Field::Varint(code)) => span.failed = code == 2,
+                            _ => {}
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        if wire.torn {
+            return false;
+        }
+        out.part(item);
+        emit(&self.span, &self.origin, out);
+        true
+    }
+
+    fn log(&mut self, item: &'a [u8], out: &mut Sink<'_>) -> bool {
+        let mut log = LogRecord::default();
+        let mut wire = Wire::new(item);
+        while let Some((number, field)) = wire.next() {
+            match (number, field) {
+                (1, Field::Fixed64(ns)) => log.at = time(ns),
+                (11, Field::Fixed64(ns)) => log.observed = time(ns),
+                (5, Field::Bytes(body)) => log.body = Value::read_proto(body),
+                (6, Field::Bytes(attribute)) => push(attribute, &mut log.attrs),
+                (9, Field::Bytes(id)) => push_hex(id, &mut log.trace),
+                (10, Field::Bytes(id)) => push_hex(id, &mut log.span),
+                (12, Field::Bytes(name)) => log.name = Some(RawStr::plain(name).decode()),
+                _ => {}
+            }
+        }
+        if wire.torn {
+            return false;
+        }
+        out.part(item);
+        emit_log(&log, &self.origin, out);
+        true
+    }
+}
+
+fn time(ns: u64) -> Timestamp {
+    i64::try_from(ns).ok().filter(|ns| *ns > 0).map_or(Timestamp::NONE, Timestamp::from_ns)
+}
+
+fn push<'a>(attribute: &'a [u8], attrs: &mut Attrs<'a>) {
+    let (key, value) = pair(attribute);
+    if let Some(value) = Value::read_proto(value) {
+        attrs.push(key, value);
+    }
+}
+
+/// The attributes of a message that holds them in this field.
+fn attributes_of<'a>(message: &'a [u8], wanted: u64, attrs: &mut Attrs<'a>) {
+    let mut wire = Wire::new(message);
+    while let Some((number, field)) = wire.next() {
+        if let Field::Bytes(attribute) = field
+            && number == wanted
+        {
+            push(attribute, attrs);
+        }
+    }
+}
