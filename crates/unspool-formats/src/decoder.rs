@@ -2,6 +2,7 @@
 
 use crate::format::{Format, Framing, Reader, Sniff};
 use crate::lines::{Line, LineSplitter, MAX_RECORD_BYTES};
+use crate::messages::MessageSplitter;
 use crate::sink::{Detail, Scopes, Sink};
 use unspool_model::{Batch, Code, Id, Stream, Sym};
 use xxhash_rust::xxh3::Xxh3;
@@ -11,6 +12,7 @@ pub struct Decoder<'b> {
     reader: Box<dyn Reader>,
     sink: Sink<'b>,
     splitter: LineSplitter,
+    messages: MessageSplitter,
     framing: Framing,
     /// A stream that is one record: its bytes as far as they fit, its length and the hash of all of it.
     whole: Vec<u8>,
@@ -50,6 +52,7 @@ impl<'b> Decoder<'b> {
             reader: format.open(),
             sink: Sink::new(batch, index, scopes, detail),
             splitter: LineSplitter::default(),
+            messages: MessageSplitter::default(),
             framing: sniff.framing,
             whole: Vec::new(),
             whole_len: 0,
@@ -64,6 +67,11 @@ impl<'b> Decoder<'b> {
                 let mut splitter = std::mem::take(&mut self.splitter);
                 splitter.push(chunk, |line| self.line(&line));
                 self.splitter = splitter;
+            }
+            Framing::Messages => {
+                let mut splitter = std::mem::take(&mut self.messages);
+                splitter.push(chunk, |piece| self.line(&piece));
+                self.messages = splitter;
             }
             Framing::Whole | Framing::Binary => {
                 self.whole_len += chunk.len() as u64;
@@ -83,6 +91,10 @@ impl<'b> Decoder<'b> {
             Framing::Lines => {
                 let mut splitter = std::mem::take(&mut self.splitter);
                 splitter.finish(|line| self.line(&line));
+            }
+            Framing::Messages => {
+                let mut splitter = std::mem::take(&mut self.messages);
+                splitter.finish(|piece| self.line(&piece));
             }
             Framing::Whole | Framing::Binary => {
                 let bytes = std::mem::take(&mut self.whole);
@@ -115,7 +127,7 @@ impl<'b> Decoder<'b> {
         }
         // A byte order mark may open a file; it is part of the record and no part of the JSON.
         let bytes = line.bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line.bytes);
-        let is_text = self.framing != Framing::Binary;
+        let is_text = !matches!(self.framing, Framing::Binary | Framing::Messages);
         let has_nul = is_text && memchr::memchr(0, bytes).is_some();
         if has_nul {
             self.sink.issue(Code::NulBytes, "");

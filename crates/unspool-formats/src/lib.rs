@@ -10,6 +10,7 @@ mod format;
 mod formats;
 mod json;
 mod lines;
+mod messages;
 mod prose;
 mod registry;
 mod sink;

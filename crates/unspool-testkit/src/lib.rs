@@ -10,14 +10,16 @@ mod hide;
 mod random;
 mod score;
 mod shape;
+mod spans;
 mod tree;
 mod truth;
 
-pub use bench::{Written, write_corpus, write_single_file};
+pub use bench::{Written, write_corpus, write_single_file, write_spans};
 pub use generate::generate;
 pub use hide::hide;
 pub use random::Random;
 pub use score::{RuleScore, Score, read, score};
 pub use shape::{Bodies, Launch, Layout, Mode, Opening, Prompts, Replay, Shape, Streaming, Types};
+pub use spans::{LabelledTrace, SpanData, SpanStyle, SpanValue, as_json, as_protobuf, trace};
 pub use tree::Tree;
 pub use truth::{AgentTruth, Labelled, SessionTruth, Tokens};

@@ -3,15 +3,16 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use unspool_testkit::{Written, write_corpus, write_single_file};
+use unspool_testkit::{Written, write_corpus, write_single_file, write_spans};
 
-const USAGE: &str = "usage: bench-data DIR SIZE_MB [SEED]\n       bench-data --single FILE SIZE_MB [SEED]\n";
+const USAGE: &str = "usage: bench-data DIR SIZE_MB [SEED]\n       bench-data --single FILE SIZE_MB [SEED]\n       bench-data --spans FILE.pb|FILE.jsonl MILLIONS [SEED]\n";
 
 struct Request {
     path: PathBuf,
     bytes: u64,
     seed: u64,
     single: bool,
+    spans: bool,
 }
 
 fn main() -> ExitCode {
@@ -35,7 +36,10 @@ fn main() -> ExitCode {
 }
 
 fn write(path: &Path, request: &Request) -> std::io::Result<Written> {
-    if request.single {
+    if request.spans {
+        let protobuf = path.extension().is_some_and(|end| end == "pb");
+        write_spans(path, request.bytes, protobuf, request.seed)
+    } else if request.single {
         write_single_file(path, request.bytes, request.seed)
     } else {
         write_corpus(path, request.bytes, request.seed)
@@ -45,7 +49,8 @@ fn write(path: &Path, request: &Request) -> std::io::Result<Written> {
 fn request() -> Option<Request> {
     let mut words: Vec<String> = std::env::args().skip(1).collect();
     let single = words.first().is_some_and(|word| word == "--single");
-    if single {
+    let spans = words.first().is_some_and(|word| word == "--spans");
+    if single || spans {
         words.remove(0);
     }
     let megabytes: u64 = words.get(1)?.parse().ok()?;
@@ -54,5 +59,5 @@ fn request() -> Option<Request> {
         None => 1,
     };
     let path = words.first().filter(|word| !word.starts_with("--"))?;
-    Some(Request { path: path.into(), bytes: megabytes.checked_mul(1_000_000)?, seed, single })
+    Some(Request { path: path.into(), bytes: megabytes.checked_mul(1_000_000)?, seed, single, spans })
 }

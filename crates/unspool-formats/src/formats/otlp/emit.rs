@@ -11,7 +11,13 @@ use unspool_model::prompt::text_hash;
 use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Timestamp};
 
 /// Emits the events of one span. Its record must be open.
-pub(crate) fn emit(span: &Span<'_>, origin: &Origin<'_>, out: &mut Sink<'_>) {
+pub(crate) fn emit(span: &mut Span<'_>, origin: &Origin<'_>, out: &mut Sink<'_>) {
+    let mut scratch = std::mem::take(&mut span.scratch);
+    events(span, origin, &mut scratch, out);
+    span.scratch = scratch;
+}
+
+fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut Sink<'_>) {
     let reading = Reading::of(span, origin);
     let role = reading.role.unwrap_or(SpanRole::Work);
     let mut head = Head { span, reading: &reading, done: false };
@@ -22,15 +28,14 @@ pub(crate) fn emit(span: &Span<'_>, origin: &Origin<'_>, out: &mut Sink<'_>) {
     let failed = span.failed || reading.error.is_some();
     out.begin(kind_of(role), span.start).flag(EventFlags::WHOLE);
     head.keys(out);
-    let own = own_key(&span.trace, &span.id);
-    out.key(KeyKind::Span, Role::Provides, &own);
+    out.key(KeyKind::Span, Role::Provides, own_key(&span.trace, &span.id, scratch));
     if span.parent.is_empty() {
         out.flag(EventFlags::TRIGGER);
     } else {
-        out.key(KeyKind::Span, Role::Refers, &own_key(&span.trace, &span.parent));
+        out.key(KeyKind::Span, Role::Refers, own_key(&span.trace, &span.parent, scratch));
     }
     for (trace, id) in span.links.iter().take(MAX_LINKS) {
-        out.key(KeyKind::SpanLink, Role::Refers, &own_key(trace, id));
+        out.key(KeyKind::SpanLink, Role::Refers, own_key(trace, id, scratch));
     }
     if let Some(parent) = &reading.parent_agent {
         out.key(KeyKind::ParentAgent, Role::Refers, parent);
@@ -99,12 +104,13 @@ impl Head<'_, '_> {
     }
 }
 
-pub(crate) fn own_key(trace: &str, span: &str) -> String {
-    let mut key = String::with_capacity(trace.len() + span.len() + 1);
-    key.push_str(trace);
-    key.push('/');
-    key.push_str(span);
-    key
+/// A span's id is its own only in its trace.
+fn own_key<'s>(trace: &str, span: &str, scratch: &'s mut String) -> &'s str {
+    scratch.clear();
+    scratch.push_str(trace);
+    scratch.push('/');
+    scratch.push_str(span);
+    scratch
 }
 
 fn kind_of(role: SpanRole) -> EventKind {

@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
             Ok(())
         })?;
         out.part(json.since(start));
-        emit(&self.span, &self.origin, out);
+        emit(&mut self.span, &self.origin, out);
         Ok(())
     }
 

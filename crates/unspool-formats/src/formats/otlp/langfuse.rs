@@ -134,5 +134,5 @@ fn with_metadata<'a>(mut span: Span<'a>, origin: &mut Origin<'a>, json: &'a [u8]
             _ => json.skip(),
         });
     }
-    emit(&span, origin, out);
+    emit(&mut span, origin, out);
 }

@@ -69,7 +69,7 @@ shapes! {
         |frame, out| text(frame, out, json::read);
     OtlpProtobuf "otlp-protobuf" "OTLP traces and logs, protobuf"
         "OTLP 1.9, held against the crate opentelemetry-proto, checked November 2026"
-        |head| Sniff { score: 80 * u8::from(protobuf::looks_like(head)), framing: Framing::Binary },
+        |head| Sniff { score: 80 * u8::from(protobuf::looks_like(head)), framing: Framing::Messages },
         binary;
     SpanList "span-list" "List of spans, JSON"
         "Exports of SDKs and evaluation tools as public documentation shows them, checked November 2026"

@@ -87,7 +87,7 @@ fn tree<'a>(raw: &'a [u8], pieces: Pieces<'a>, out: &mut Sink<'_>) {
             span.attrs.push(b"openinference.span.kind", Value::Text(kind));
         }
         out.part(raw);
-        emit(&pieces.span, &pieces.origin, out);
+        emit(&mut pieces.span, &pieces.origin, out);
         for child in pieces.children.iter().rev() {
             let mut inner = Pieces::default();
             if inner.read(&mut Json::new(child)).is_ok() {

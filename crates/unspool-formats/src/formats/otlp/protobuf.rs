@@ -13,29 +13,16 @@ use crate::sink::Sink;
 use std::borrow::Cow;
 use unspool_model::Timestamp;
 
-/// Reads a file; false when it ends in the middle of something or is no such message.
-pub(super) fn read(bytes: &[u8], out: &mut Sink<'_>) -> bool {
+/// Reads a piece of a file: a field of an export, or an export with its length before it. False when it ends in the middle
+/// of something or is no such message.
+pub(super) fn read(piece: &[u8], out: &mut Sink<'_>) -> bool {
     let mut reader = Reader { span: Span::default(), origin: Origin::default() };
-    let mut rest = bytes;
-    while let Some(len) = framed(rest) {
-        let (message, behind) = rest[4..].split_at(len);
-        if !reader.export(message, out) {
-            return false;
-        }
-        rest = behind;
-    }
-    let torn = rest.len() < bytes.len() && !rest.is_empty();
-    // A torn message behind whole ones still has its length before it.
-    let rest = if torn { rest.get(4..).unwrap_or_default() } else { rest };
-    reader.export(rest, out) && !torn
-}
-
-/// The length before a message, when there is one.
-fn framed(bytes: &[u8]) -> Option<usize> {
-    let (head, rest) = bytes.split_first_chunk::<4>()?;
-    let len = usize::try_from(u32::from_be_bytes(*head)).ok()?;
-    // A message that is not framed starts with the tag of its first field.
-    (head[0] != TAG_OF_FIRST && len <= rest.len() && rest.first() == Some(&TAG_OF_FIRST)).then_some(len)
+    // No field has the number 0, so that a small first byte begins a length.
+    let is_framed = piece.first().is_some_and(|byte| *byte < 8);
+    let message = if is_framed { piece.get(4..).unwrap_or_default() } else { piece };
+    let announced = piece.first_chunk::<4>().map_or(0, |head| u32::from_be_bytes(*head) as usize);
+    let is_whole = !is_framed || announced == message.len();
+    reader.export(message, out) && is_whole
 }
 
 /// Field 1, a piece of bytes.
@@ -194,7 +181,7 @@ impl<'a> Reader<'a> {
             return false;
         }
         out.part(item);
-        emit(&self.span, &self.origin, out);
+        emit(&mut self.span, &self.origin, out);
         true
     }
 

@@ -24,6 +24,8 @@ pub(crate) struct Span<'a> {
     pub(crate) links: Vec<(String, String)>,
     /// Message of the first exception.
     pub(crate) exception: Option<Value<'a>>,
+    /// Room for a text that is needed for a moment.
+    pub(crate) scratch: String,
 }
 
 impl Span<'_> {
@@ -54,6 +56,8 @@ pub(crate) struct Origin<'a> {
 pub(crate) struct Attrs<'a> {
     list: Vec<(&'a [u8], Value<'a>)>,
     families: u32,
+    /// A bit for every length of a key that is there (the last for all longer ones), so that most questions need no search.
+    lengths: u64,
 }
 
 /// Families of attributes, told apart by the first part of a key. They say which dialects a span may speak.
@@ -72,7 +76,11 @@ pub(crate) mod family {
 fn family_of(key: &[u8]) -> u32 {
     let first = key.iter().position(|byte| *byte == b'.').map_or(key, |dot| &key[..dot]);
     match first {
+        b"gen_ai" if key.starts_with(b"gen_ai.prompt.") || key.starts_with(b"gen_ai.completion.") => {
+            family::GEN_AI | family::TRACELOOP
+        }
         b"gen_ai" => family::GEN_AI,
+        b"llm" if key == b"llm.request.type" => family::OPENINFERENCE | family::TRACELOOP,
         b"openinference" | b"llm" | b"input" | b"output" | b"embedding" | b"retrieval" | b"reranker" => {
             family::OPENINFERENCE
         }
@@ -90,10 +98,12 @@ impl<'a> Attrs<'a> {
     pub(crate) fn clear(&mut self) {
         self.list.clear();
         self.families = 0;
+        self.lengths = 0;
     }
 
     pub(crate) fn push(&mut self, key: &'a [u8], value: Value<'a>) {
         self.families |= family_of(key);
+        self.lengths |= length_bit(key);
         self.list.push((key, value));
     }
 
@@ -104,6 +114,9 @@ impl<'a> Attrs<'a> {
 
     pub(crate) fn get(&self, key: &str) -> Option<&Value<'a>> {
         let key = key.as_bytes();
+        if self.lengths & length_bit(key) == 0 {
+            return None;
+        }
         self.list.iter().rev().find(|(own, _)| *own == key).map(|(_, value)| value)
     }
 
@@ -125,6 +138,10 @@ impl<'a> Attrs<'a> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &(&'a [u8], Value<'a>)> {
         self.list.iter()
     }
+}
+
+fn length_bit(key: &[u8]) -> u64 {
+    1 << key.len().min(63)
 }
 
 /// Writes bytes as lower-case hexadecimal digits.

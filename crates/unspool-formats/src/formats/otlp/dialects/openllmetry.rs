@@ -6,7 +6,7 @@ use super::super::talk::{Numbered, Speaker, Talk};
 use super::{Dialect, gen_ai_tokens};
 
 pub(super) const DIALECT: Dialect = Dialect {
-    speaks: |span, _| span.attrs.has(family::TRACELOOP | family::GEN_AI | family::OPENINFERENCE),
+    speaks: |span, _| span.attrs.has(family::TRACELOOP),
     role: |span, _| {
         let attrs = &span.attrs;
         if let Some(kind) = attrs.text(&["traceloop.span.kind"]) {
