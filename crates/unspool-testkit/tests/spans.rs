@@ -3,8 +3,7 @@
 //!
 //! `MEASURE_SEEDS=3000 cargo test -p unspool-testkit --release --test spans what_names -- --nocapture` prints the shares.
 
-#![expect(clippy::expect_used, clippy::print_stdout, reason = "tests may stop, and a measurement prints")]
-#![expect(clippy::cast_precision_loss, reason = "shares of a few thousand links")]
+#![expect(clippy::expect_used, reason = "tests may stop")]
 
 use std::collections::BTreeMap;
 use unspool_formats::{Decoder, Detail, best};

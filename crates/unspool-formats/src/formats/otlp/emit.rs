@@ -28,7 +28,9 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
     let failed = span.failed || reading.error.is_some();
     out.begin(kind_of(role), span.start).flag(EventFlags::WHOLE);
     head.keys(out);
-    out.key(KeyKind::Span, Role::Provides, own_key(&span.trace, &span.id, scratch));
+    if !span.id.is_empty() {
+        out.key(KeyKind::Span, Role::Provides, own_key(&span.trace, &span.id, scratch));
+    }
     if span.parent.is_empty() {
         out.flag(EventFlags::TRIGGER);
     } else {

@@ -5,7 +5,7 @@
 
 use super::emit::emit;
 use super::logs::{LogRecord, emit_log};
-use super::span::{Attrs, Origin, Span, push_hex};
+use super::span::{Attrs, Origin, Span, push_bytes_id};
 use super::value::Value;
 use super::wire::{Field, Wire, pair};
 use crate::json::RawStr;
@@ -140,9 +140,9 @@ impl<'a> Reader<'a> {
         let mut wire = Wire::new(item);
         while let Some((number, field)) = wire.next() {
             match (number, field) {
-                (1, Field::Bytes(id)) => push_hex(id, &mut span.trace),
-                (2, Field::Bytes(id)) => push_hex(id, &mut span.id),
-                (4, Field::Bytes(id)) if id.iter().any(|byte| *byte != 0) => push_hex(id, &mut span.parent),
+                (1, Field::Bytes(id)) => push_bytes_id(id, &mut span.trace),
+                (2, Field::Bytes(id)) => push_bytes_id(id, &mut span.id),
+                (4, Field::Bytes(id)) => push_bytes_id(id, &mut span.parent),
                 (5, Field::Bytes(name)) => span.name = RawStr::plain(name).decode(),
                 (7, Field::Fixed64(ns)) => span.start = time(ns),
                 (8, Field::Fixed64(ns)) => span.end = time(ns),
@@ -157,8 +157,8 @@ impl<'a> Reader<'a> {
                     let mut wire = Wire::new(link);
                     while let Some((number, field)) = wire.next() {
                         match (number, field) {
-                            (1, Field::Bytes(bytes)) => push_hex(bytes, &mut trace),
-                            (2, Field::Bytes(bytes)) => push_hex(bytes, &mut id),
+                            (1, Field::Bytes(bytes)) => push_bytes_id(bytes, &mut trace),
+                            (2, Field::Bytes(bytes)) => push_bytes_id(bytes, &mut id),
                             _ => {}
                         }
                     }
@@ -194,8 +194,8 @@ impl<'a> Reader<'a> {
                 (11, Field::Fixed64(ns)) => log.observed = time(ns),
                 (5, Field::Bytes(body)) => log.body = Value::read_proto(body),
                 (6, Field::Bytes(attribute)) => push(attribute, &mut log.attrs),
-                (9, Field::Bytes(id)) => push_hex(id, &mut log.trace),
-                (10, Field::Bytes(id)) => push_hex(id, &mut log.span),
+                (9, Field::Bytes(id)) => push_bytes_id(id, &mut log.trace),
+                (10, Field::Bytes(id)) => push_bytes_id(id, &mut log.span),
                 (12, Field::Bytes(name)) => log.name = Some(RawStr::plain(name).decode()),
                 _ => {}
             }
@@ -228,6 +228,145 @@ fn attributes_of<'a>(message: &'a [u8], wanted: u64, attrs: &mut Attrs<'a>) {
             && number == wanted
         {
             push(attribute, attrs);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Decoder, Detail, best};
+    use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+    use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
+    use opentelemetry_proto::tonic::common::v1::{
+        AnyValue, ArrayValue, InstrumentationScope, KeyValue, KeyValueList,
+    };
+    use opentelemetry_proto::tonic::resource::v1::Resource;
+    use opentelemetry_proto::tonic::trace::v1::span::{Event, Link};
+    use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
+    use proptest::prelude::*;
+    use prost::Message;
+    use unspool_model::Batch;
+
+    const KEYS: &[&str] = &[
+        "gen_ai.operation.name",
+        "gen_ai.usage.input_tokens",
+        "gen_ai.usage.output_tokens",
+        "gen_ai.tool.call.id",
+        "gen_ai.response.finish_reasons",
+        "gen_ai.input.messages",
+        "openinference.span.kind",
+        "session.id",
+    ];
+    const WORDS: &[&str] = &["chat", "execute_tool", "invoke_agent", "LLM", "ä \"quoted\" \\ word\n", ""];
+
+    fn any_value() -> impl Strategy<Value = AnyValue> {
+        let leaf = prop_oneof![
+            prop::sample::select(WORDS).prop_map(|word| Any::StringValue(word.into())),
+            any::<i64>().prop_map(Any::IntValue),
+            (0_i64..5000).prop_map(Any::IntValue),
+            any::<bool>().prop_map(Any::BoolValue),
+            (-1e6..1e6).prop_map(Any::DoubleValue),
+        ];
+        let value = leaf.prop_recursive(3, 12, 4, |inner| {
+            let wrapped = inner.prop_map(|value| AnyValue { value: Some(value) });
+            prop_oneof![
+                prop::collection::vec(wrapped.clone(), 0..4)
+                    .prop_map(|values| Any::ArrayValue(ArrayValue { values })),
+                prop::collection::vec(wrapped, 0..4).prop_map(|values| {
+                    let names = ["role", "content", "parts", "type"];
+                    let pair = |(name, value): (&str, _)| KeyValue {
+                        key: name.into(),
+                        value: Some(value),
+                        ..KeyValue::default()
+                    };
+                    Any::KvlistValue(KeyValueList { values: names.into_iter().zip(values).map(pair).collect() })
+                }),
+            ]
+        });
+        value.prop_map(|value| AnyValue { value: Some(value) })
+    }
+
+    fn attributes() -> impl Strategy<Value = Vec<KeyValue>> {
+        let one = (prop::sample::select(KEYS), any_value());
+        prop::collection::vec(one, 0..6).prop_map(|pairs| {
+            let pair = |(key, value): (&str, AnyValue)| KeyValue {
+                key: key.into(),
+                value: Some(value),
+                ..KeyValue::default()
+            };
+            pairs.into_iter().map(pair).collect()
+        })
+    }
+
+    fn span() -> impl Strategy<Value = Span> {
+        let ids = (any::<[u8; 16]>(), any::<[u8; 8]>(), prop::option::of(any::<[u8; 8]>()));
+        let times = (0_u64..4_000_000_000_000_000_000, 0_u64..1_000_000_000_000);
+        (ids, times, prop::sample::select(WORDS), attributes(), 0_i32..3, any::<bool>()).prop_map(
+            |((trace, own, parent), (start, took), name, attributes, code, extras)| Span {
+                trace_id: trace.to_vec(),
+                span_id: own.to_vec(),
+                parent_span_id: parent.map(|id| id.to_vec()).unwrap_or_default(),
+                name: name.into(),
+                kind: 1,
+                start_time_unix_nano: start,
+                end_time_unix_nano: start + took,
+                attributes: attributes.clone(),
+                events: if extras { vec![Event { attributes, ..Event::default() }] } else { Vec::new() },
+                links: if extras {
+                    vec![Link { trace_id: trace.to_vec(), span_id: own.to_vec(), ..Link::default() }]
+                } else {
+                    Vec::new()
+                },
+                status: Some(Status { code, message: name.into() }),
+                ..Span::default()
+            },
+        )
+    }
+
+    fn export(spans: Vec<Span>, resource: Vec<KeyValue>) -> ExportTraceServiceRequest {
+        let scope = InstrumentationScope { name: "pydantic-ai".into(), ..InstrumentationScope::default() };
+        let scope_spans = vec![ScopeSpans { scope: Some(scope), spans, ..ScopeSpans::default() }];
+        let resource = Some(Resource { attributes: resource, ..Resource::default() });
+        let resource_spans = vec![ResourceSpans { resource, scope_spans, ..ResourceSpans::default() }];
+        ExportTraceServiceRequest { resource_spans }
+    }
+
+    /// Events without the places of their records.
+    fn events(bytes: &[u8]) -> Vec<String> {
+        let mut batch = Batch::default();
+        let Some((format, sniff)) = best("spans", bytes) else { return Vec::new() };
+        let mut decoder = Decoder::new(&mut batch, format, sniff, "spans", Detail::Full);
+        decoder.push(bytes);
+        decoder.finish();
+        let text = |sym| batch.text.get(sym).to_string();
+        let draw = |event: &unspool_model::Event| {
+            let keys = batch.keys_of(event).iter();
+            let keys: Vec<_> = keys.map(|key| format!("{:?} {:?}", { key.kind }, text(key.value))).collect();
+            let attrs = batch.attrs_of(event).iter();
+            let attrs: Vec<_> = attrs
+                .map(|attr| {
+                    let value = if attr.name.is_text() { text(attr.sym()) } else { attr.number().to_string() };
+                    format!("{:?} {value}", attr.name)
+                })
+                .collect();
+            let (at, flags, usage) = (event.at, event.flags, batch.usage(event));
+            format!("{:?} {} {at:?} {flags:?} {keys:?} {attrs:?} {usage:?}", event.kind, text(event.name))
+        };
+        batch.events.iter().map(draw).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn the_reference_encodings_of_one_export_say_the_same(
+            spans in prop::collection::vec(span(), 1..5),
+            resource in attributes(),
+        ) {
+            let count = spans.len();
+            let export = export(spans, resource);
+            let json = serde_json::to_vec(&export).expect("an export is JSON");
+            let from_protobuf = events(&export.encode_to_vec());
+            prop_assert!(from_protobuf.len() >= count, "no span is lost");
+            prop_assert_eq!(from_protobuf, events(&json));
         }
     }
 }

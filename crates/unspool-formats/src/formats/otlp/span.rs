@@ -145,11 +145,19 @@ fn length_bit(key: &[u8]) -> u64 {
 }
 
 /// Writes bytes as lower-case hexadecimal digits.
-pub(crate) fn push_hex(bytes: &[u8], out: &mut String) {
+fn push_hex(bytes: &[u8], out: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     for byte in bytes {
         out.push(char::from(DIGITS[usize::from(byte >> 4)]));
         out.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+}
+
+/// An id in bytes. All zeros mean none.
+pub(crate) fn push_bytes_id(bytes: &[u8], out: &mut String) {
+    out.clear();
+    if bytes.iter().any(|byte| *byte != 0) {
+        push_hex(bytes, out);
     }
 }
 

@@ -15,8 +15,10 @@ pub(crate) enum Value<'a> {
     Bool(bool),
     /// A list or object as plain JSON.
     Json(&'a [u8]),
-    /// A list or map in the JSON of OTLP: the value of `arrayValue` or `kvlistValue`.
-    Otlp(&'a [u8]),
+    /// A list in the JSON of OTLP: the value of `arrayValue`.
+    OtlpList(&'a [u8]),
+    /// A map in the JSON of OTLP: the value of `kvlistValue`.
+    OtlpMap(&'a [u8]),
     /// A list or map of protobuf: the bytes of an `AnyValue`.
     Proto(&'a [u8]),
 }
@@ -33,7 +35,7 @@ impl<'a> Value<'a> {
             Value::Float(number) => number.to_string().into(),
             Value::Bool(yes) => if *yes { "true" } else { "false" }.into(),
             Value::Json(raw) => String::from_utf8_lossy(raw),
-            Value::Otlp(_) | Value::Proto(_) => match self.json() {
+            Value::OtlpList(_) | Value::OtlpMap(_) | Value::Proto(_) => match self.json() {
                 Cow::Borrowed(raw) => String::from_utf8_lossy(raw),
                 Cow::Owned(raw) => String::from_utf8_lossy(&raw).into_owned().into(),
             },
@@ -66,9 +68,10 @@ impl<'a> Value<'a> {
     pub(crate) fn json(&self) -> Cow<'a, [u8]> {
         match self {
             Value::Json(raw) => Cow::Borrowed(raw),
-            Value::Otlp(raw) => {
+            Value::OtlpList(raw) | Value::OtlpMap(raw) => {
                 let mut out = Vec::with_capacity(raw.len());
-                let _ = otlp_values(&mut Json::new(raw), &mut out, 0);
+                let is_map = matches!(self, Value::OtlpMap(_));
+                let _ = otlp_values(&mut Json::new(raw), is_map, &mut out, 0);
                 Cow::Owned(out)
             }
             Value::Proto(raw) => {
@@ -115,9 +118,8 @@ impl<'a> Value<'a> {
                     };
                 }
                 b"boolValue" | b"bool_value" => value = json.boolean()?.map(Value::Bool),
-                b"arrayValue" | b"kvlistValue" | b"array_value" | b"kvlist_value" => {
-                    value = Some(Value::Otlp(json.raw()?));
-                }
+                b"arrayValue" | b"array_value" => value = Some(Value::OtlpList(json.raw()?)),
+                b"kvlistValue" | b"kvlist_value" => value = Some(Value::OtlpMap(json.raw()?)),
                 _ => json.skip()?,
             }
             Ok(())
@@ -153,7 +155,7 @@ fn number<'a>(text: &[u8]) -> Value<'a> {
 }
 
 /// `{"values":[…]}` of a list or map as plain JSON: a map's values have keys.
-fn otlp_values(json: &mut Json<'_>, out: &mut Vec<u8>, depth: usize) -> Result<(), Malformed> {
+fn otlp_values(json: &mut Json<'_>, is_map: bool, out: &mut Vec<u8>, depth: usize) -> Result<(), Malformed> {
     let mut items: Vec<(Option<&[u8]>, &[u8])> = Vec::new();
     if json.kind()? != Kind::Object || depth > MAX_DEPTH {
         out.extend_from_slice(b"null");
@@ -166,7 +168,7 @@ fn otlp_values(json: &mut Json<'_>, out: &mut Vec<u8>, depth: usize) -> Result<(
         json.array(|json| {
             let raw = json.raw()?;
             let (mut name, mut value) = (None, None);
-            if Json::new(raw).kind() == Ok(Kind::Object) {
+            if is_map && Json::new(raw).kind() == Ok(Kind::Object) {
                 let _ = Json::new(raw).object(|json, key| {
                     match key {
                         b"key" => name = json.string()?.map(|name| name.raw),
@@ -176,11 +178,10 @@ fn otlp_values(json: &mut Json<'_>, out: &mut Vec<u8>, depth: usize) -> Result<(
                     Ok(())
                 });
             }
-            items.push(if name.is_some() { (name, value.unwrap_or(b"null")) } else { (None, raw) });
+            items.push(if is_map { (name, value.unwrap_or(b"null")) } else { (None, raw) });
             Ok(())
         })
     })?;
-    let is_map = items.iter().any(|(name, _)| name.is_some());
     out.push(if is_map { b'{' } else { b'[' });
     for (n, (name, raw)) in items.into_iter().enumerate() {
         if n > 0 {
@@ -192,7 +193,8 @@ fn otlp_values(json: &mut Json<'_>, out: &mut Vec<u8>, depth: usize) -> Result<(
             out.extend_from_slice(b"\":");
         }
         match Value::read_otlp(&mut Json::new(raw)) {
-            Ok(Some(Value::Otlp(inner))) => otlp_values(&mut Json::new(inner), out, depth + 1)?,
+            Ok(Some(Value::OtlpList(inner))) => otlp_values(&mut Json::new(inner), false, out, depth + 1)?,
+            Ok(Some(Value::OtlpMap(inner))) => otlp_values(&mut Json::new(inner), true, out, depth + 1)?,
             Ok(Some(value)) => push_json(&value, out),
             _ => out.extend_from_slice(b"null"),
         }
