@@ -49,6 +49,7 @@ pub struct Sink<'b> {
     open: Option<Event>,
     detail: Detail,
     last_session: Sym,
+    last_trace: Sym,
     last_cwd: Sym,
     last_version: Sym,
     previews: u8,
@@ -67,6 +68,7 @@ impl<'b> Sink<'b> {
             open: None,
             detail,
             last_session: Sym::EMPTY,
+            last_trace: Sym::EMPTY,
             last_cwd: Sym::EMPTY,
             last_version: Sym::EMPTY,
             previews: 0,
@@ -83,8 +85,8 @@ impl<'b> Sink<'b> {
         self.detail == Detail::Full
     }
 
-    /// Adds the first words of a message to an agent. Without text, the first few of a stream do: one of them is the
-    /// session's title.
+    /// Adds the first words of a message to an agent. Without text, the first few of a stream (or of a trace in it) do:
+    /// one of them is the session's title.
     pub fn message_preview(&mut self, shown: &str) {
         const TITLE_CANDIDATES: u8 = 8;
         if self.wants_text() || self.previews < TITLE_CANDIDATES {
@@ -253,6 +255,9 @@ impl<'b> Sink<'b> {
         if kind == KeyKind::Session && role == Role::Refers && value != self.last_session {
             // Surroundings are stated once per session.
             (self.last_session, self.last_cwd, self.last_version) = (value, Sym::EMPTY, Sym::EMPTY);
+        }
+        if kind == KeyKind::Trace && value != self.last_trace {
+            (self.last_trace, self.previews) = (value, 0);
         }
         if let Some(event) = &mut self.open
             && !value.is_empty()

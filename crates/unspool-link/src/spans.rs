@@ -240,10 +240,17 @@ impl Spans {
 
     /// Which spans are agents, and what encloses every span.
     fn find_agents(&mut self, draft: &Draft<'_>, order: &[u32]) {
-        let mut has_children = vec![false; self.nodes.len()];
-        for node in &self.nodes {
-            if let Some(slot) = has_children.get_mut(node.parent as usize) {
-                *slot = true;
+        // Whether a model or a tool is at work in a span.
+        let mut works = vec![false; self.nodes.len()];
+        for n in order.iter().rev() {
+            let node = &self.nodes[*n as usize];
+            let is_work = !matches!(
+                draft.event(node.event as usize).kind,
+                EventKind::AgentStart | EventKind::Generic | EventKind::Hook
+            );
+            let own = works[*n as usize] || is_work;
+            if let Some(slot) = works.get_mut(node.parent as usize) {
+                *slot |= own;
             }
         }
         for n in order {
@@ -257,7 +264,7 @@ impl Spans {
             let makes_agent = match self.nodes[*n as usize].kind {
                 // A wrapper of the same name around an agent is the agent, and one in which nothing happens is a step.
                 NodeKind::Agent => {
-                    agent == NONE || call != NONE || (name(agent) != name(*n) && has_children[*n as usize])
+                    agent == NONE || call != NONE || (name(agent) != name(*n) && works[*n as usize])
                 }
                 NodeKind::Umbrella => agent == NONE || call != NONE,
                 _ => false,
@@ -460,7 +467,9 @@ impl Spans {
                 continue;
             };
             let slot = said.entry((node.origin, node.trace)).or_default();
-            let implied = draft.event(at).flags.has(EventFlags::INFERRED);
+            let is_agent = node.kind == NodeKind::Agent || node.kind == NodeKind::Umbrella;
+            let only_looks = is_agent && !self.makes_agent(at);
+            let implied = only_looks || draft.event(at).flags.has(EventFlags::INFERRED);
             if implied { slot.implied.push(at) } else { slot.stated.push(at) }
         }
         let place = |at: &usize| {
@@ -475,12 +484,20 @@ impl Spans {
             stated.sort_by_key(place);
             let keeps = stated.is_empty()
                 && implied.first().is_some_and(|at| !spoken.contains(&draft.group.event_native[*at]));
-            dropped.extend(implied.iter().skip(usize::from(keeps)).copied());
-            for (n, at) in stated.iter().enumerate() {
-                let hash = draft.key(*at, KeyKind::PromptHash, Role::Provides);
-                let same = |other: &&usize| draft.key(**other, KeyKind::PromptHash, Role::Provides) == hash;
-                if let Some(first) = stated[..n].iter().find(same) {
-                    prompts.push((*at, *first));
+            let hash = |at: usize| draft.key(at, KeyKind::PromptHash, Role::Provides);
+            // What is kept, by its text; everything else tells of the same or is left out.
+            let mut kept: FxHashMap<Option<Sym>, usize> = FxHashMap::default();
+            let said = stated.iter().chain(implied.iter().take(usize::from(keeps)));
+            for at in said {
+                match kept.get(&hash(*at)) {
+                    Some(first) => prompts.push((*at, *first)),
+                    None => _ = kept.insert(hash(*at), *at),
+                }
+            }
+            for at in implied.iter().skip(usize::from(keeps)) {
+                match kept.get(&hash(*at)) {
+                    Some(first) => prompts.push((*at, *first)),
+                    None => dropped.push(*at),
                 }
             }
         }

@@ -104,7 +104,7 @@ fn compare(batch: &Batch, event: &Event, expected: &Value, what: &str) {
             // Where a model answers under a dated name, that is the one we keep.
             "model" => assert!(batch.text.get(event.name).starts_with(word()), "{what}"),
             "inputTokens" => {
-                assert_eq!(usage.input + usage.cache_read + usage.cache_write, number(), "{what}")
+                assert_eq!(usage.input + usage.cache_read + usage.cache_write, number(), "{what}");
             }
             "outputTokens" => assert_eq!(usage.output + usage.reasoning, number(), "{what}"),
             "totalTokens" => assert_eq!(usage.total(), number(), "{what}"),

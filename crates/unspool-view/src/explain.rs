@@ -4,7 +4,7 @@ use crate::prices::Prices;
 use crate::totals::totals;
 use serde::Serialize;
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, EventKind, Flow, RecordIx, StepKind};
+use unspool_model::{Batch, EventKind, Flow, KeyKind, RecordIx, Role, StepKind};
 
 /// An explanation: headed lists of sentences, the same for people and programs.
 #[derive(Serialize, Debug)]
@@ -54,7 +54,7 @@ impl Why<'_> {
             .flow
             .agents
             .iter()
-            .position(|agent| self.text(agent.native_id) == wanted || agent.id.show('a') == wanted);
+            .position(|agent| self.is_id(agent.native_id, wanted) || agent.id.show('a') == wanted);
         exact.or_else(|| {
             let mut starts = self.flow.agents.iter().enumerate().filter(|(_, agent)| {
                 wanted.len() >= 4
@@ -66,12 +66,31 @@ impl Why<'_> {
         })
     }
 
+    /// Whether this is the id, or the span of `trace/span`.
+    fn is_id(&self, id: unspool_model::Sym, wanted: &str) -> bool {
+        let text = self.text(id);
+        text == wanted || text.rsplit_once('/').is_some_and(|(_, span)| span == wanted)
+    }
+
+    /// The step that a span is a witness of.
+    fn step_of_span(&self, wanted: &str) -> Option<usize> {
+        let batch = self.batch;
+        let is_it = |record: &RecordIx| {
+            let first = batch.events.partition_point(|event| event.record < *record);
+            let events = batch.events[first..].iter().take_while(|event| event.record == *record);
+            let mut spans = events.filter_map(|event| batch.key(event, KeyKind::Span, Role::Provides));
+            spans.any(|span| self.is_id(span, wanted))
+        };
+        self.flow.steps.iter().position(|step| self.flow.witnesses_of(step).iter().any(is_it))
+    }
+
     fn find_step(&self, wanted: &str) -> Option<usize> {
         let by = |test: &dyn Fn(&unspool_model::Step) -> bool| self.flow.steps.iter().position(test);
         by(&|step| step.id.show('s') == wanted)
             .or_else(|| by(&|step| self.text(step.tool_use_id) == wanted && !wanted.is_empty()))
             .or_else(|| by(&|step| self.text(step.message_id) == wanted && !wanted.is_empty()))
             .or_else(|| by(&|step| self.text(step.uuid) == wanted && !wanted.is_empty()))
+            .or_else(|| self.step_of_span(wanted))
             .or_else(|| {
                 wanted.strip_prefix('#').and_then(|n| n.parse().ok()).filter(|n| *n < self.flow.steps.len())
             })
@@ -95,7 +114,8 @@ impl Why<'_> {
         let Some(step) = self.flow.steps.get(step as usize) else { return "nothing".into() };
         let native = [step.tool_use_id, step.message_id, step.uuid].into_iter().find(|id| !id.is_empty());
         let native = native.map(|id| format!(" {}", self.text(id))).unwrap_or_default();
-        let name = if step.kind == StepKind::ToolCall {
+        let is_named = matches!(step.kind, StepKind::ToolCall | StepKind::AgentStart | StepKind::Generic);
+        let name = if is_named && !step.name.is_empty() {
             format!(" {}", self.text(step.name))
         } else {
             String::new()

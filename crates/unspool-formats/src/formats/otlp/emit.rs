@@ -159,7 +159,13 @@ fn prompt(head: &mut Head<'_, '_>, role: SpanRole, out: &mut Sink<'_>) {
     if let Some(prompt) = &head.reading.prompt_id {
         out.key(KeyKind::Prompt, Role::Provides, prompt);
     }
-    out.message_preview(&preview(first_bytes(text)));
+    let shown = preview(first_bytes(text));
+    // What was said to the root of a trace is a title; of the others, a few of each trace do.
+    if head.span.parent.is_empty() {
+        out.text(AttrName::Preview, &shown);
+    } else {
+        out.message_preview(&shown);
+    }
 }
 
 fn model(reading: &Reading<'_>, out: &mut Sink<'_>) {
