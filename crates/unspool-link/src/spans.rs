@@ -191,8 +191,8 @@ impl Spans {
         let mut done = vec![false; self.nodes.len()];
         let mut on_path = vec![false; self.nodes.len()];
         let mut order = Vec::with_capacity(self.nodes.len());
+        let mut path = Vec::new();
         for start in 0..self.nodes.len() {
-            let mut path = Vec::new();
             let mut at = start;
             loop {
                 if done[at] {
@@ -229,7 +229,7 @@ impl Spans {
                     parent => at = parent as usize,
                 }
             }
-            for n in path.into_iter().rev() {
+            for n in path.drain(..).rev() {
                 done[n] = true;
                 on_path[n] = false;
                 order.push(u32::try_from(n).unwrap_or(NONE));
@@ -366,6 +366,14 @@ impl Spans {
 
     /// Spans of calls that bear no id, and the calls a model asked for: in each agent, calls of one name meet in order.
     fn fuse_calls(&mut self, draft: &Draft<'_>) {
+        let is_listed = |at: usize| {
+            let event = draft.event(at);
+            let is_call = event.kind == EventKind::ToolCall && !event.flags.has(EventFlags::WHOLE);
+            is_call || event.kind == EventKind::ToolResult
+        };
+        if !(0..draft.group.events.len()).any(is_listed) {
+            return;
+        }
         let (mut provided, mut names): (FxHashSet<Sym>, FxHashSet<Sym>) = Default::default();
         let (mut whole, mut asked): (FxHashSet<Sym>, FxHashSet<Sym>) = Default::default();
         // For each agent and name, the calls that were asked for and the spans of calls.

@@ -104,6 +104,9 @@ fn believe(draft: &mut Draft<'_>, agent: usize, node: u32, step: u32, rule: Rule
 /// Agents that run beside their caller: a call of the agent's name, in whose time the agent lies. Of several, the one
 /// that began last before it.
 fn by_name(draft: &mut Draft<'_>, beside: &[(usize, u32)]) {
+    if beside.is_empty() {
+        return;
+    }
     let mut calls: FxHashMap<(Sym, String), Vec<u32>> = FxHashMap::default();
     for (n, node) in (0_u32..).zip(&draft.spans.nodes) {
         if node.kind == NodeKind::Call {
@@ -221,6 +224,10 @@ fn links(draft: &mut Draft<'_>, event: usize, step: u32, record: RecordIx) {
 
 /// A call that names the agent it hands over to, and the first work of an agent of that name after it in the trace.
 fn handoffs(draft: &mut Draft<'_>) {
+    let nodes = &draft.spans.nodes;
+    if !nodes.iter().any(|node| draft.attr_text(node.event as usize, AttrName::Handoff).is_some()) {
+        return;
+    }
     let mut by_name: FxHashMap<(Sym, String), Vec<(Timestamp, u32)>> = FxHashMap::default();
     for (n, node) in (0_u32..).zip(&draft.spans.nodes) {
         if draft.spans.is_agent(n) {
