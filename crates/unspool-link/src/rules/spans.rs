@@ -129,24 +129,19 @@ fn by_name(draft: &mut Draft<'_>, beside: &[(usize, u32)]) {
                 && done.ms_since(end).is_none_or(|ms| ms >= -tolerance);
             if inside {
                 fits += 1;
-                let waited = start.ms_since(called).unwrap_or(i64::MAX).abs();
-                pairs.push((
-                    waited,
-                    draft.text(own.id).to_string(),
-                    draft.text(other.id).to_string(),
-                    *agent,
-                    *node,
-                    step,
-                ));
+                let (start, called) = (start.ns().unwrap_or(0), called.ns().unwrap_or(0));
+                pairs.push((start.abs_diff(called), *agent, *node, *call, step));
             }
         }
         if fits > 1 {
             draft.agents[*agent].rival_count = fits - 1;
         }
     }
-    pairs.sort();
+    // Equal distances are told apart by the text of ids.
+    let id = |node: u32| draft.text(draft.spans.nodes[node as usize].id);
+    pairs.sort_by(|a, b| (a.0, id(a.2), id(a.3)).cmp(&(b.0, id(b.2), id(b.3))));
     let mut taken: FxHashSet<u32> = FxHashSet::default();
-    for (_, _, _, agent, node, step) in pairs {
+    for (_, agent, node, _, step) in pairs {
         if draft.agents[agent].spawn.is_some() || !taken.insert(step) {
             continue;
         }

@@ -61,8 +61,13 @@ struct Pieces<'a> {
     spare_id: String,
     kind: Option<RawStr<'a>>,
     duration_ns: Option<i64>,
-    children: Vec<&'a [u8]>,
+    /// What lies in it; read already, unless it lies too deep.
+    children: Vec<(&'a [u8], Option<Pieces<'a>>)>,
+    level: usize,
 }
+
+/// How many levels are read at a time. Deeper ones are read again from where they begin.
+const LEVELS_AT_A_TIME: usize = 32;
 
 /// A span and all below it, each under the ids of what it lies in. Without recursion: trees may be bottomless.
 fn tree<'a>(raw: &'a [u8], pieces: Pieces<'a>, out: &mut Sink<'_>) {
@@ -88,11 +93,14 @@ fn tree<'a>(raw: &'a [u8], pieces: Pieces<'a>, out: &mut Sink<'_>) {
         }
         out.part(raw);
         emit(&mut pieces.span, &pieces.origin, out);
-        for child in pieces.children.iter().rev() {
-            let mut inner = Pieces::default();
-            if inner.read(&mut Json::new(child)).is_ok() {
-                open.push((child, inner, pieces.span.trace.clone(), pieces.span.id.clone()));
-            }
+        for (child, inner) in pieces.children.into_iter().rev() {
+            let inner = inner.unwrap_or_else(|| {
+                let mut inner = Pieces::default();
+                // It was read over before, so that it is whole.
+                let _ = inner.read(&mut Json::new(child));
+                inner
+            });
+            open.push((child, inner, pieces.span.trace.clone(), pieces.span.id.clone()));
         }
     }
 }
@@ -160,7 +168,14 @@ impl<'a> Pieces<'a> {
                 _ => json.skip(),
             }),
             b"child_spans" | b"children" => each(json, |json| {
-                self.children.push(json.raw()?);
+                if self.level == LEVELS_AT_A_TIME {
+                    self.children.push((json.raw()?, None));
+                    return Ok(());
+                }
+                let start = json.mark();
+                let mut inner = Pieces { level: self.level + 1, ..Pieces::default() };
+                inner.read(json)?;
+                self.children.push((json.since(start), Some(inner)));
                 Ok(())
             }),
             _ => json.skip(),
