@@ -62,6 +62,7 @@ pub(crate) fn run(root: &Path, dir: Option<&str>) -> Result<(), String> {
         }
         show(case.name, best.as_ref());
     }
+    spans(root, &dir, &unspool)?;
     let mut starts = Vec::new();
     for _ in 0..20 {
         let started = Instant::now();
@@ -70,6 +71,30 @@ pub(crate) fn run(root: &Path, dir: Option<&str>) -> Result<(), String> {
     }
     starts.sort_by(f64::total_cmp);
     say(&format!("unspool --help: {:.1} ms (median of 20, with starting the process)", starts[10]));
+    Ok(())
+}
+
+/// A million spans of an agent framework, in both encodings.
+fn spans(root: &Path, dir: &Path, unspool: &Path) -> Result<(), String> {
+    for (name, file) in [("1 M spans, protobuf", "spans.pb"), ("1 M spans, JSON", "spans.jsonl")] {
+        let path = dir.join(file);
+        let text = path.to_string_lossy().into_owned();
+        if !path.exists() {
+            let generator = root.join("target/release/bench-data");
+            command(root, &generator.to_string_lossy(), &["--spans", &text, "1"])?;
+        }
+        let mut best: Option<Figures> = None;
+        for _ in 0..4 {
+            let figures = measure(unspool, &["stats", "--json", &text])?;
+            if best.as_ref().is_none_or(|best| figures.cpu() < best.cpu()) {
+                best = Some(figures);
+            }
+        }
+        show(name, best.as_ref());
+        if let Some(best) = best {
+            say(&format!("{:<22} {:>8.0} spans per second of processor time", "", 1e6 / best.cpu()));
+        }
+    }
     Ok(())
 }
 

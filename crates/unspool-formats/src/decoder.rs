@@ -2,6 +2,7 @@
 
 use crate::format::{Format, Framing, Reader, Sniff};
 use crate::lines::{Line, LineSplitter, MAX_RECORD_BYTES};
+use crate::messages::MessageSplitter;
 use crate::registry::plain_name;
 use crate::sink::{Detail, Scopes, Sink};
 use unspool_model::{Batch, Code, Id, Stream, Sym};
@@ -12,6 +13,7 @@ pub struct Decoder<'b> {
     reader: Box<dyn Reader>,
     sink: Sink<'b>,
     splitter: LineSplitter,
+    messages: MessageSplitter,
     framing: Framing,
     max_record_bytes: usize,
     /// A stream that is one record: its bytes as far as they fit, its length and the hash of all of it.
@@ -57,6 +59,7 @@ impl<'b> Decoder<'b> {
             reader: format.open(),
             sink: Sink::new(batch, index, scopes, detail),
             splitter: LineSplitter::default(),
+            messages: MessageSplitter::default(),
             framing: sniff.framing,
             max_record_bytes: MAX_RECORD_BYTES,
             whole: Vec::new(),
@@ -81,6 +84,11 @@ impl<'b> Decoder<'b> {
                 splitter.push(chunk, |line| self.line(&line));
                 self.splitter = splitter;
             }
+            Framing::Messages => {
+                let mut splitter = std::mem::take(&mut self.messages);
+                splitter.push(chunk, |piece| self.line(&piece));
+                self.messages = splitter;
+            }
             Framing::Whole | Framing::Binary => {
                 self.whole_len += chunk.len() as u64;
                 self.whole_hash.update(chunk);
@@ -99,6 +107,10 @@ impl<'b> Decoder<'b> {
             Framing::Lines => {
                 let mut splitter = std::mem::take(&mut self.splitter);
                 splitter.finish(|line| self.line(&line));
+            }
+            Framing::Messages => {
+                let mut splitter = std::mem::take(&mut self.messages);
+                splitter.finish(|piece| self.line(&piece));
             }
             Framing::Whole | Framing::Binary => {
                 let bytes = std::mem::take(&mut self.whole);
@@ -131,7 +143,7 @@ impl<'b> Decoder<'b> {
         }
         // A byte order mark may open a file; it is part of the record and no part of the JSON.
         let bytes = line.bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line.bytes);
-        let is_text = self.framing != Framing::Binary;
+        let is_text = !matches!(self.framing, Framing::Binary | Framing::Messages);
         let has_nul = is_text && memchr::memchr(0, bytes).is_some();
         if has_nul {
             self.sink.issue(Code::NulBytes, "");

@@ -12,6 +12,8 @@ pub enum Framing {
     Whole,
     /// The whole stream is one piece of bytes that are no text.
     Binary,
+    /// One frame per field of a protobuf message, or per message with its length before it.
+    Messages,
 }
 
 /// What a format is, as data.

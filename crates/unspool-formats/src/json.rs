@@ -159,6 +159,17 @@ impl<'a> Json<'a> {
         self.bytes.get(self.at..).unwrap_or_default()
     }
 
+    /// The place of the next value, for [`Json::since`].
+    pub(crate) fn mark(&mut self) -> usize {
+        self.space();
+        self.at
+    }
+
+    /// Everything from a mark to here.
+    pub(crate) fn since(&self, mark: usize) -> &'a [u8] {
+        self.bytes.get(mark..self.at).unwrap_or_default()
+    }
+
     /// Nothing but white space may follow.
     pub fn end(&mut self) -> Read<()> {
         self.space();
@@ -350,6 +361,11 @@ impl BitStack {
 }
 
 impl<'a> RawStr<'a> {
+    /// A text that is written as it is, without escapes.
+    pub(crate) fn plain(raw: &'a [u8]) -> RawStr<'a> {
+        RawStr { raw, escaped: false }
+    }
+
     /// The text with escapes resolved; invalid UTF-8 and lone surrogates become replacement characters.
     pub fn decode(self) -> Cow<'a, str> {
         if self.escaped {

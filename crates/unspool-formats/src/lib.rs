@@ -13,6 +13,7 @@ mod formats;
 mod json;
 mod lines;
 mod list;
+mod messages;
 mod object;
 mod prose;
 mod registry;

@@ -68,6 +68,7 @@ pub struct Sink<'b> {
     open: Option<Event>,
     detail: Detail,
     last_session: Sym,
+    last_trace: Sym,
     last_cwd: Sym,
     last_version: Sym,
     previews: u8,
@@ -88,6 +89,7 @@ impl<'b> Sink<'b> {
             open: None,
             detail,
             last_session: Sym::EMPTY,
+            last_trace: Sym::EMPTY,
             last_cwd: Sym::EMPTY,
             last_version: Sym::EMPTY,
             previews: 0,
@@ -118,8 +120,8 @@ impl<'b> Sink<'b> {
         self.detail == Detail::Full
     }
 
-    /// Adds the first words of a message to an agent. Without text, the first few of a session do: one of them is its
-    /// title.
+    /// Adds the first words of a message to an agent. Without text, the first few of a session (or of a trace) do: one of
+    /// them is its title.
     pub fn message_preview(&mut self, shown: &str) {
         if self.wants_text() || self.previews < TITLE_CANDIDATES {
             self.text(AttrName::Preview, shown);
@@ -314,6 +316,14 @@ impl<'b> Sink<'b> {
         self
     }
 
+    /// Sets when the open event began, where that is not when it was written.
+    pub fn begins(&mut self, at: Timestamp) -> &mut Self {
+        if let Some(event) = &mut self.open {
+            event.at = at;
+        }
+        self
+    }
+
     /// Marks the open event.
     pub fn flag(&mut self, flags: EventFlags) -> &mut Self {
         if let Some(event) = &mut self.open {
@@ -334,6 +344,9 @@ impl<'b> Sink<'b> {
             // Surroundings are stated once per session.
             (self.last_session, self.last_cwd, self.last_version) = (value, Sym::EMPTY, Sym::EMPTY);
             self.previews = 0;
+        }
+        if kind == KeyKind::Trace && value != self.last_trace {
+            (self.last_trace, self.previews) = (value, 0);
         }
         match &mut self.open {
             Some(event) if !value.is_empty() && event.key_count < MAX_KEYS_PER_EVENT => {

@@ -184,6 +184,10 @@ fn truncation_loses_the_last_record_and_no_other() {
                 batch.events.iter().filter(of_before).map(|event| format!("{event:?}")).collect::<Vec<_>>()
             };
             assert_eq!(events(&batch), events(&whole), "{place}");
+            if PARTS.contains(&fixture.format.as_str()) {
+                // The parts of a torn frame that are whole are kept, and so is what is left of it.
+                continue;
+            }
             if sniff.framing != Framing::Lines && whole.records.len() > 1 {
                 // What holds the parts together is torn: that is a record of its own, behind those that are whole.
                 let is_whole = fixture.bytes[end..].trim_ascii().is_empty();
@@ -260,10 +264,32 @@ fn a_record_over_the_limit_is_kept_by_its_place() {
     }
 }
 
+/// Formats whose records are pieces of a frame.
+const PARTS: &[&str] = &[
+    "otlp-json",
+    "otlp-logs",
+    "otlp-protobuf",
+    "span-list",
+    "span-tree",
+    "readable-spans",
+    "phoenix-spans",
+    "langfuse-trace",
+];
+
 #[test]
 fn records_cover_the_stream_byte_for_byte() {
     for fixture in fixtures() {
         let batch = decode(&fixture.name, &fixture.bytes, 64);
+        if PARTS.contains(&fixture.format.as_str()) {
+            // Every record is a piece of the file that says on its own what it is; between pieces lies what they share.
+            for record in &batch.records {
+                let start = usize::try_from(record.offset).unwrap();
+                let piece = &fixture.bytes[start..start + record.len as usize];
+                let is_json = serde_json::from_slice::<serde_json::Value>(piece).is_ok();
+                assert!(is_json || fixture.format.ends_with("protobuf"), "{}", fixture.name);
+            }
+            continue;
+        }
         let framing = best(&fixture.name, head(&fixture.bytes)).unwrap().1.framing;
         // Between records there are line ends and nothing else; between parts of a frame, what holds them together.
         let is_between = |byte: &u8| *byte == b'\n' || (framing != Framing::Lines && batch.records.len() > 1);

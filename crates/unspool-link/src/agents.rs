@@ -89,6 +89,8 @@ pub(crate) enum Origin {
     Conversation(Sym),
     /// What a client asks models for besides its work, by what it is for.
     Helper(Sym),
+    /// An agent that a span tells of, by the span.
+    Span(Sym),
     #[default]
     Unknown,
 }
@@ -158,7 +160,8 @@ fn find_or_add(
             | Origin::Native(sym)
             | Origin::Chain(sym)
             | Origin::Conversation(sym)
-            | Origin::Helper(sym) => sym,
+            | Origin::Helper(sym)
+            | Origin::Span(sym) => sym,
             Origin::Unknown => Sym::EMPTY,
         };
         draft.agents.push(AgentDraft { origin, native_id, session, parent: NONE, ..AgentDraft::default() });
@@ -182,6 +185,9 @@ fn origin_of(draft: &Draft<'_>, at: usize, roots: &FxHashMap<Sym, Sym>) -> Origi
     }
     if let Some(agent) = stream.agent.some() {
         return Origin::Native(agent);
+    }
+    if let Some(origin) = draft.spans.origin(at) {
+        return origin;
     }
     if event.flags.has(EventFlags::SIDECHAIN) {
         let uuid = draft.key(at, KeyKind::Uuid, Role::Provides).unwrap_or_default();
@@ -275,6 +281,10 @@ fn chain_roots(draft: &Draft<'_>) -> FxHashMap<Sym, Sym> {
 /// Takes what an event says about an agent: the one it belongs to, or one it speaks of.
 fn learn(draft: &mut Draft<'_>, index: &FxHashMap<Origin, u32>, at: usize, current: u32) {
     let event = *draft.event(at);
+    // A span that only looks like an agent says nothing about the one around it.
+    if event.kind == EventKind::AgentStart && draft.spans.own(at).is_some() && !draft.spans.makes_agent(at) {
+        return;
+    }
     let target = match event.kind {
         EventKind::AgentInfo | EventKind::AgentStart | EventKind::AgentStop | EventKind::ModelCall => current,
         EventKind::UserMessage | EventKind::ToolResult | EventKind::ToolCall => {

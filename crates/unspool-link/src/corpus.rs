@@ -7,7 +7,7 @@ use crate::{Table, draft};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::issue::{Occurrence, add_up};
 use unspool_model::prompt::text_hash;
-use unspool_model::{Batch, Flow, Id, Issue, KeyKind, Outcome, RecordIx, Sym, Timestamp};
+use unspool_model::{Batch, Flow, Id, Issue, KeyKind, Outcome, RecordIx, Sym, Timestamp, Witness};
 
 /// A batch ready for questions.
 pub struct Corpus {
@@ -157,7 +157,14 @@ fn rank_streams(batch: &Batch) -> Vec<u32> {
     order.sort_by_key(|n| {
         let (stream, (first, last)) = (&batch.streams[*n], span[*n]);
         let (order, name) = (batch.text.get(stream.order), batch.text.get(stream.name));
-        (!first.is_some(), first, last, order, stream.content, name)
+        // At one moment, what was said comes before what was measured of it, and notices come last.
+        let sort = match stream.witness {
+            Witness::Transcript => 0,
+            Witness::Wire => 1,
+            Witness::Telemetry => 2,
+            Witness::Notice => 3,
+        };
+        (sort, !first.is_some(), first, last, order, stream.content, name)
     });
     let mut rank = vec![0; order.len()];
     for (position, stream) in order.into_iter().enumerate() {

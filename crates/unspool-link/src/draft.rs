@@ -4,14 +4,15 @@ use crate::agents::AgentDraft;
 use crate::corpus::Corpus;
 use crate::grouping::Group;
 use crate::order::{self, Place};
+use crate::spans::Spans;
 use crate::steps::StepDraft;
 use crate::structure::stated_runs::StatedRun;
 use crate::symmap::SymMap;
 use crate::{agents, facts, finish, rules, steps, structure};
 use unspool_model::flow::NONE;
 use unspool_model::{
-    AttrName, Code, Confidence, Edge, EdgeKind, Event, Flow, KeyKind, RecordIx, Role, Rule, Run, Sym,
-    Timestamp, Usage, Witness,
+    AttrName, Code, Confidence, Edge, EdgeKind, Event, EventFlags, Flow, KeyKind, RecordIx, Role, Rule, Run,
+    Sym, Timestamp, Usage, Witness,
 };
 
 /// Everything known about a session while it is being linked.
@@ -20,6 +21,8 @@ pub(crate) struct Draft<'c> {
     pub(crate) group: &'c Group,
     /// For each event of the group, the latest time its stream had reached.
     pub(crate) reached: Vec<Timestamp>,
+    /// The trees of spans.
+    pub(crate) spans: Spans,
     pub(crate) agents: Vec<AgentDraft>,
     /// For each event of the group, the agent its record belongs to.
     pub(crate) event_agent: Vec<u32>,
@@ -53,6 +56,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
         corpus,
         group,
         reached: order::reached(corpus, group),
+        spans: Spans::default(),
         agents: Vec::new(),
         event_agent: Vec::new(),
         steps: Vec::new(),
@@ -66,6 +70,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
         issues: Vec::new(),
         nameless: Vec::new(),
     };
+    draft.spans = Spans::build(&mut draft);
     agents::assign(&mut draft);
     steps::build(&mut draft);
     facts::fill(&mut draft);
@@ -75,6 +80,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     rules::declared::link(&mut draft);
     rules::spawn_ids::link(&mut draft);
     rules::spawn_chain::link(&mut draft);
+    rules::spans::spawns(&mut draft);
     rules::spawn_inference::link(&mut draft);
     rules::spawn_workflow::link(&mut draft);
     rules::spawn_ids::settle_nameless(&mut draft);
@@ -84,6 +90,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     rules::sequence::link(&mut draft);
     rules::continuation::link(&mut draft);
     rules::content_reuse::link(&mut draft);
+    rules::spans::link(&mut draft);
     structure::tree::depths(&mut draft);
     structure::runs::build(&mut draft);
     structure::status::judge(&mut draft);
@@ -117,6 +124,19 @@ impl Draft<'_> {
     /// How close the source of an event stands to what it tells of.
     pub(crate) fn witness(&self, at: usize) -> Witness {
         self.corpus.batch.stream_of(self.event(at).record).witness
+    }
+
+    /// When what an event tells of was over: a witness of the whole thing says so.
+    pub(crate) fn over(&self, at: usize) -> Timestamp {
+        let event = self.event(at);
+        let ended = self.attr_int(at, AttrName::EndedAt).filter(|_| event.flags.has(EventFlags::WHOLE));
+        ended.map_or(event.at, Timestamp::from_ns)
+    }
+
+    /// Where a result stands in the order: at its end.
+    pub(crate) fn result_place(&self, at: usize) -> Place {
+        let (reached, index) = self.place(at);
+        (if self.event(at).flags.has(EventFlags::WHOLE) { self.over(at) } else { reached }, index)
     }
 
     pub(crate) fn place(&self, at: usize) -> Place {

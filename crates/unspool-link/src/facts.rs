@@ -104,9 +104,9 @@ type Others = FxHashMap<u32, Vec<(Witness, RecordIx, Usage)>>;
 
 fn take_usage(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
     let event = *draft.event(at);
-    let Some(usage) = draft.corpus.batch.usage(&event).filter(|_| !event.flags.has(EventFlags::COPY)) else {
-        return;
-    };
+    let repeats = draft.spans.own(at).is_some_and(|span| span.repeats_usage);
+    let is_own = !repeats && !event.flags.has(EventFlags::COPY);
+    let Some(usage) = draft.corpus.batch.usage(&event).filter(|_| is_own) else { return };
     let witness = draft.witness(at);
     let step = &mut draft.steps[n];
     if step.usage == NONE {
@@ -223,6 +223,10 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
             step.is_error |= event.flags.has(EventFlags::API_ERROR);
         }
         _ => {
+            if step.kind == StepKind::ModelCall {
+                first(&mut step.model, model);
+                first(&mut step.name, model);
+            }
             first(&mut step.name, event.name);
             first(&mut step.model, model);
             first(&mut step.preview, if preview.is_empty() { error } else { preview });

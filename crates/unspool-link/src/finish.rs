@@ -220,6 +220,7 @@ fn agent_id(draft: &Draft<'_>, n: u32) -> Id {
         Origin::Chain(_) => b"chain",
         Origin::Conversation(_) => b"conversation",
         Origin::Helper(_) => b"helper",
+        Origin::Span(_) => b"span",
         Origin::Unknown => b"unknown",
     };
     Id::of(&[b"agent", kind, draft.text(agent.session).as_bytes(), draft.text(agent.native_id).as_bytes()])
@@ -384,7 +385,10 @@ fn session(draft: &Draft<'_>) -> Session {
     if session.title.is_empty() {
         let first_run =
             draft.runs.iter().min_by_key(|run| draft.place_of(&draft.steps[run.trigger as usize]));
-        let prompt = first_run.map(|run| draft.steps[run.trigger as usize].preview);
+        let prompt = first_run.map(|run| {
+            let trigger = &draft.steps[run.trigger as usize];
+            if trigger.preview.is_empty() { trigger.name } else { trigger.preview }
+        });
         session.title = prompt.unwrap_or_default();
         session.title_inferred = !session.title.is_empty();
     }

@@ -5,7 +5,9 @@ use crate::Table;
 use crate::conversations::Conversations;
 use crate::union::Union;
 use rustc_hash::FxHashMap;
-use unspool_model::{Batch, Event, EventFlags, EventKind, Id, KeyKind, Outcome, Role, Sym, Timestamp};
+use unspool_model::{
+    Batch, Event, EventFlags, EventKind, Id, Key, KeyKind, Outcome, Role, Sym, Timestamp, Witness,
+};
 
 /// One session's events.
 #[derive(Default)]
@@ -58,13 +60,15 @@ pub(crate) fn group(
         list: Vec::new(),
         of_record: vec![NO_NATIVE; batch.records.len()],
     };
+    let traces = Traces::new(batch, first_event, &streams);
     for (stream, records) in &streams {
-        natives.place_stream(*stream, records, conversations);
+        natives.place_stream(*stream, records, &traces, conversations);
     }
     let chains = Chains::new(batch, &natives, &streams);
     natives.place_titles(&chains);
     let mut union = Union::new(natives.list.len());
     join_containers(&natives, &streams, &mut union);
+    traces.join(&natives, &mut union);
     chains.join(&natives, &mut union);
     join_forks(&natives, &mut union);
     join_started(&natives, &mut union);
@@ -111,12 +115,12 @@ impl Natives<'_> {
 
     /// Gives each record of a stream its native session: the one it names; else the stream's only one; else the
     /// one the name speaks of, or that of the record before it.
-    fn place_stream(&mut self, stream: u32, records: &[u32], conversations: &Conversations) {
+    fn place_stream(&mut self, stream: u32, records: &[u32], traces: &Traces, conversations: &Conversations) {
         let mut only: Option<u32> = None;
         let mut several = false;
         for record in records {
             let Some(head) = self.head(*record).copied() else { continue };
-            let named = self.batch.key(&head, KeyKind::Session, Role::Refers);
+            let named = traces.session(self.batch, &head);
             if let Some(session) = named.or_else(|| conversations.session(*record)) {
                 let number = self.intern(session);
                 self.of_record[*record as usize] = number;
@@ -158,6 +162,99 @@ impl Natives<'_> {
             }
         }
     }
+}
+
+/// Sessions of traces. Few spans of a trace name the session; those that do name it for all.
+struct Traces {
+    sessions: FxHashMap<Sym, Vec<Sym>>,
+    /// Spans of traces without a session that link to other traces.
+    links: Vec<(Sym, Sym)>,
+}
+
+impl Traces {
+    fn new(batch: &Batch, first_event: &[u32], streams: &[(u32, Vec<u32>)]) -> Traces {
+        let mut sessions: FxHashMap<Sym, Vec<Sym>> = FxHashMap::default();
+        if batch.streams.iter().all(|stream| stream.witness != Witness::Telemetry) {
+            return Traces { sessions, links: Vec::new() };
+        }
+        for record in streams.iter().flat_map(|(_, records)| records) {
+            let Some(head) = batch.events.get(first_event[*record as usize] as usize) else { continue };
+            let Some(trace) = batch.key(head, KeyKind::Trace, Role::Refers) else { continue };
+            if let Some(session) = batch.key(head, KeyKind::Session, Role::Refers) {
+                let list = sessions.entry(trace).or_default();
+                if !list.contains(&session) {
+                    list.push(session);
+                }
+            }
+        }
+        let mut found: Vec<&mut Vec<Sym>> = sessions.values_mut().collect();
+        for list in &mut found {
+            list.sort_by_key(|session| batch.text.get(*session));
+        }
+        Traces { sessions, links: links(batch) }
+    }
+
+    /// The session a record names, or that of its trace; a trace that names none is one.
+    fn session(&self, batch: &Batch, head: &Event) -> Option<Sym> {
+        batch.key(head, KeyKind::Session, Role::Refers).or_else(|| {
+            let trace = batch.key(head, KeyKind::Trace, Role::Refers)?;
+            Some(self.sessions.get(&trace).and_then(|list| list.first().copied()).unwrap_or(trace))
+        })
+    }
+
+    /// Joins sessions whose spans lie in each other, and traces without a session to those they link to.
+    fn join(&self, natives: &Natives<'_>, union: &mut Union) {
+        let number = |session: &Sym| natives.number.get(session).copied();
+        if self.sessions.values().any(|list| list.len() > 1) {
+            join_parents(natives, union);
+        }
+        let of = |trace: &Sym| {
+            let session = self.sessions.get(trace).and_then(|list| list.first()).unwrap_or(trace);
+            number(session)
+        };
+        for (own, other) in &self.links {
+            let nameless = !self.sessions.contains_key(own) || !self.sessions.contains_key(other);
+            if let (true, Some(own), Some(other)) = (nameless, of(own), of(other)) {
+                union.join(own, other);
+            }
+        }
+    }
+}
+
+/// A span that names another session than the span around it makes both one.
+fn join_parents(natives: &Natives<'_>, union: &mut Union) {
+    let batch = natives.batch;
+    let mut provider: FxHashMap<Sym, u32> = FxHashMap::default();
+    for event in &batch.events {
+        if let Some(span) = batch.key(event, KeyKind::Span, Role::Provides) {
+            provider.insert(span, natives.of_record[event.record as usize]);
+        }
+    }
+    for event in &batch.events {
+        let own = natives.of_record[event.record as usize];
+        let parent = batch.key(event, KeyKind::Span, Role::Refers).and_then(|span| provider.get(&span));
+        if let Some(parent) = parent.copied().filter(|parent| *parent != NO_NATIVE && own != NO_NATIVE) {
+            union.join(own, parent);
+        }
+    }
+}
+
+/// Traces that link to others: own trace and the other.
+fn links(batch: &Batch) -> Vec<(Sym, Sym)> {
+    let mut found = Vec::new();
+    for event in &batch.events {
+        for key in batch.keys_of(event).iter().filter(|key| key.kind == KeyKind::SpanLink) {
+            let own = batch.key(event, KeyKind::Trace, Role::Refers);
+            let other =
+                batch.text.get(key.value).rsplit_once('/').and_then(|(trace, _)| batch.text.find(trace));
+            if let (Some(own), Some(other)) = (own, other)
+                && own != other
+            {
+                found.push((own, other));
+            }
+        }
+    }
+    found
 }
 
 /// Who provides each uuid.
@@ -268,10 +365,15 @@ pub(crate) fn same_content(batch: &Batch, a: &Event, b: &Event) -> bool {
     a.kind == b.kind && (a.at == b.at || is_copy) && content_keys(batch, a).eq(content_keys(batch, b))
 }
 
+/// Whether a key says what a record is. The request a message answers may be missing or another one in a replay.
+fn is_content(key: Key) -> bool {
+    let (kind, role) = (key.kind, key.role);
+    matches!(kind, KeyKind::Message | KeyKind::ToolUse | KeyKind::PromptHash)
+        || (kind == KeyKind::Request && role == Role::Provides)
+}
+
 fn content_keys<'b>(batch: &'b Batch, event: &Event) -> impl Iterator<Item = Sym> + use<'b> {
-    let is_content =
-        |kind| matches!(kind, KeyKind::Message | KeyKind::Request | KeyKind::ToolUse | KeyKind::PromptHash);
-    batch.keys_of(event).iter().filter(move |key| is_content(key.kind)).map(|key| key.value)
+    batch.keys_of(event).iter().filter(|key| is_content(**key)).map(|key| key.value)
 }
 
 fn join_containers(natives: &Natives<'_>, streams: &[(u32, Vec<u32>)], union: &mut Union) {

@@ -16,6 +16,7 @@ mod limits;
 mod order;
 mod requests;
 mod rules;
+mod spans;
 mod steps;
 mod structure;
 mod symmap;

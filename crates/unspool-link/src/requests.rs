@@ -19,12 +19,17 @@ impl Requests {
             return Requests::default();
         }
         let mut known = FxHashMap::default();
+        let request = |at: usize, role| draft.key(at, KeyKind::Request, role);
         for at in calls() {
-            if let (Some(request), Some(message)) =
-                (draft.key(at, KeyKind::Request, Role::Provides), message(at))
+            let request = request(at, Role::Refers).or_else(|| request(at, Role::Provides));
+            if let (Some(request), Some(message)) = (request, message(at))
                 && request != message
             {
-                known.entry(request).or_insert(message);
+                let slot = known.entry(request).or_insert(message);
+                // One request with several answers is no way to tell them apart; the first in order of text is as good.
+                if draft.text(message) < draft.text(*slot) {
+                    *slot = message;
+                }
             }
         }
         Requests(known)

@@ -8,6 +8,7 @@ use crate::declared::Declared;
 use crate::draft::Draft;
 use crate::grouping::{Content, same_content};
 use crate::requests::Requests;
+use crate::spans::Fused;
 use crate::symmap::SymMap;
 use rustc_hash::FxHashMap;
 use unspool_model::flow::{Millis, NONE};
@@ -59,6 +60,8 @@ pub(crate) struct StepDraft {
     pub(crate) parent: u32,
     /// For tool calls, the model call that asked for it.
     pub(crate) caller: u32,
+    /// The step whose span encloses it, of the same agent.
+    pub(crate) around: u32,
     pub(crate) seq: u32,
 }
 
@@ -94,6 +97,7 @@ const BY_AGENT_START: u8 = 6;
 const BY_EVENT: u8 = 7;
 const BY_HISTORY: u8 = 8;
 pub(crate) const BY_STEP: u8 = 9;
+const BY_SPAN: u8 = 10;
 
 /// Steps by their keys.
 struct Index {
@@ -210,6 +214,7 @@ fn new_step(kind: StepKind, key: StepKey) -> StepDraft {
         run: NONE,
         parent: NONE,
         caller: NONE,
+        around: NONE,
         seq: 0,
     }
 }
@@ -221,6 +226,20 @@ pub(crate) fn unwitnessed_start(agent: u32) -> StepDraft {
 
 fn step_kind(draft: &Draft<'_>, at: usize) -> Option<StepKind> {
     let event = draft.event(at);
+    if let Some(own) = draft.spans.own(at) {
+        let looks_like_agent = event.kind == EventKind::AgentStart && !draft.spans.makes_agent(at);
+        if event.kind == EventKind::Generic && draft.spans.fused.contains_key(&own.event) {
+            return Some(StepKind::ToolCall);
+        }
+        if own.is_call_itself {
+            return Some(StepKind::ModelCall);
+        }
+        if own.is_wrapper || looks_like_agent {
+            return Some(StepKind::Generic);
+        }
+    } else if draft.spans.dropped.contains(&u32::try_from(at).unwrap_or(NONE)) {
+        return None;
+    }
     Some(match event.kind {
         EventKind::UserMessage => StepKind::UserMessage,
         // The harness writes such lines in the model's place; no call happened.
@@ -256,26 +275,43 @@ struct Known {
 fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, known: &Known) -> StepKey {
     let event = draft.event(at);
     let key = |kind, role| draft.key(at, kind, role);
+    let index = u32::try_from(at).unwrap_or(NONE);
     let by_step = || key(KeyKind::Step, Role::Provides).map(|id| known.declared.key(id));
+    let by_span = || {
+        let own = draft.spans.own(at)?;
+        Some(if own.is_double { (BY_RECORD, Sym::EMPTY, event.record) } else { (BY_SPAN, own.id, 0) })
+    };
     let found = match kind {
         StepKind::ModelCall => {
             let request = key(KeyKind::Request, Role::Provides);
             let message = known.requests.message(key(KeyKind::Message, Role::Provides), request);
             let by_request = || request.map(|id| (BY_REQUEST, id, draft.event_agent[at]));
-            message.map(|id| (BY_MESSAGE, id, 0)).or_else(by_request)
+            message.map(|id| (BY_MESSAGE, id, 0)).or_else(by_request).or_else(by_span)
         }
         StepKind::ToolCall => key(KeyKind::ToolUse, Role::Provides)
             .or_else(|| key(KeyKind::ToolUse, Role::Refers))
             .map(|id| (BY_TOOL_USE, id, 0))
             .or_else(by_step)
-            .or(Some((BY_EVENT, Sym::EMPTY, u32::try_from(at).unwrap_or(NONE)))),
-        StepKind::AgentStart => Some((BY_AGENT_START, Sym::EMPTY, draft.event_agent[at])),
-        StepKind::AgentStop | StepKind::Hook => None,
-        StepKind::UserMessage => known.fused.get(&at).copied().or_else(|| {
+            .or_else(|| match draft.spans.fused.get(&index)? {
+                Fused::Call(id) => Some((BY_TOOL_USE, *id, 0)),
+                Fused::Span(id) => Some((BY_SPAN, *id, 0)),
+            })
+            .or_else(by_span)
+            .or(Some((BY_EVENT, Sym::EMPTY, index))),
+        StepKind::AgentStart => by_span().or(Some((BY_AGENT_START, Sym::EMPTY, draft.event_agent[at]))),
+        StepKind::UserMessage => {
+            let of_span = || {
+                let first = draft.spans.prompt.get(&index).copied().unwrap_or(index);
+                draft.spans.node(at).map(|_| (BY_EVENT, Sym::EMPTY, first))
+            };
             // A request that is tried again says nothing new.
-            key(KeyKind::History, Role::Provides).map(|id| (BY_HISTORY, id, draft.event_agent[at]))
-        }),
-        _ => None,
+            let by_history = || {
+                let history = key(KeyKind::History, Role::Provides);
+                history.map(|id| (BY_HISTORY, id, draft.event_agent[at]))
+            };
+            known.fused.get(&at).copied().or_else(by_history).or_else(of_span)
+        }
+        _ => by_span(),
     };
     let by_uuid = || {
         let own = matches!(
@@ -408,7 +444,8 @@ fn choose_agents(draft: &mut Draft<'_>, ranks: &[u32], session_ranks: &FxHashMap
 
 /// Whether an event carries a tool's answer.
 fn is_result(event: &Event) -> bool {
-    let whole_call = event.kind == EventKind::ToolCall && event.flags.has(EventFlags::WHOLE);
+    let is_call = matches!(event.kind, EventKind::ToolCall | EventKind::Generic);
+    let whole_call = is_call && event.flags.has(EventFlags::WHOLE);
     event.kind == EventKind::ToolResult || whole_call
 }
 
@@ -474,11 +511,15 @@ pub(crate) fn build_timeline(draft: &mut Draft<'_>) {
             let step = &draft.steps[*n as usize];
             // An agent's start and stop frame its life, whatever a coarse clock says.
             let frame = match step.kind {
-                StepKind::AgentStart => 0,
+                StepKind::AgentStart if step.key_kind == BY_AGENT_START => 0,
                 StepKind::AgentStop if !draft.place_of(step).0.is_some() => 2,
                 _ => 1,
             };
             let mut place = draft.place_of(step);
+            if step.kind == StepKind::AgentStart {
+                // Of what began at one moment, the agent's own span was first.
+                place.1 = 0;
+            }
             if step.kind == StepKind::AgentStop && place.0.is_whole_second() {
                 // A clock that counts whole seconds dates the end before what came earlier in its second.
                 place.0 = place.0.plus_ms(999);

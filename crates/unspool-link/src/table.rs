@@ -52,6 +52,12 @@ pub struct Table {
     pub result_order: Confidence,
     /// The same words in an answer and in a later input.
     pub content_reuse: Confidence,
+    /// A call of the agent's name whose time holds the agent's.
+    pub span_name: Confidence,
+    /// The same with rivals.
+    pub span_name_tied: Confidence,
+    /// A hand-over that names an agent, and the next agent of that name.
+    pub handoff: Confidence,
 }
 
 /// A table that cannot be read.
@@ -105,6 +111,9 @@ struct RawConfidence {
     type_time_tied: Option<f64>,
     result_order: Option<f64>,
     content_reuse: Option<f64>,
+    span_name: Option<f64>,
+    span_name_tied: Option<f64>,
+    handoff: Option<f64>,
 }
 
 const BUILT_IN: &str = include_str!("table.toml");
@@ -135,6 +144,9 @@ impl Default for Table {
             type_time_tied: Confidence::EXACT,
             result_order: Confidence::EXACT,
             content_reuse: Confidence::EXACT,
+            span_name: Confidence::EXACT,
+            span_name_tied: Confidence::EXACT,
+            handoff: Confidence::EXACT,
         };
         // A test reads the built-in table, so the fallback is never met.
         empty.clone().with(BUILT_IN).unwrap_or(empty)
@@ -175,6 +187,9 @@ impl Table {
             (&mut self.type_time_tied, confidence.type_time_tied),
             (&mut self.result_order, confidence.result_order),
             (&mut self.content_reuse, confidence.content_reuse),
+            (&mut self.span_name, confidence.span_name),
+            (&mut self.span_name_tied, confidence.span_name_tied),
+            (&mut self.handoff, confidence.handoff),
         ] {
             if let Some(value) = value {
                 *slot = fraction(value)?;

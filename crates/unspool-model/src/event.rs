@@ -328,6 +328,8 @@ pub enum AttrName {
     Model,
     /// Text: id of the agent a call continues.
     Resume,
+    /// Text: name of the agent a call hands over to.
+    Handoff,
     /// Number: a bucket of the source's own ledger, in the order of `Usage`'s fields.
     LedgerInput,
     /// Number: see `LedgerInput`.

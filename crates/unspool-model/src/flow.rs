@@ -463,6 +463,8 @@ rules! {
     SpawnAnswer "spawn-answer" "The agent's last answer is exactly the result of this spawn call.";
     SpawnSummary "spawn-summary" "The message that opened the teammate carries this spawn call's description.";
     SpawnTypeTime "spawn-type-time" "The spawn call asked for this type of agent at the right time.";
+    SpawnSpanParent "spawn-span-parent" "The agent's span lies in the span of this step.";
+    SpawnSpanName "spawn-span-name" "The call bears the agent's name, and the agent worked while the call was open.";
     ReturnResultId "return-result-id" "The spawn call's result carried the agent's answer to this model call.";
     ReturnNotificationId "return-notification-id" "A notification carried the agent's answer to this model call.";
     ReturnTeammateId "return-teammate-id" "A message of the teammate reached this model call.";
@@ -471,6 +473,9 @@ rules! {
     ContinuationResume "continuation-resume" "A later session file goes on from this record.";
     ContinuationFork "continuation-fork" "Another conversation branches off from this record.";
     DeclaredDependency "declared-dependency" "The step's source says that it depends on this one.";
+    ContinuationHandoff "continuation-handoff" "The call hands over to an agent of this name, and this is the next one to start.";
+    SpanParent "span-parent" "The one span encloses the other.";
+    SpanLink "span-link" "The span names the other in its links.";
     ContinuationMessage "continuation-message" "A message sent by this tool call set a stopped agent to work again.";
     ContentReuse "content-reuse" "The words of this step stand in the input of the other.";
 }
@@ -486,6 +491,8 @@ impl Rule {
                 | Rule::SpawnTypeTime
                 | Rule::ContentReuse
                 | Rule::ToolResultOrder
+                | Rule::SpawnSpanName
+                | Rule::ContinuationHandoff
         )
     }
 }

@@ -63,6 +63,7 @@ impl Code {
 codes! {
     NotJson "not_json" Error "A line is not JSON. It is kept as bytes and was not read.";
     NotAnObject "not_an_object" Error "A line is JSON but not an object. It is kept as bytes and was not read.";
+    NotProtobuf "not_protobuf" Error "Bytes that should be protobuf are none, or end in the middle of a message. They are kept and were not read.";
     TornLine "torn_line" Warning "The last line ends in the middle of a value, as when a writer is still busy or was killed.";
     NulBytes "nul_bytes" Warning "A line holds NUL bytes, as after a crash of the machine that wrote it.";
     InvalidUtf8 "invalid_utf8" Warning "A line is not valid UTF-8; unreadable characters are shown as replacements.";
@@ -74,7 +75,7 @@ codes! {
     UnknownFormat "unknown_format" Warning "No format recognised a file, so it was not read.";
     UnreadableFile "unreadable_file" Error "A file could not be opened or read to its end.";
     EmptyFile "empty_file" Info "A file holds no records.";
-    FileNotData "file_not_data" Info "Files in the folder whose names do not end as data does (.json, .jsonl, packed or not) were not looked into.";
+    FileNotData "file_not_data" Info "Files in the folder whose names do not end as data does (.json, .jsonl, .ndjson, .pb, .binpb, .otlp; packed or not) were not looked into.";
     DuplicateUuid "duplicate_uuid" Warning "Two different records claim the same uuid; both are kept.";
     ParentCycle "parent_cycle" Warning "Records name each other as parents in a circle; the circle was cut at its first record.";
     ParentMissing "parent_missing" Info "A record names a parent that is not among the records read.";
@@ -102,6 +103,11 @@ codes! {
     ResponseMissing "response_missing" Info "A request was recorded without its response.";
     UsageDisagreement "usage_disagreement" Info "Sources of different sorts report different tokens for one model call; the one closest to the wire was counted.";
     LimitReached "limit_reached" Info "So many things that some were left out: the limit is named, the count says how many were left out.";
+    UsageOfWrapper "usage_of_wrapper" Info "A span repeats tokens that spans inside it report; only the innermost were counted.";
+    SpanParentMissing "span_parent_missing" Info "A span names a parent that is not among the spans read; it counts as a root of its trace.";
+    SpanParentCycle "span_parent_cycle" Warning "Spans name each other as parents in a circle, or one names itself; the circle was cut at its first span.";
+    DuplicateSpan "duplicate_span" Warning "Two different spans of a trace bear one id; both are kept, and what lies below belongs to the first.";
+    AgentAssumed "agent_assumed" Info "Spans that lie in no agent's span were given to the session's main agent.";
     LedgerMismatch "ledger_mismatch" Warning "The client's own ledger and the tokens counted here differ.";
 }
 

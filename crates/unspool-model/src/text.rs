@@ -53,7 +53,8 @@ pub struct Interner {
     /// End of string `n` in `bytes`; its start is the end of string `n - 1`.
     ends: Vec<u32>,
     overflow: Vec<Box<str>>,
-    table: HashTable<u32>,
+    /// Hash and number of each string: growing must not read them all again.
+    table: HashTable<(u32, u32)>,
 }
 
 /// Strings past this many bytes in one interner are kept one by one instead, so that offsets stay 32 bits wide.
@@ -75,9 +76,13 @@ impl Default for Interner {
 impl Interner {
     /// The `Sym` of `text`, new or known.
     pub fn intern(&mut self, text: &str) -> Sym {
-        let hash = xxh3_64(text.as_bytes());
+        if text.is_empty() && !self.ends.is_empty() {
+            return Sym::EMPTY;
+        }
+        let hash = hash(text);
         let (bytes, ends, overflow) = (&self.bytes, &self.ends, &self.overflow);
-        if let Some(found) = self.table.find(hash, |n| resolve(bytes, ends, overflow, *n) == text) {
+        let same = |(other, n): &(u32, u32)| *other == hash && resolve(bytes, ends, overflow, *n) == text;
+        if let Some((_, found)) = self.table.find(spread(hash), same) {
             return Sym(*found);
         }
         // 2^32 distinct strings need > 100 GB of ids; past that, text degrades to "not given".
@@ -89,15 +94,15 @@ impl Interner {
             }
             _ => self.overflow.push(text.into()),
         }
-        let (bytes, ends, overflow) = (&self.bytes, &self.ends, &self.overflow);
-        self.table.insert_unique(hash, n, |n| xxh3_64(resolve(bytes, ends, overflow, *n).as_bytes()));
+        self.table.insert_unique(spread(hash), (hash, n), |(hash, _)| spread(*hash));
         Sym(n)
     }
 
     /// The `Sym` of `text` if it was interned before.
     pub fn find(&self, text: &str) -> Option<Sym> {
-        let hash = xxh3_64(text.as_bytes());
-        self.table.find(hash, |n| self.get(Sym(*n)) == text).map(|n| Sym(*n))
+        let hash = hash(text);
+        let same = |(other, n): &(u32, u32)| *other == hash && self.get(Sym(*n)) == text;
+        self.table.find(spread(hash), same).map(|(_, n)| Sym(*n))
     }
 
     /// The text behind a `Sym`.
@@ -126,6 +131,15 @@ impl Interner {
         self.bytes.shrink_to_fit();
         self.ends.shrink_to_fit();
     }
+}
+
+fn hash(text: &str) -> u32 {
+    u32::try_from(xxh3_64(text.as_bytes()) >> 32).unwrap_or(0)
+}
+
+/// As many bits as the table wants.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 fn resolve<'a>(bytes: &'a str, ends: &[u32], overflow: &'a [Box<str>], n: u32) -> &'a str {

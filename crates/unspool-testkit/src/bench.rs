@@ -6,6 +6,7 @@
 use crate::generate::{Endless, generate};
 use crate::random::Random;
 use crate::shape::{Bodies, Launch, Layout, Mode, Opening, Prompts, Replay, Shape, Streaming, Types};
+use crate::spans::{SpanStyle, as_json, as_protobuf, trace};
 use std::fs::{File, create_dir_all};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -80,6 +81,31 @@ pub fn write_single_file(path: &Path, bytes: u64, seed: u64) -> io::Result<Writt
     }
     file.flush()?;
     written.agents = session.agents();
+    Ok(written)
+}
+
+/// Writes traces of at least so many spans into one file, in protobuf or as lines of JSON.
+pub fn write_spans(path: &Path, spans: u64, protobuf: bool, seed: u64) -> io::Result<Written> {
+    /// Spans of one export, as a batching exporter sends them.
+    const EXPORT: usize = 512;
+    let mut random = Random::new(seed);
+    let mut written = Written::default();
+    let mut file = BufWriter::new(File::create(path)?);
+    let mut waiting = Vec::new();
+    while written.lines < spans {
+        let made = trace(SpanStyle::Nested, random.bits());
+        written.lines += made.spans.len() as u64;
+        written.agents += made.started.len() as u64;
+        written.sessions += 1;
+        waiting.extend(made.spans);
+        if waiting.len() >= EXPORT || written.lines >= spans {
+            let bytes = if protobuf { as_protobuf(&waiting) } else { as_json(&waiting, EXPORT) };
+            written.bytes += bytes.len() as u64;
+            file.write_all(&bytes)?;
+            waiting.clear();
+        }
+    }
+    file.flush()?;
     Ok(written)
 }
 

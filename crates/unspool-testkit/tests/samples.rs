@@ -52,7 +52,7 @@ const FOLDERS: &[(&str, Expected)] = &[
             "qwen-code",
         ]),
     ),
-    ("otlp", Expected::Pending),
+    ("otlp", Expected::Formats(&["otlp-json", "langfuse-trace", "span-list", "phoenix-spans"])),
     ("pi", Expected::Formats(&["pi-session"])),
     ("proxy", Expected::Formats(&["inference-log"])),
     ("thoughtflow", Expected::Formats(&["thoughtflow-events", "thoughtflow-json"])),
@@ -65,6 +65,8 @@ const NOT_SAMPLES: &[(&str, &str)] = &[
     ("claude-code", "TRUTH.json"),
     ("claude-code", "events.jsonl"),
     ("claude-hooks", "received_at.json"),
+    ("otlp", "expected-normalized.json"),
+    ("otlp", "workflow-graph-cases.json"),
     ("proxy", "derived-claude-code-2.1-cases.json"),
 ];
 

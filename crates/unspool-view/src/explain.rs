@@ -62,7 +62,8 @@ impl Why<'_> {
         let Some(step) = self.flow.steps.get(step as usize) else { return "nothing".into() };
         let native = [step.tool_use_id, step.message_id, step.uuid].into_iter().find(|id| !id.is_empty());
         let native = native.map(|id| format!(" {}", self.text(id))).unwrap_or_default();
-        let name = if step.kind == StepKind::ToolCall {
+        let is_named = matches!(step.kind, StepKind::ToolCall | StepKind::AgentStart | StepKind::Generic);
+        let name = if is_named && !step.name.is_empty() {
             format!(" {}", self.text(step.name))
         } else {
             String::new()

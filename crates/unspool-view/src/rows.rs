@@ -69,6 +69,7 @@ pub fn rows(flow: &Flow, batch: &Batch, prices: &Prices, filter: &Filter) -> Row
         // What a client does for itself is one line, unless asked for.
         too_deep || agent.internal && !filter.full && !filter.chooses()
     };
+    let indents = indents(flow);
     let mut rows = Vec::new();
     let mut open = vec![false; flow.agents.len()];
     let mut hidden = 0;
@@ -111,11 +112,33 @@ pub fn rows(flow: &Flow, batch: &Batch, prices: &Prices, filter: &Filter) -> Row
             hidden_depth = step.depth;
             continue;
         }
-        let indent = u32::from(step.kind == StepKind::ToolCall && step.parent != NONE);
+        let indent = indents[n];
         rows.push(Row::Step { step: u32::try_from(n).unwrap_or(NONE), indent });
     }
     flush(&mut rows, &mut hidden, hidden_depth);
     Rows { rows, sums: totals(flow, &batch.text, prices) }
+}
+
+/// Levels below the agent: a tool call stands below its model call, a span below the one around it.
+fn indents(flow: &Flow) -> Vec<u32> {
+    const DEEPEST: u32 = 12;
+    let mut indents = vec![0; flow.steps.len()];
+    for (n, step) in flow.steps.iter().enumerate() {
+        let lowest = u32::from(step.kind == StepKind::ToolCall && step.parent != NONE);
+        let above = flow.steps.get(step.parent as usize).filter(|above| above.agent == step.agent);
+        let starts = |parent: u32| {
+            let run = flow.runs.get(step.run as usize);
+            run.is_some_and(|run| run.trigger == parent)
+                || flow.agents[step.agent as usize].first_step == parent
+        };
+        let below = match above {
+            // Parents come before their children.
+            Some(_) if !starts(step.parent) => indents[step.parent as usize] + 1,
+            _ => 0,
+        };
+        indents[n] = below.max(lowest).min(DEEPEST);
+    }
+    indents
 }
 
 fn wanted_agents(flow: &Flow, batch: &Batch, filter: &Filter) -> Vec<bool> {

@@ -1,13 +1,21 @@
-//! The registry: one line per format, and a file or folder of that name beside this one.
+//! The registry: one line per format (or family of formats), and a file or folder of that name beside this one.
 
 use crate::format::Format;
 
 macro_rules! formats {
-    ($($module:ident :: $format:ident,)*) => {
-        $(pub(crate) mod $module;)*
-
+    (@list [$($done:expr,)*]) => {
         /// Every format. Order matters only between equal scores: the first wins.
-        pub static FORMATS: &[&dyn Format] = &[$(&$module::$format,)*];
+        pub static FORMATS: &[&dyn Format] = &[$($done,)*];
+    };
+    (@list [$($done:expr,)*] $module:ident :: { $($format:ident),* }, $($rest:tt)*) => {
+        formats! { @list [$($done,)* $(&$module::$format,)*] $($rest)* }
+    };
+    (@list [$($done:expr,)*] $module:ident :: $format:ident, $($rest:tt)*) => {
+        formats! { @list [$($done,)* &$module::$format,] $($rest)* }
+    };
+    ($($module:ident :: $format:tt,)*) => {
+        $(pub(crate) mod $module;)*
+        formats! { @list [] $($module :: $format,)* }
     };
 }
 
@@ -35,4 +43,5 @@ formats! {
     cursor::Cursor,
     droid::Droid,
     grok::Grok,
+    otlp::{OtlpJson, OtlpLogs, OtlpProtobuf, SpanList, SpanTree, ReadableSpans, PhoenixSpans, LangfuseTrace},
 }

@@ -7,6 +7,7 @@ pub(crate) mod continuation;
 pub(crate) mod declared;
 pub(crate) mod returns;
 pub(crate) mod sequence;
+pub(crate) mod spans;
 mod spawn_candidates;
 pub(crate) mod spawn_chain;
 pub(crate) mod spawn_ids;

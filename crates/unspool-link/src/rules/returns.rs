@@ -84,7 +84,7 @@ fn answered(
 ) {
     let step = &draft.steps[call as usize];
     let (result, is_error, tool_use_id) = (step.result_event as usize, step.is_error, step.tool_use);
-    let later = || first_after(calls, draft.place(result).max(draft.place_of(step)));
+    let later = || first_after(calls, draft.result_place(result).max(draft.place_of(step)));
     let receiver = receiver_in_record(draft, result).or_else(later);
     let (Some(receiver), Some(last)) = (receiver, last_words(draft, said, agent, result)) else { return };
     let record = draft.event(result).record;
@@ -104,7 +104,7 @@ fn last_words(draft: &Draft<'_>, said: &Said, agent: usize, result: usize) -> Op
     if let Some(step) = answer.and_then(|answer| said.get(&(agent, answer))) {
         return Some(*step);
     }
-    let arrived = draft.event(result).at;
+    let arrived = draft.over(result);
     let by_then = |n: &&u32| {
         let step = &draft.steps[**n as usize];
         let late = step.started.ms_since(arrived).unwrap_or(0)

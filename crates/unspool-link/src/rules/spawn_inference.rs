@@ -133,7 +133,7 @@ fn children(draft: &Draft<'_>) -> Vec<Child> {
         let may_have_parent = match agent.origin {
             Origin::Native(_) | Origin::Chain(_) | Origin::Conversation(_) => true,
             Origin::Main(_) => !agent.teammate.is_empty(),
-            Origin::Helper(_) | Origin::Unknown => false,
+            Origin::Helper(_) | Origin::Span(_) | Origin::Unknown => false,
         };
         let own: Vec<u32> = draft.timeline[n].clone();
         if !may_have_parent || agent.internal || agent.spawn.is_some() || own.is_empty() {

@@ -54,7 +54,7 @@ fn link_results(draft: &mut Draft<'_>) {
                 continue;
             }
             // A coarse clock may date a result before its own call.
-            let result_place = draft.place(step.result_event as usize).max(draft.place_of(step));
+            let result_place = draft.result_place(step.result_event as usize).max(draft.place_of(step));
             let own = receiver_in_record(draft, step.result_event as usize);
             let Some(receiver) = own.or_else(|| first_after(&calls, result_place)) else { continue };
             let by_order = draft.event(step.result_event as usize).flags.has(EventFlags::INFERRED);

@@ -5,4 +5,5 @@ pub(crate) mod clocks;
 pub(crate) mod runs;
 pub(crate) mod stated_runs;
 pub(crate) mod status;
+mod traces;
 pub(crate) mod tree;

@@ -20,10 +20,14 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
                     draft.steps[n as usize].run = run;
                 }
             }
-            None if draft.agents[agent].is_main() => {
-                main_runs(draft, agent, &reports);
+            None if !draft.agents[agent].is_main() => {}
+            None => {
+                // A trace is a run; everything else is told by what was said.
+                let by_traces = !draft.spans.is_empty() && super::traces::runs(draft, agent);
+                if !by_traces {
+                    main_runs(draft, agent, &reports);
+                }
             }
-            None => {}
         }
     }
     times(draft);
@@ -31,7 +35,7 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
 }
 
 /// Whether a step is an input that starts a run: said to the main agent, by somebody.
-fn is_trigger(draft: &Draft<'_>, step: u32) -> bool {
+pub(crate) fn is_trigger(draft: &Draft<'_>, step: u32) -> bool {
     let step = &draft.steps[step as usize];
     let not = [
         EventFlags::META,

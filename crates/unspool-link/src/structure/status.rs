@@ -86,6 +86,10 @@ fn statements(draft: &Draft<'_>) -> FxHashMap<usize, (Timestamp, Status)> {
             }
             // What is noted about it, as when the workflow it was part of had ended.
             EventKind::AgentInfo => (Some(draft.event_agent[at] as usize), word()),
+            // An agent's span is over when it is written.
+            EventKind::AgentStart if draft.spans.makes_agent(at) && draft.spans.own(at).is_some() => {
+                (Some(draft.event_agent[at] as usize), word())
+            }
             EventKind::AgentReturn => {
                 let id = draft.key(at, KeyKind::Task, Role::Refers);
                 (id.and_then(|id| by_id.get(&id).copied()).or_else(call), word())
@@ -98,9 +102,10 @@ fn statements(draft: &Draft<'_>) -> FxHashMap<usize, (Timestamp, Status)> {
             _ => continue,
         };
         if let (Some(agent), Some(status)) = (agent, status) {
-            let slot = latest.entry(agent).or_insert((event.at, status));
-            if event.at >= slot.0 {
-                *slot = (event.at, status);
+            let said = draft.over(at);
+            let slot = latest.entry(agent).or_insert((said, status));
+            if said >= slot.0 {
+                *slot = (said, status);
             }
         }
     }
@@ -121,12 +126,18 @@ fn unfinished(draft: &Draft<'_>, last_at: Timestamp) -> Status {
 
 fn by_last_step(draft: &Draft<'_>, steps: &[u32]) -> Status {
     let mut verdict = Status::Unknown;
+    let mut root = None;
     for n in steps {
         let step = &draft.steps[*n as usize];
         let has = |flag| step.flags.has(flag);
         verdict = match step.kind {
             StepKind::ModelCall if has(EventFlags::API_ERROR) => Status::Failed,
             StepKind::ModelCall if has(EventFlags::INTERRUPTED) => Status::Unknown,
+            // The root of a trace is over when it is written, and speaks for everything in it.
+            _ if has(EventFlags::TRIGGER) && has(EventFlags::WHOLE) => {
+                root = root.or(Some(if step.is_error { Status::Failed } else { Status::Completed }));
+                verdict
+            }
             StepKind::ModelCall if has(EventFlags::HAS_TEXT) && !has(EventFlags::HAS_TOOL_USE) => {
                 Status::Completed
             }
@@ -146,5 +157,6 @@ fn by_last_step(draft: &Draft<'_>, steps: &[u32]) -> Status {
             _ => verdict,
         };
     }
+    let verdict = root.unwrap_or(verdict);
     if verdict == Status::Unknown { unfinished(draft, last_moment(draft, steps)) } else { verdict }
 }

@@ -2,7 +2,7 @@
 //!
 //! A tool call stands under the model call that asked for it, an agent's first step under the call that started
 //! it, an agent's other steps under its first step, and the main agent's steps under the user input that
-//! started their run.
+//! started their run. Where spans enclose each other, a step stands under the one around it.
 
 use crate::draft::Draft;
 use unspool_model::flow::NONE;
@@ -101,6 +101,8 @@ pub(crate) fn arrange(draft: &mut Draft<'_>) {
                 step.caller
             } else if n == first && is_sub {
                 spawn
+            } else if step.around != NONE {
+                step.around
             } else if is_sub {
                 first
             } else {

@@ -3,10 +3,9 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use unspool_testkit::{Written, write_corpus, write_single_file, write_traffic};
+use unspool_testkit::{Written, write_corpus, write_single_file, write_spans, write_traffic};
 
-const USAGE: &str =
-    "usage: bench-data DIR SIZE_MB [SEED]\n       bench-data --single|--traffic FILE SIZE_MB [SEED]\n";
+const USAGE: &str = "usage: bench-data DIR SIZE_MB [SEED]\n       bench-data --single|--traffic FILE SIZE_MB [SEED]\n       bench-data --spans FILE.pb|FILE.jsonl MILLIONS [SEED]\n";
 
 struct Request {
     path: PathBuf,
@@ -21,6 +20,7 @@ enum What {
     Sessions,
     Single,
     Traffic,
+    Spans,
 }
 
 fn main() -> ExitCode {
@@ -48,6 +48,10 @@ fn write(path: &Path, request: &Request) -> std::io::Result<Written> {
         What::Sessions => write_corpus(path, request.bytes, request.seed),
         What::Single => write_single_file(path, request.bytes, request.seed),
         What::Traffic => write_traffic(path, request.bytes, request.seed),
+        What::Spans => {
+            let protobuf = path.extension().is_some_and(|end| end == "pb");
+            write_spans(path, request.bytes, protobuf, request.seed)
+        }
     }
 }
 
@@ -56,6 +60,7 @@ fn request() -> Option<Request> {
     let what = match words.first().map(String::as_str) {
         Some("--single") => What::Single,
         Some("--traffic") => What::Traffic,
+        Some("--spans") => What::Spans,
         _ => What::Sessions,
     };
     if !matches!(what, What::Sessions) {

@@ -5,7 +5,7 @@
 
 use super::{Explanation, Subject, Why, index};
 use crate::prices::Prices;
-use unspool_model::{Batch, Flow, Step, Sym};
+use unspool_model::{Batch, Flow, KeyKind, RecordIx, Role, Step, Sym};
 
 /// Looks for what a text names, flow by flow, and explains it.
 pub struct Search<'w> {
@@ -45,6 +45,7 @@ enum Named {
     ToolUseId,
     MessageId,
     Uuid,
+    SpanId,
     Position,
     StartOfAgentId,
     StartOfStepId,
@@ -125,6 +126,22 @@ impl Why<'_> {
         (if starts.is_empty() { Named::Not } else { Named::StartOfAgentId }, starts)
     }
 
+    /// The steps that a span is a witness of; spans bear `trace/span`, people copy the second half.
+    fn steps_of_span(&self, wanted: &str) -> Vec<usize> {
+        let batch = self.batch;
+        let is_it = |record: &RecordIx| {
+            let first = batch.events.partition_point(|event| event.record < *record);
+            let events = batch.events[first..].iter().take_while(|event| event.record == *record);
+            let mut spans = events.filter_map(|event| batch.key(event, KeyKind::Span, Role::Provides));
+            spans.any(|span| {
+                let text = self.text(span);
+                text == wanted || text.rsplit_once('/').is_some_and(|(_, own)| own == wanted)
+            })
+        };
+        let steps = self.flow.steps.iter().enumerate();
+        steps.filter(|(_, step)| self.flow.witnesses_of(step).iter().any(is_it)).map(|(n, _)| n).collect()
+    }
+
     fn steps(&self, wanted: &str) -> (Named, Vec<usize>) {
         let by = |test: &dyn Fn(&Step) -> bool| -> Vec<usize> {
             let steps = self.flow.steps.iter().enumerate();
@@ -133,11 +150,12 @@ impl Why<'_> {
         let is = |sym: Sym| self.text(sym) == wanted && !wanted.is_empty();
         let starts = |sym: Sym| self.text(sym).starts_with(wanted);
         let position = wanted.strip_prefix('#').and_then(|n| n.parse::<usize>().ok());
-        let ways: [(Named, &dyn Fn() -> Vec<usize>); 6] = [
+        let ways: [(Named, &dyn Fn() -> Vec<usize>); 7] = [
             (Named::StepId, &|| by(&|step| step.id.show('s') == wanted)),
             (Named::ToolUseId, &|| by(&|step| is(step.tool_use_id))),
             (Named::MessageId, &|| by(&|step| is(step.message_id))),
             (Named::Uuid, &|| by(&|step| is(step.uuid))),
+            (Named::SpanId, &|| self.steps_of_span(wanted)),
             (Named::Position, &|| position.filter(|n| *n < self.flow.steps.len()).into_iter().collect()),
             (Named::StartOfStepId, &|| {
                 if wanted.len() < LEAST_STEP_START {

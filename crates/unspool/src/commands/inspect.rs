@@ -64,6 +64,7 @@ pub(crate) fn run(args: &Args, inspect: &InspectArgs) -> Result<(), CliError> {
             Framing::Lines => "one record per line",
             Framing::Whole => "the file is one text",
             Framing::Binary => "the file is binary",
+            Framing::Messages => "a message per frame",
         }),
         evidence: chosen.map(|(format, _)| format.descriptor().evidence),
         counts: None,

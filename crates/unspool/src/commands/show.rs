@@ -173,7 +173,8 @@ impl Tree<'_> {
             (_, false) => "├─ ",
         };
         let kind = match (agent.main, agent.internal, self.text(agent.kind)) {
-            (true, _, _) => "main".to_string(),
+            (true, _, "") => "main".to_string(),
+            (true, _, kind) => format!("main {kind}"),
             (_, true, kind) => format!("internal {kind}"),
             (_, _, "") => "agent".to_string(),
             (_, _, kind) => kind.to_string(),
@@ -236,7 +237,7 @@ impl Tree<'_> {
         let starts_run = self.flow.runs.get(step.run as usize).is_some_and(|run| run.trigger as usize == n);
         let rail = rail(step.depth);
         let (mark, style) = match step.kind {
-            StepKind::UserMessage if starts_run => ("▶ ", BOLD),
+            _ if starts_run => ("▶ ", BOLD),
             StepKind::UserMessage => ("› ", PLAIN),
             StepKind::ModelCall => ("● ", PLAIN),
             StepKind::ToolCall => ("", PLAIN),
@@ -297,6 +298,7 @@ impl Tree<'_> {
                 }
             }
             StepKind::Compaction => "context compacted".to_string(),
+            StepKind::Generic => format!("{name} {preview}").trim_end().to_string(),
             kind => format!("{} {name} {preview}", kind.name()).trim_end().to_string(),
         }
     }
@@ -349,7 +351,8 @@ fn link_mark(agent: &Agent, brief: bool) -> String {
 fn short_id(id: &str) -> &str {
     match id.split_once('-') {
         Some((first, _)) if first.len() == 8 && id.len() == 36 => first,
-        _ => id,
+        // A span's id is enough without its trace's.
+        _ => id.rsplit_once('/').map_or(id, |(_, span)| span),
     }
 }
 

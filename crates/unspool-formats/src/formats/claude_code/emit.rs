@@ -171,8 +171,14 @@ fn assistant(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
     head(line, EventKind::ModelCall, at, out);
     let model = text_of(message.model);
     out.name(&model);
-    out.key(KeyKind::Message, Role::Provides, &text_of(message.id));
-    out.key(KeyKind::Request, Role::Provides, &text_of(line.request));
+    match message.id {
+        Some(id) => {
+            out.key(KeyKind::Message, Role::Provides, &id.decode());
+            // Sources that know only the request meet the message by it.
+            out.key(KeyKind::Request, Role::Refers, &text_of(line.request));
+        }
+        None => _ = out.key(KeyKind::Request, Role::Provides, &text_of(line.request)),
+    }
     let mut flags = EventFlags::none();
     flags.set_if(model == "<synthetic>", EventFlags::SYNTHETIC);
     flags.set_if(line.is_api_error == Some(true), EventFlags::API_ERROR);

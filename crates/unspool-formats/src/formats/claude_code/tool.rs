@@ -88,6 +88,11 @@ impl<'a> ToolInput<'a> {
         input
     }
 
+    /// Whether a field shows what the call does.
+    pub(crate) fn has_subject(&self) -> bool {
+        self.subject.is_some() || self.prompt.is_some() || self.description.is_some()
+    }
+
     /// Emits the call with its keys and attributes.
     pub(crate) fn emit(&self, id: &str, name: &str, at: Timestamp, out: &mut Sink<'_>) {
         out.begin(EventKind::ToolCall, at).name(name).key(KeyKind::ToolUse, Role::Provides, id);

@@ -1,0 +1,289 @@
+//! A span as one JSON object in the words of an SDK or a tool: snake or camel case, ids in a `context`, times in any unit,
+//! children inside their parent.
+//!
+//! In: lists of such objects, or objects that hold lists. Out: events, one record per span. Never here: which format it is.
+
+use super::emit::emit;
+use super::json::{attributes, each, event, id, is_error, link, scope, status};
+use super::span::{Origin, Span};
+use super::value::Value;
+use crate::json::{Json, Kind, Malformed, RawStr};
+use crate::sink::Sink;
+use unspool_model::Timestamp;
+
+/// Reads a span, a list of spans, or an object that holds one.
+pub(super) fn read(json: &mut Json<'_>, out: &mut Sink<'_>) -> Result<(), Malformed> {
+    value(json, 0, out)
+}
+
+/// How deep lists of spans may lie in other objects.
+const MAX_DEPTH: usize = 4;
+
+fn value(json: &mut Json<'_>, depth: usize, out: &mut Sink<'_>) -> Result<(), Malformed> {
+    if depth > MAX_DEPTH {
+        return json.skip();
+    }
+    match json.kind()? {
+        Kind::Array => json.array(|json| value(json, depth + 1, out)),
+        Kind::Object if is_span(json.clone()) => {
+            let start = json.mark();
+            let mut pieces = Pieces::default();
+            pieces.read(json)?;
+            tree(json.since(start), pieces, out);
+            Ok(())
+        }
+        Kind::Object => json.object(|json, key| match key {
+            b"spans" | b"data" | b"traces" | b"trace" => value(json, depth + 1, out),
+            _ => json.skip(),
+        }),
+        _ => json.skip(),
+    }
+}
+
+/// Whether an object bears ids of a span. Keys up to the first that decides are enough.
+pub(super) fn is_span(mut json: Json<'_>) -> bool {
+    let (mut own, mut holds) = (false, false);
+    let _ = json.object(|json, key| {
+        own |= matches!(key, b"span_id" | b"spanId" | b"spanContext" | b"_spanContext");
+        own |= key == b"context" && json.kind()? == Kind::Object;
+        holds |= matches!(key, b"spans" | b"observations");
+        if own || holds { Err(Malformed { at: 0, ended: false }) } else { json.skip() }
+    });
+    own && !holds
+}
+
+/// What an object says, before it is told what it lies in.
+#[derive(Default)]
+struct Pieces<'a> {
+    span: Span<'a>,
+    origin: Origin<'a>,
+    /// An id that is one only when nothing better is named.
+    spare_id: String,
+    kind: Option<RawStr<'a>>,
+    duration_ns: Option<i64>,
+    /// What lies in it; read already, unless it lies too deep.
+    children: Vec<(&'a [u8], Option<Pieces<'a>>)>,
+    level: usize,
+}
+
+/// How many levels are read at a time. Deeper ones are read again from where they begin.
+const LEVELS_AT_A_TIME: usize = 32;
+
+/// A span and all below it, each under the ids of what it lies in. Without recursion: trees may be bottomless.
+fn tree<'a>(raw: &'a [u8], pieces: Pieces<'a>, out: &mut Sink<'_>) {
+    let mut open = vec![(raw, pieces, String::new(), String::new())];
+    while let Some((raw, mut pieces, trace, parent)) = open.pop() {
+        let span = &mut pieces.span;
+        if span.trace.is_empty() {
+            span.trace = trace;
+        }
+        if span.parent.is_empty() {
+            span.parent = parent;
+        }
+        if span.id.is_empty() {
+            span.id = std::mem::take(&mut pieces.spare_id);
+        }
+        if let Some(ns) = pieces.duration_ns.filter(|_| !span.end.is_some())
+            && let Some(start) = span.start.ns()
+        {
+            span.end = Timestamp::from_ns(start.saturating_add(ns));
+        }
+        if let Some(kind) = pieces.kind.filter(|_| span.attrs.get("openinference.span.kind").is_none()) {
+            span.attrs.push(b"openinference.span.kind", Value::Text(kind));
+        }
+        out.part(raw);
+        emit(&mut pieces.span, &pieces.origin, out);
+        for (child, inner) in pieces.children.into_iter().rev() {
+            let inner = inner.unwrap_or_else(|| {
+                let mut inner = Pieces::default();
+                // It was read over before, so that it is whole.
+                let _ = inner.read(&mut Json::new(child));
+                inner
+            });
+            open.push((child, inner, pieces.span.trace.clone(), pieces.span.id.clone()));
+        }
+    }
+}
+
+impl<'a> Pieces<'a> {
+    fn read(&mut self, json: &mut Json<'a>) -> Result<(), Malformed> {
+        json.object(|json, key| self.field(json, key))
+    }
+
+    fn field(&mut self, json: &mut Json<'a>, key: &'a [u8]) -> Result<(), Malformed> {
+        let span = &mut self.span;
+        match key {
+            b"trace_id" | b"traceId" => id(json, 16, &mut span.trace),
+            b"span_id" | b"spanId" => id(json, 8, &mut span.id),
+            b"id" => id(json, 8, &mut self.spare_id),
+            b"context" | b"spanContext" | b"_spanContext" => context(json, &mut span.trace, &mut span.id),
+            b"parent_span_id" | b"parentSpanId" | b"parent_id" | b"parentId" => id(json, 8, &mut span.parent),
+            b"parent" | b"parentSpanContext" => match json.kind()? {
+                Kind::Object => context(json, &mut String::new(), &mut span.parent),
+                _ => id(json, 8, &mut span.parent),
+            },
+            b"name" | b"span_name" => {
+                span.name = json.string()?.unwrap_or_default().decode();
+                Ok(())
+            }
+            b"start_time" | b"startTime" | b"timestamp" | b"startTimeUnixNano" | b"start_time_unix_nano" => {
+                let at = moment(json)?;
+                span.start = if span.start.is_some() { span.start } else { at };
+                Ok(())
+            }
+            b"end_time" | b"endTime" | b"endTimeUnixNano" | b"end_time_unix_nano" => {
+                span.end = moment(json)?;
+                Ok(())
+            }
+            b"duration" | b"_duration" => {
+                self.duration_ns = duration_ns(json)?;
+                Ok(())
+            }
+            b"attributes" | b"span_attributes" => attributes(json, &mut span.attrs),
+            b"status" => status(json, span),
+            b"status_code" | b"statusCode" => {
+                span.failed = is_error(json.raw()?);
+                Ok(())
+            }
+            b"status_message" | b"statusMessage" => {
+                span.status_message = json.string()?;
+                Ok(())
+            }
+            b"span_kind" | b"spanKind" => {
+                self.kind = json.string()?;
+                Ok(())
+            }
+            b"events" | b"span_events" => each(json, |json| event(json, span)),
+            b"links" => each(json, |json| link(json, span)),
+            b"scope" | b"instrumentation_scope" | b"instrumentationScope" | b"instrumentationLibrary" => {
+                scope(json, &mut self.origin.scope)
+            }
+            b"scope_name" => {
+                self.origin.scope = json.string()?.unwrap_or_default().decode();
+                Ok(())
+            }
+            b"resource_attributes" => attributes(json, &mut self.origin.resource),
+            b"resource" if json.kind()? == Kind::Object => json.object(|json, key| match key {
+                b"attributes" | b"_attributes" => attributes(json, &mut self.origin.resource),
+                _ => json.skip(),
+            }),
+            b"child_spans" | b"children" => each(json, |json| {
+                if self.level == LEVELS_AT_A_TIME {
+                    self.children.push((json.raw()?, None));
+                    return Ok(());
+                }
+                let start = json.mark();
+                let mut inner = Pieces { level: self.level + 1, ..Pieces::default() };
+                inner.read(json)?;
+                self.children.push((json.since(start), Some(inner)));
+                Ok(())
+            }),
+            _ => json.skip(),
+        }
+    }
+}
+
+fn context(json: &mut Json<'_>, trace: &mut String, own: &mut String) -> Result<(), Malformed> {
+    if json.kind()? != Kind::Object {
+        return json.skip();
+    }
+    json.object(|json, key| match key {
+        b"trace_id" | b"traceId" => id(json, 16, trace),
+        b"span_id" | b"spanId" => id(json, 8, own),
+        _ => json.skip(),
+    })
+}
+
+/// A moment as text, as `[seconds, nanoseconds]`, or as a number of seconds, milli-, micro- or nanoseconds: its size tells.
+pub(super) fn moment(json: &mut Json<'_>) -> Result<Timestamp, Malformed> {
+    Ok(match json.kind()? {
+        Kind::String => {
+            let text = json.string()?.unwrap_or_default().decode();
+            Timestamp::parse(&text).unwrap_or_else(|| number(&text))
+        }
+        Kind::Number => number(&String::from_utf8_lossy(json.raw()?)),
+        Kind::Array => pair_ns(json)?.map_or(Timestamp::NONE, Timestamp::from_ns),
+        _ => json.skip().map(|()| Timestamp::NONE)?,
+    })
+}
+
+fn number(text: &str) -> Timestamp {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let Ok(value) = whole.parse::<i64>() else { return Timestamp::NONE };
+    let scale = match value {
+        ..=0 => return Timestamp::NONE,
+        1..100_000_000_000 => 1_000_000_000,
+        100_000_000_000..100_000_000_000_000 => 1_000_000,
+        100_000_000_000_000..100_000_000_000_000_000 => 1_000,
+        _ => 1,
+    };
+    let digits: String = fraction.chars().chain("000000000".chars()).take(9).collect();
+    let part = digits.parse::<i64>().unwrap_or(0) / (1_000_000_000 / scale);
+    value.checked_mul(scale).map_or(Timestamp::NONE, |ns| Timestamp::from_ns(ns.saturating_add(part)))
+}
+
+/// `[seconds, nanoseconds]`.
+fn pair_ns(json: &mut Json<'_>) -> Result<Option<i64>, Malformed> {
+    let mut parts = Vec::new();
+    json.array(|json| {
+        parts.push(json.integer()?);
+        Ok(())
+    })?;
+    Ok(match parts.as_slice() {
+        [Some(seconds), Some(ns)] => seconds.checked_mul(1_000_000_000).and_then(|all| all.checked_add(*ns)),
+        _ => None,
+    })
+}
+
+/// A duration as `PT1M2.5S`, or as `[seconds, nanoseconds]`.
+fn duration_ns(json: &mut Json<'_>) -> Result<Option<i64>, Malformed> {
+    match json.kind()? {
+        Kind::Array => pair_ns(json),
+        Kind::String => Ok(json.string()?.and_then(|text| iso_duration_ns(&text.decode()))),
+        _ => json.skip().map(|()| None),
+    }
+}
+
+fn iso_duration_ns(text: &str) -> Option<i64> {
+    let mut rest = text.strip_prefix("PT")?;
+    let mut sum = 0_i64;
+    while let Some(end) = rest.find(|c: char| c.is_ascii_alphabetic()) {
+        let (amount, unit) = (&rest[..end], rest.as_bytes()[end]);
+        let seconds = match unit {
+            b'H' => 3600,
+            b'M' => 60,
+            b'S' => 1,
+            _ => return None,
+        };
+        let (whole, fraction) = amount.split_once('.').unwrap_or((amount, ""));
+        let digits: String = fraction.chars().chain("000000000".chars()).take(9).collect();
+        let ns = whole.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(digits.parse().ok()?)?;
+        sum = sum.checked_add(ns.checked_mul(seconds)?)?;
+        rest = &rest[end + 1..];
+    }
+    Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{iso_duration_ns, moment};
+    use crate::json::Json;
+
+    #[test]
+    fn moments_in_every_unit() {
+        for text in [
+            "\"2026-01-02T10:00:00.5Z\"", "1767348000.5", "1767348000500", "1767348000500000", "1767348000500000000",
+            "[1767348000,500000000]", "\"1767348000500000000\"",
+        ] {
+            let at = moment(&mut Json::new(text.as_bytes())).unwrap();
+            assert_eq!(at.ns(), Some(1_767_348_000_500_000_000), "{text}");
+        }
+    }
+
+    #[test]
+    fn durations() {
+        assert_eq!(iso_duration_ns("PT1M2.5S"), Some(62_500_000_000));
+        assert_eq!(iso_duration_ns("PT0S"), Some(0));
+        assert_eq!(iso_duration_ns("P1D"), None);
+    }
+}
