@@ -131,6 +131,10 @@ impl Index {
 pub(crate) fn build(draft: &mut Draft<'_>) {
     let known =
         Known { fused: fused_prompts(draft), declared: Declared::new(draft), requests: Requests::new(draft) };
+    for at in known.requests.guessed() {
+        let record = draft.event(at).record;
+        draft.issue(Code::FusedByTokens, Sym::EMPTY, Some(record));
+    }
     let mut index = Index::new(draft);
     let mut head_of_uuid = draft.id_map();
     // Records that say something else than the first of their uuid: each such content is a step of its own.
@@ -284,7 +288,7 @@ fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, known: &Known) -> StepKe
     let found = match kind {
         StepKind::ModelCall => {
             let request = key(KeyKind::Request, Role::Provides);
-            let message = known.requests.message(key(KeyKind::Message, Role::Provides), request);
+            let message = known.requests.message(at, key(KeyKind::Message, Role::Provides), request);
             let by_request = || request.map(|id| (BY_REQUEST, id, draft.event_agent[at]));
             message.map(|id| (BY_MESSAGE, id, 0)).or_else(by_request).or_else(by_span)
         }

@@ -1,7 +1,7 @@
-//! Other witnesses of a generated session: what a proxy would have recorded and what hooks would have reported, made from
-//! its transcripts.
+//! Other witnesses of a generated session: what a proxy would have recorded, what hooks would have reported and what spans
+//! would have measured, made from its transcripts.
 //!
-//! In: the files of a session. Out: a traffic log and a hook trace that tell of the same things by the same ids. Agents
+//! In: the files of a session. Out: a traffic log, a hook trace and OTLP spans that tell of the same things by the same ids. Agents
 //! are named in headers and payloads, as newer clients do.
 
 use crate::tree::Tree;
@@ -21,6 +21,7 @@ struct Call {
     model: Value,
     content: Vec<Value>,
     usage: BTreeMap<String, Value>,
+    request: Value,
 }
 
 /// One line of a transcript with what it belongs to.
@@ -45,7 +46,7 @@ pub fn traffic(tree: &Tree) -> Vec<u8> {
         let line = json!({
             "timestamp": call.asked.to_string(), "path": "/v1/messages", "headers": headers,
             "body": {"model": call.model, "messages": call.history, "tools": [{"name": "Bash"}]},
-            "response": {"status": 200, "duration_ms": length, "body": {
+            "response": {"status": 200, "duration_ms": length, "headers": {"request-id": call.request}, "body": {
                 "id": call.id, "type": "message", "role": "assistant", "model": call.model,
                 "content": call.content, "usage": call.usage,
             }},
@@ -95,6 +96,69 @@ pub fn hooks(tree: &Tree) -> Vec<u8> {
         bytes.push(b'\n');
     }
     bytes
+}
+
+/// What the client's own spans would have measured: each model call and each tool call.
+pub fn spans(tree: &Tree) -> Vec<u8> {
+    let lines = lines(tree);
+    let mut spans: Vec<Value> = Vec::new();
+    let mut add = |session: &str,
+                   agent: Option<&str>,
+                   name: &str,
+                   from: Timestamp,
+                   to: Timestamp,
+                   facts: Value| {
+        let mut attributes = vec![attribute("session.id", &json!(session))];
+        attributes.extend(agent.map(|agent| attribute("agent_id", &json!(agent))));
+        attributes
+            .extend(facts.as_object().into_iter().flatten().map(|(name, value)| attribute(name, value)));
+        let nanoseconds = |at: Timestamp| at.ns().unwrap_or(0).to_string();
+        let number = spans.len() + 1;
+        spans.push(json!({
+            "traceId": format!("{:032x}", 1), "spanId": format!("{number:016x}"), "name": name, "kind": 1,
+            "startTimeUnixNano": nanoseconds(from), "endTimeUnixNano": nanoseconds(to), "attributes": attributes,
+        }));
+    };
+    for call in calls(&lines) {
+        let facts = json!({
+            "model": call.model, "request_id": call.request,
+            "input_tokens": call.usage.get("input_tokens"), "output_tokens": call.usage.get("output_tokens"),
+            "cache_read_tokens": call.usage.get("cache_read_input_tokens"),
+            "cache_creation_tokens": call.usage.get("cache_creation_input_tokens"),
+        });
+        add(
+            &call.session,
+            call.agent.as_deref(),
+            "claude_code.llm_request",
+            call.asked,
+            call.answered,
+            facts,
+        );
+    }
+    let mut open: BTreeMap<String, (&Line, Value)> = BTreeMap::new();
+    for line in &lines {
+        for block in line.entry["message"]["content"].as_array().into_iter().flatten() {
+            if let ("tool_use", Some(id)) = (block["type"].as_str().unwrap_or_default(), block["id"].as_str())
+            {
+                open.entry(id.to_string()).or_insert((line, block["name"].clone()));
+            }
+            if let Some((call, name)) = block["tool_use_id"].as_str().and_then(|id| open.remove(id)) {
+                let facts = json!({"tool_name": name, "tool_use_id": block["tool_use_id"]});
+                add(&call.session, call.agent.as_deref(), "claude_code.tool", call.at, line.at, facts);
+            }
+        }
+    }
+    let mut bytes = json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).to_string().into_bytes();
+    bytes.push(b'\n');
+    bytes
+}
+
+fn attribute(name: &str, value: &Value) -> Value {
+    let value = match value {
+        Value::Number(number) => json!({"intValue": number.to_string()}),
+        other => json!({"stringValue": other.as_str().unwrap_or_default()}),
+    };
+    json!({"key": name, "value": value})
 }
 
 fn lines(tree: &Tree) -> Vec<Line> {
@@ -147,6 +211,7 @@ fn calls(lines: &[Line]) -> Vec<Call> {
                         model: message["model"].clone(),
                         content: Vec::new(),
                         usage: BTreeMap::new(),
+                        request: line.entry["requestId"].clone(),
                     });
                     calls.len() - 1
                 });

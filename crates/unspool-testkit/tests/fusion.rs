@@ -16,12 +16,16 @@ struct Chosen {
     transcript: bool,
     hooks: bool,
     traffic: bool,
+    spans: bool,
 }
 
 fn chosen(labelled: &Labelled, what: Chosen) -> Tree {
     let mut tree = if what.transcript { labelled.tree.clone() } else { Tree::default() };
     if what.hooks {
         tree.files.insert("hooks.jsonl".into(), witness::hooks(&labelled.tree));
+    }
+    if what.spans {
+        tree.files.insert("spans.json".into(), witness::spans(&labelled.tree));
     }
     if what.traffic {
         tree.files.insert("requests.jsonl".into(), witness::traffic(&labelled.tree));
@@ -86,8 +90,8 @@ proptest! {
     #[test]
     fn more_witnesses_change_nothing(shape in shapes(), seed in any::<u64>()) {
         let labelled = generate(shape, seed);
-        for (hooks, traffic) in [(false, false), (true, false), (false, true), (true, true)] {
-            let what = Chosen { transcript: true, hooks, traffic };
+        for n in 0..8 {
+            let what = Chosen { transcript: true, hooks: n & 1 > 0, traffic: n & 2 > 0, spans: n & 4 > 0 };
             let score = score(&chosen(&labelled, what), &labelled.sessions);
             prop_assert!(is_sound(&score) && score.count_mismatches == 0, "{what:?}: {:?}", score.notes);
             prop_assert_eq!((score.wrong, score.missed), (0, 0), "{:?}: {:?}", what, score.notes);
@@ -98,7 +102,7 @@ proptest! {
     fn a_step_seen_three_times_is_one_step(shape in shapes(), seed in any::<u64>()) {
         let labelled = generate(shape, seed);
         let (alone, few) = steps(&labelled.tree);
-        let all = Chosen { transcript: true, hooks: true, traffic: true };
+        let all = Chosen { transcript: true, hooks: true, traffic: true, spans: true };
         let (fused, many) = steps(&chosen(&labelled, all));
         prop_assert_eq!(&fused, &alone);
         let calls = alone.get("model_call").copied().unwrap_or(0) + alone.get("tool_call").copied().unwrap_or(0);
@@ -110,8 +114,8 @@ proptest! {
         // An agent that failed before it called a model is in no traffic.
         let shape = Shape { errors: false, ..shape };
         let labelled = generate(shape, seed);
-        for hooks in [false, true] {
-            let what = Chosen { transcript: false, hooks, traffic: true };
+        for (hooks, spans) in [(false, false), (true, false), (false, true), (true, true)] {
+            let what = Chosen { transcript: false, hooks, traffic: true, spans };
             let score = score(&chosen(&labelled, what), &labelled.sessions);
             prop_assert!(is_sound(&score), "{what:?}: {:?}", score.notes);
             if hooks || shape.prompts == Prompts::Distinct {

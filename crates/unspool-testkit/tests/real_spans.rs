@@ -1,5 +1,4 @@
-//! Published traces, where they are at hand in the folder that `UNSPOOL_SPANS` names: every file is recognised, no record is
-//! lost, and what another project's own tests expect of its traces is what we read. Without the folder there is nothing to do.
+//! Published traces, where they are at hand beside the project: every file is recognised, no record is lost, and what another project's own tests expect of its traces is what we read. Without the folder there is nothing to do.
 
 #![expect(clippy::unwrap_used, reason = "tests may stop")]
 
@@ -10,8 +9,8 @@ use unspool_link::{Corpus, Table};
 use unspool_model::{Batch, Event, EventKind, KeyKind, Role, Timestamp};
 
 fn folder() -> Option<PathBuf> {
-    let named = std::env::var_os("UNSPOOL_SPANS").map(PathBuf::from);
-    named.filter(|folder| folder.is_dir())
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/otlp");
+    folder.is_dir().then_some(folder)
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
