@@ -30,6 +30,8 @@ pub(crate) struct AgentDraft {
     /// Whether any record of its own was read.
     pub(crate) witnessed: bool,
     pub(crate) spawn: Option<Spawn>,
+    /// Other calls fitted as well.
+    pub(crate) spawn_tied: bool,
     /// Records that show the spawn.
     pub(crate) spawn_evidence: Vec<RecordIx>,
     /// The calls its side chain goes on from: one of them started it. Empty when nothing says so.

@@ -34,8 +34,8 @@ pub(crate) struct Draft<'c> {
     pub(crate) evidence: Vec<RecordIx>,
     pub(crate) runs: Vec<Run>,
     pub(crate) issues: Vec<IssueDraft>,
-    /// Calls whose result names a teammate that no record names: call, name, event.
-    pub(crate) nameless: Vec<(u32, Sym, usize)>,
+    /// Whom results name and no record does.
+    pub(crate) nameless: Vec<rules::spawn_ids::Nameless>,
 }
 
 /// An issue found while linking.

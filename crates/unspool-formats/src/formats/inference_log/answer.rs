@@ -140,11 +140,12 @@ impl Answer {
             return json.skip();
         }
         let (mut kind, mut text, mut call, mut call_id) = (String::new(), String::new(), Call::default(), String::new());
+        let mut content = None;
         json.object(|json, key| {
             match key {
                 b"type" => kind = owned(json)?,
                 b"text" | b"refusal" => text = owned(json)?,
-                b"content" => self.blocks(json)?,
+                b"content" => content = Some(json.raw()?),
                 b"id" => call.id = owned(json)?,
                 b"call_id" => call_id = owned(json)?,
                 b"name" => call.name = owned(json)?,
@@ -162,6 +163,10 @@ impl Answer {
             }
             Ok(())
         })?;
+        // What the API's own tools returned is no part of what the model said.
+        if let Some(content) = content.filter(|_| !kind.ends_with("tool_result")) {
+            self.blocks(&mut Json::new(content))?;
+        }
         let is_call = matches!(kind.as_str(), "tool_use" | "server_tool_use" | "mcp_tool_use" | "function" | "custom")
             || kind.ends_with("_call");
         if is_call {

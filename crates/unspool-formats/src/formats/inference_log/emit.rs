@@ -192,6 +192,13 @@ impl Emission<'_, '_> {
         self.begin(EventKind::ToolResult, at, out);
         let outcome = ToolOutcome::default();
         outcome.result_facts(id, content, is_error, out);
+        // Many clients put an agent's answer into a plain string.
+        if let Some(raw) = content.filter(|raw| raw.first() == Some(&b'"'))
+            && let Some(text) = Json::new(raw).string().ok().flatten()
+            && let Some(hash) = text_hash(&text.decode())
+        {
+            out.key(KeyKind::AnswerHash, Role::Provides, &hash);
+        }
         outcome.emit_links(id, content, LinkSource::Result, at, out);
     }
 

@@ -186,6 +186,8 @@ impl<'a> Request<'a> {
                     let input = if id.is_empty() { input.json() } else { Cow::Borrowed(&b""[..]) };
                     self.history.call(&id, &text(name), &input);
                 }
+                // What the API's own tools returned stands inside the answer.
+                Part::Result { .. } if speaker == Speaker::Model => {}
                 Part::Result { id, content, .. } => {
                     let id = id.map(RawStr::decode).unwrap_or_default();
                     self.history.result(&id, content.unwrap_or_default());
