@@ -42,7 +42,9 @@ impl Format for InferenceLog {
         let has = |needle: &[u8]| memchr::memmem::find(head, needle).is_some();
         let api = has(b"\"messages\"") || has(b"\"input\"") || has(b"\"prompt\"") || has(b"\"choices\"");
         let event = has(b"\"response.created\"") || has(b"\"message_start\"");
-        if !(api && (has(b"\"response") || has(b"\"body\"") || has(b"\"request\"")) || event) {
+        // Bodies in strings: what browsers export.
+        let exported = has(b"\"entries\"") && has(b"\"log\"") && has(b"messages\\\"");
+        if !(api && (has(b"\"response") || has(b"\"body\"") || has(b"\"request\"")) || event || exported) {
             return Sniff::NO;
         }
         let start = head.trim_ascii_start();
