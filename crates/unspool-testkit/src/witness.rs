@@ -186,12 +186,11 @@ impl Talk {
             "assistant" => self.ids.iter().rposition(|known| known == id),
             _ => self.ids.len().checked_sub(1).filter(|last| self.ids[*last].is_empty()),
         };
-        match known.and_then(|at| self.messages[at]["content"].as_array_mut()) {
-            Some(before) => before.extend(blocks),
-            None => {
-                self.messages.push(json!({"role": role, "content": blocks}));
-                self.ids.push(id.to_string());
-            }
+        if let Some(before) = known.and_then(|at| self.messages[at]["content"].as_array_mut()) {
+            before.extend(blocks);
+        } else {
+            self.messages.push(json!({"role": role, "content": blocks}));
+            self.ids.push(id.to_string());
         }
     }
 
@@ -252,11 +251,10 @@ fn calls(lines: &[Line], callers: Callers) -> Vec<Call> {
                 talk.reached = talk.reached.later(line.at);
             }
             // The client writes such lines where a request failed, and never sends them.
+            Some("assistant") if message["model"] == "<synthetic>" && (!all || line.repeated) => {}
             Some("assistant") if message["model"] == "<synthetic>" => {
-                if all && !line.repeated {
-                    calls.push(talk.call(line, "", json!("claude-opus-4-6")));
-                    talk.reached = talk.reached.later(line.at);
-                }
+                calls.push(talk.call(line, "", json!("claude-opus-4-6")));
+                talk.reached = talk.reached.later(line.at);
             }
             Some("assistant") if !id.is_empty() => {
                 if !line.repeated {

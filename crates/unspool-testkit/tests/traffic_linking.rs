@@ -183,6 +183,9 @@ fn log(base: Shape, seed: u64, damage: Damage) -> (Vec<Told>, Vec<BTreeMap<Strin
     (told, started_by)
 }
 
+/// A session and an agent of it.
+type Real<'t> = (usize, &'t str);
+
 fn measure(base: Shape, seed: u64, damage: Damage) -> Found {
     let (told, started_by) = log(base, seed, damage);
     let lines = told.iter().map(|told| told.exchange.entry.to_string());
@@ -196,7 +199,6 @@ fn measure(base: Shape, seed: u64, damage: Damage) -> Found {
     };
 
     // Whose each found agent's requests really are; who holds each real agent's.
-    type Real<'t> = (usize, &'t str);
     let mut holds: BTreeMap<(usize, usize), BTreeMap<Real<'_>, usize>> = BTreeMap::new();
     let mut held: BTreeMap<Real<'_>, BTreeMap<(usize, usize), usize>> = BTreeMap::new();
     let mut flows_of: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();

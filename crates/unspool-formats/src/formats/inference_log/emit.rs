@@ -238,7 +238,7 @@ impl Emission<'_, '_> {
                 let status = || exchange.status.map(|status| format!("status {status}"));
                 let why = preview(&why.or_else(status).unwrap_or_default());
                 if shown.is_empty() {
-                    shown = why.clone();
+                    shown.clone_from(&why);
                 }
                 out.text(AttrName::ErrorText, &why);
             }
