@@ -31,6 +31,8 @@ pub(crate) struct AgentDraft {
     /// Whether any record of its own was read.
     pub(crate) witnessed: bool,
     pub(crate) spawn: Option<Spawn>,
+    /// Other calls fitted as well.
+    pub(crate) spawn_tied: bool,
     /// Records that show the spawn.
     pub(crate) spawn_evidence: Vec<RecordIx>,
     /// The calls its side chain goes on from: one of them started it. Empty when nothing says so.
@@ -220,7 +222,8 @@ fn known_conversations(draft: &Draft<'_>, roots: &FxHashMap<Sym, Sym>) -> FxHash
         let Some(id) = key else { continue };
         if let Origin::Conversation(_) = record.1 {
             recorded.push((id, record.1));
-        } else if draft.witness(at) == Witness::Transcript {
+        } else if draft.witness(at) == Witness::Transcript || matches!(record.1, Origin::Native(_)) {
+            // Who cannot name agents says "main" of all of them; only a transcript's word counts for that.
             said.entry(id).or_insert(record.1);
         }
     }
@@ -229,7 +232,47 @@ fn known_conversations(draft: &Draft<'_>, roots: &FxHashMap<Sym, Sym>) -> FxHash
             known.entry(conversation).or_insert(*origin);
         }
     }
+    main_conversations(draft, roots, &mut known);
     known
+}
+
+/// A session whose main agent another source tells of, and one recorded conversation that no call opened: that is the main
+/// agent's.
+fn main_conversations(draft: &Draft<'_>, roots: &FxHashMap<Sym, Sym>, known: &mut FxHashMap<Origin, Origin>) {
+    let mut mains: FxHashSet<Sym> = FxHashSet::default();
+    let mut asked: FxHashSet<Sym> = FxHashSet::default();
+    let mut opened: FxHashMap<Origin, (Sym, Vec<Sym>)> = FxHashMap::default();
+    let mut record = (u32::MAX, Origin::Unknown);
+    for at in 0..draft.group.events.len() {
+        let event = draft.event(at);
+        if event.record != record.0 {
+            record = (event.record, origin_of(draft, at, roots));
+            if let (Origin::Main(session), true) = (record.1, is_own_record(event.kind)) {
+                mains.insert(session);
+            }
+        }
+        let hashes = |role| {
+            let keys = draft.corpus.batch.keys_of(event).iter();
+            keys.filter(move |key| key.kind == KeyKind::PromptHash && key.role == role).map(|key| key.value)
+        };
+        match (event.kind, record.1) {
+            (EventKind::ToolCall, _) => asked.extend(hashes(Role::Provides)),
+            (EventKind::Context, Origin::Conversation(_)) if !known.contains_key(&record.1) => {
+                let slot = opened.entry(record.1).or_insert((draft.group.event_native[at], Vec::new()));
+                slot.1.extend(hashes(Role::Refers));
+            }
+            _ => {}
+        }
+    }
+    let mut mains: Vec<Sym> = mains.into_iter().collect();
+    mains.sort_by_key(|session| draft.text(*session));
+    for session in mains {
+        let own = opened.iter().filter(|(_, (native, _))| *native == session);
+        let mut free = own.filter(|(_, (_, prompts))| !prompts.iter().any(|prompt| asked.contains(prompt)));
+        if let (Some((conversation, _)), None) = (free.next(), free.next()) {
+            known.insert(*conversation, Origin::Main(session));
+        }
+    }
 }
 
 /// The root of every in-file side chain, by the uuid of each of its records.

@@ -9,7 +9,7 @@
 //! conversation.
 
 use crate::Table;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::{
     AttrName, Batch, Event, EventFlags, EventKind, KeyKind, Outcome, RecordIx, Role, Sym, Timestamp, Witness,
 };
@@ -174,11 +174,15 @@ struct Index {
     histories: FxHashMap<Sym, Vec<usize>>,
     messages: FxHashMap<Sym, usize>,
     summaries: FxHashMap<Sym, Vec<usize>>,
+    /// System prompts of clients that repeat answers as they were given.
+    faithful: FxHashSet<Sym>,
+    /// Failed attempts that were followed by another.
+    tried_again: FxHashSet<usize>,
 }
 
 /// Finds each request's parent; gives the first request of each one's conversation.
 fn link(batch: &Batch, table: &Table, seen: &[Seen], found: &mut Conversations) -> Vec<usize> {
-    let mut index = Index::default();
+    let mut index = Index { faithful: faithful(batch, seen), ..Index::default() };
     let mut roots: Vec<usize> = Vec::with_capacity(seen.len());
     let mut parents: Vec<Option<usize>> = Vec::with_capacity(seen.len());
     for (n, one) in seen.iter().enumerate() {
@@ -188,7 +192,7 @@ fn link(batch: &Batch, table: &Table, seen: &[Seen], found: &mut Conversations) 
             parents.push(None);
             continue;
         }
-        let same = repeated(seen, &index, one);
+        let same = repeated(table, seen, &mut index, one);
         let parent = match same {
             Some(first) => parents[first],
             None => parent(batch, table, seen, &index, n),
@@ -219,6 +223,14 @@ fn link(batch: &Batch, table: &Table, seen: &[Seen], found: &mut Conversations) 
     }
     compacted(batch, table, seen, &index, &mut roots, found);
     roots
+}
+
+/// Clients, by their system prompts, that are seen to repeat an answer as it was given.
+fn faithful(batch: &Batch, seen: &[Seen]) -> FxHashSet<Sym> {
+    let answered: FxHashSet<Sym> =
+        seen.iter().map(|one| one.answered).filter(|sym| !sym.is_empty()).collect();
+    let repeats = |one: &&Seen| histories(batch, one).any(|history| answered.contains(&history));
+    seen.iter().filter(repeats).map(|one| one.system).collect()
 }
 
 /// Conversations that open with a summary go on from the answer that wrote it, if nothing else is known to come before them.
@@ -270,17 +282,26 @@ fn in_window(table: &Table, earlier: &Seen, later: &Seen) -> bool {
     waited.is_none_or(|ms| (0..=table.conversation_window_ms).contains(&ms))
 }
 
-/// An earlier recording of the same request: the same answer, or an attempt that failed.
-fn repeated(seen: &[Seen], index: &Index, one: &Seen) -> Option<usize> {
+/// An earlier recording of the same request: the same answer, or an attempt that failed shortly before and was not tried
+/// again yet.
+fn repeated(table: &Table, seen: &[Seen], index: &mut Index, one: &Seen) -> Option<usize> {
     if let Some(same) = index.messages.get(&one.message).filter(|_| !one.message.is_empty()) {
         return Some(*same);
     }
     let list = index.histories.get(&one.whole).filter(|_| !one.whole.is_empty())?;
     let fits = |n: &&usize| {
         let other = &seen[**n];
-        other.whole == one.whole && other.failed && agree(other, one) && other.system == one.system
+        let waited = one.started.ms_since(other.ended);
+        other.whole == one.whole
+            && other.failed
+            && waited.is_none_or(|ms| (0..=table.session_gap_ms).contains(&ms))
+            && agree(other, one)
+            && other.system == one.system
+            && !index.tried_again.contains(*n)
     };
-    list.iter().rev().find(fits).copied()
+    let found = list.iter().rev().find(fits).copied();
+    index.tried_again.extend(found);
+    found
 }
 
 /// Whether two requests may be of one conversation by what they say of themselves.
@@ -304,7 +325,12 @@ fn parent(batch: &Batch, table: &Table, seen: &[Seen], index: &Index, n: usize) 
             // The same words under another system prompt are another's, unless the answer was the same, too.
             let answered = other.answered == history;
             let same_system = other.system == one.system || batch.text.get(one.purpose) == COMPACTION;
-            in_window(table, other, one) && agree(other, one) && (answered || same_system)
+            // Two conversations may open alike; what the model answered tells them apart.
+            let other_answer = !answered
+                && other.histories == 0
+                && !other.answered.is_empty()
+                && index.faithful.contains(&one.system);
+            in_window(table, other, one) && agree(other, one) && (answered || same_system) && !other_answer
         };
         let best = list.iter().filter(fits).max_by_key(|candidate| {
             let other = &seen[**candidate];

@@ -40,8 +40,8 @@ pub(crate) struct Draft<'c> {
     /// What sources say of the runs they name, which are the first of `runs`.
     pub(crate) stated_runs: Vec<StatedRun>,
     pub(crate) issues: Vec<IssueDraft>,
-    /// Calls whose result names a teammate that no record names: call, name, event.
-    pub(crate) nameless: Vec<(u32, Sym, usize)>,
+    /// Whom results name and no record does.
+    pub(crate) nameless: Vec<rules::spawn_ids::Nameless>,
 }
 
 /// An issue found while linking.

@@ -40,6 +40,8 @@ pub struct Table {
     pub prompt: Confidence,
     /// An exact prompt with equal rivals.
     pub prompt_tied: Confidence,
+    /// An exact prompt with equal rivals, where only recorded traffic tells of the calls.
+    pub prompt_tied_recorded: Confidence,
     /// An equal answer only.
     pub answer: Confidence,
     /// An equal summary only.
@@ -105,6 +107,7 @@ struct Raw {
 struct RawConfidence {
     prompt: Option<f64>,
     prompt_tied: Option<f64>,
+    prompt_tied_recorded: Option<f64>,
     answer: Option<f64>,
     summary: Option<f64>,
     type_time: Option<f64>,
@@ -138,6 +141,7 @@ impl Default for Table {
             max_joint_assignment: 0,
             prompt: Confidence::EXACT,
             prompt_tied: Confidence::EXACT,
+            prompt_tied_recorded: Confidence::EXACT,
             answer: Confidence::EXACT,
             summary: Confidence::EXACT,
             type_time: Confidence::EXACT,
@@ -181,6 +185,7 @@ impl Table {
         for (slot, value) in [
             (&mut self.prompt, confidence.prompt),
             (&mut self.prompt_tied, confidence.prompt_tied),
+            (&mut self.prompt_tied_recorded, confidence.prompt_tied_recorded),
             (&mut self.answer, confidence.answer),
             (&mut self.summary, confidence.summary),
             (&mut self.type_time, confidence.type_time),

@@ -469,6 +469,7 @@ rules! {
     ReturnNotificationId "return-notification-id" "A notification carried the agent's answer to this model call.";
     ReturnTeammateId "return-teammate-id" "A message of the teammate reached this model call.";
     AgentSequence "agent-sequence" "The steps follow each other in one agent.";
+    ConversationHistory "conversation-history" "The request repeats the conversation up to this one's answer, or names it.";
     ContinuationCompaction "continuation-compaction" "The context was compacted here and the conversation went on.";
     ContinuationResume "continuation-resume" "A later session file goes on from this record.";
     ContinuationFork "continuation-fork" "Another conversation branches off from this record.";

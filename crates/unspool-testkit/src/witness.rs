@@ -1,13 +1,37 @@
 //! Other witnesses of a generated session: what a proxy would have recorded, what hooks would have reported and what spans
 //! would have measured, made from its transcripts.
 //!
-//! In: the files of a session. Out: a traffic log, a hook trace and OTLP spans that tell of the same things by the same ids. Agents
-//! are named in headers and payloads, as newer clients do.
+//! In: the files of a session. Out: a traffic log, a hook trace and OTLP spans that tell of the same things by the same ids. Newer
+//! clients name the calling agent in headers and payloads; without them only the words of a request say whose it is.
 
 use crate::tree::Tree;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use unspool_model::Timestamp;
+
+/// Whether requests say who calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callers {
+    /// In headers, and only what transcripts tell of as a model call was recorded.
+    Named,
+    /// Nowhere; requests that failed and requests for a summary were recorded, too.
+    Unnamed,
+}
+
+/// One recorded request with its response, and whose it really was.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// When the request was sent.
+    pub asked: Timestamp,
+    /// The agent's own id; none for the main agent of a session.
+    pub agent: Option<String>,
+    /// How many messages the request holds.
+    pub messages: usize,
+    /// Whether there was an answer.
+    pub answered: bool,
+    /// The exchange as a proxy writes it.
+    pub entry: Value,
+}
 
 /// One model call, put together from its lines.
 struct Call {
@@ -30,31 +54,53 @@ struct Line {
     agent: Option<String>,
     at: Timestamp,
     entry: Value,
+    /// A resumed file repeats it: it is said again and happened once.
+    repeated: bool,
 }
 
 /// What a proxy would have recorded of the session: one exchange for every model call.
 pub fn traffic(tree: &Tree) -> Vec<u8> {
-    let mut calls = calls(&lines(tree));
+    let exchanges = exchanges(tree, Callers::Named);
+    exchanges.iter().flat_map(|exchange| format!("{}\n", exchange.entry).into_bytes()).collect()
+}
+
+/// The exchanges of a session in the order they were asked for.
+pub fn exchanges(tree: &Tree, callers: Callers) -> Vec<Exchange> {
+    let mut calls = calls(&lines(tree), callers);
     calls.sort_by(|a, b| (a.asked, &a.id).cmp(&(b.asked, &b.id)));
-    let mut bytes = Vec::new();
-    for call in calls {
-        let mut headers = json!({"x-claude-code-session-id": call.session});
+    calls.into_iter().map(|call| exchange(call, callers)).collect()
+}
+
+fn exchange(call: Call, callers: Callers) -> Exchange {
+    let mut headers = json!({});
+    if callers == Callers::Named {
+        headers["x-claude-code-session-id"] = json!(call.session);
         if let Some(agent) = &call.agent {
             headers["x-claude-code-agent-id"] = json!(agent);
         }
-        let length = call.answered.ms_since(call.asked).unwrap_or(0);
-        let line = json!({
-            "timestamp": call.asked.to_string(), "path": "/v1/messages", "headers": headers,
-            "body": {"model": call.model, "messages": call.history, "tools": [{"name": "Bash"}]},
-            "response": {"status": 200, "duration_ms": length, "headers": {"request-id": call.request}, "body": {
-                "id": call.id, "type": "message", "role": "assistant", "model": call.model,
-                "content": call.content, "usage": call.usage,
-            }},
-        });
-        bytes.extend_from_slice(line.to_string().as_bytes());
-        bytes.push(b'\n');
     }
-    bytes
+    let system = if call.agent.is_none() {
+        "You are Claude Code, Anthropic's official CLI for Claude."
+    } else {
+        "You are an agent for Claude Code, Anthropic's official CLI for Claude."
+    };
+    let length = call.answered.ms_since(call.asked).unwrap_or(0).max(0);
+    let messages = call.history.len();
+    let mut entry = json!({
+        "timestamp": call.asked.to_string(), "path": "/v1/messages", "headers": headers,
+        "body": {"model": call.model, "system": system, "messages": call.history, "tools": [{"name": "Bash"}]},
+    });
+    let answered = !call.id.is_empty();
+    entry["response"] = if answered {
+        json!({"status": 200, "duration_ms": length, "headers": {"request-id": call.request}, "body": {
+            "id": call.id, "type": "message", "role": "assistant", "model": call.model,
+            "content": call.content, "usage": call.usage,
+        }})
+    } else {
+        let error = json!({"type": "overloaded_error", "message": "Overloaded"});
+        json!({"status": 529, "duration_ms": length, "body": {"type": "error", "error": error}})
+    };
+    Exchange { asked: call.asked, agent: call.agent, messages, answered, entry }
 }
 
 /// What hooks would have reported: each prompt of the main agent, and each tool before and after it ran.
@@ -62,7 +108,7 @@ pub fn hooks(tree: &Tree) -> Vec<u8> {
     let mut events: Vec<(Timestamp, Value)> = Vec::new();
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut names: BTreeMap<String, Value> = BTreeMap::new();
-    for line in lines(tree) {
+    for line in lines(tree).into_iter().filter(|line| !line.repeated) {
         let agent = line.agent.clone().map_or(Value::Null, Value::from);
         let base = |event: &str| json!({"session_id": line.session, "agent_id": agent, "hook_event_name": event, "received_at": line.at.to_string()});
         for block in line.entry["message"]["content"].as_array().into_iter().flatten() {
@@ -119,7 +165,7 @@ pub fn spans(tree: &Tree) -> Vec<u8> {
             "startTimeUnixNano": nanoseconds(from), "endTimeUnixNano": nanoseconds(to), "attributes": attributes,
         }));
     };
-    for call in calls(&lines) {
+    for call in calls(&lines, Callers::Named) {
         let facts = json!({
             "model": call.model, "request_id": call.request,
             "input_tokens": call.usage.get("input_tokens"), "output_tokens": call.usage.get("output_tokens"),
@@ -172,54 +218,121 @@ fn lines(tree: &Tree) -> Vec<Line> {
             let text = |field: &str| entry[field].as_str().map(str::to_string);
             let (Some(uuid), Some(session)) = (text("uuid"), text("sessionId")) else { continue };
             let agent = text("agentId").or_else(|| of_name.clone());
-            // A resumed file repeats records; they happened once.
-            if !seen.insert((uuid, agent.clone().unwrap_or_default())) {
-                continue;
-            }
+            let repeated = !seen.insert((uuid, agent.clone().unwrap_or_default()));
             let at = text("timestamp").and_then(|at| Timestamp::parse(&at)).unwrap_or_default();
-            lines.push(Line { session, agent, at, entry });
+            lines.push(Line { session, agent, at, entry, repeated });
         }
     }
     lines
 }
 
-fn calls(lines: &[Line]) -> Vec<Call> {
+/// What an agent's requests hold so far.
+#[derive(Default)]
+struct Talk {
+    messages: Vec<Value>,
+    /// The API message each of them is, if it is one.
+    ids: Vec<String>,
+    reached: Timestamp,
+    /// What they held before they were compacted.
+    before: Vec<Value>,
+}
+
+impl Talk {
+    /// Adds to the last message if it is the same one, as a client does: one message for each answer, and one for all that
+    /// is said between two answers.
+    fn say(&mut self, role: &str, id: &str, content: &Value) {
+        let blocks = match content {
+            Value::Array(blocks) => blocks.clone(),
+            Value::String(text) => vec![json!({"type": "text", "text": text})],
+            _ => Vec::new(),
+        };
+        let known = match role {
+            "assistant" => self.ids.iter().rposition(|known| known == id),
+            _ => self.ids.len().checked_sub(1).filter(|last| self.ids[*last].is_empty()),
+        };
+        if let Some(before) = known.and_then(|at| self.messages[at]["content"].as_array_mut()) {
+            before.extend(blocks);
+        } else {
+            self.messages.push(json!({"role": role, "content": blocks}));
+            self.ids.push(id.to_string());
+        }
+    }
+
+    /// The request whose answer is the summary that this line carries.
+    fn summary(&mut self, line: &Line) -> Call {
+        let mut history = std::mem::take(&mut self.before);
+        let request = "Your task is to create a detailed summary of the conversation so far.";
+        history.push(json!({"role": "user", "content": request}));
+        let text = line.entry["message"]["content"].as_str().unwrap_or_default();
+        let summary = text.split_once("Summary:").map(|(_, summary)| summary).unwrap_or_default();
+        let id = format!("msg_{}", line.entry["uuid"].as_str().unwrap_or_default());
+        let text = format!("<analysis>All of it.</analysis>\n<summary>{summary}\n</summary>");
+        let content = vec![json!({"type": "text", "text": text})];
+        Call { history, content, ..self.call(line, &id, json!("claude-opus-4-6")) }
+    }
+
+    fn call(&self, line: &Line, id: &str, model: Value) -> Call {
+        Call {
+            session: line.session.clone(),
+            agent: line.agent.clone(),
+            history: self.messages.clone(),
+            asked: if self.reached.is_some() { self.reached } else { line.at },
+            answered: line.at,
+            id: id.to_string(),
+            model,
+            content: Vec::new(),
+            usage: BTreeMap::new(),
+            request: line.entry["requestId"].clone(),
+        }
+    }
+}
+
+fn calls(lines: &[Line], callers: Callers) -> Vec<Call> {
+    let all = callers == Callers::Unnamed;
     let mut calls: Vec<Call> = Vec::new();
     let mut index: BTreeMap<String, usize> = BTreeMap::new();
-    let mut histories: BTreeMap<(String, Option<String>), (Vec<Value>, Timestamp)> = BTreeMap::new();
+    let mut talks: BTreeMap<(String, Option<String>), Talk> = BTreeMap::new();
     for line in lines {
         let message = &line.entry["message"];
-        let key = (line.session.clone(), line.agent.clone());
-        let (history, reached) = histories.entry(key).or_default();
+        let talk = talks.entry((line.session.clone(), line.agent.clone())).or_default();
+        let id = message["id"].as_str().unwrap_or_default();
         match line.entry["type"].as_str() {
-            Some("system") if line.entry["subtype"] == "compact_boundary" => history.clear(),
-            Some("user") if message["content"].is_string() || message["content"].is_array() => {
-                history.push(json!({"role": "user", "content": message["content"]}));
-                *reached = reached.later(line.at);
+            Some("system") if line.entry["subtype"] == "compact_boundary" => {
+                let before = std::mem::take(talk);
+                *talk = Talk { reached: before.reached, before: before.messages, ..Talk::default() };
             }
-            Some("assistant") if message["model"] != "<synthetic>" && message["id"].is_string() => {
-                let id = message["id"].as_str().unwrap_or_default().to_string();
-                let content = message["content"].as_array().cloned().unwrap_or_default();
-                let at = *index.entry(id.clone()).or_insert_with(|| {
-                    calls.push(Call {
-                        session: line.session.clone(),
-                        agent: line.agent.clone(),
-                        history: history.clone(),
-                        asked: if reached.is_some() { *reached } else { line.at },
-                        answered: line.at,
-                        id,
-                        model: message["model"].clone(),
-                        content: Vec::new(),
-                        usage: BTreeMap::new(),
-                        request: line.entry["requestId"].clone(),
+            Some("attachment") if all && line.entry["attachment"]["type"] == "queued_command" => {
+                talk.say("user", "", &line.entry["attachment"]["prompt"]);
+                talk.reached = talk.reached.later(line.at);
+            }
+            // Told by what it wrote, below.
+            Some("user" | "assistant")
+                if all && line.agent.as_ref().is_some_and(|id| id.starts_with("acompact-")) => {}
+            Some("user") if message["content"].is_string() || message["content"].is_array() => {
+                if all && !line.repeated && line.entry["isCompactSummary"] == true {
+                    calls.push(talk.summary(line));
+                }
+                talk.say("user", "", &message["content"]);
+                talk.reached = talk.reached.later(line.at);
+            }
+            // The client writes such lines where a request failed, and never sends them.
+            Some("assistant") if message["model"] == "<synthetic>" && (!all || line.repeated) => {}
+            Some("assistant") if message["model"] == "<synthetic>" => {
+                calls.push(talk.call(line, "", json!("claude-opus-4-6")));
+                talk.reached = talk.reached.later(line.at);
+            }
+            Some("assistant") if !id.is_empty() => {
+                if !line.repeated {
+                    let at = *index.entry(id.to_string()).or_insert_with(|| {
+                        calls.push(talk.call(line, id, message["model"].clone()));
+                        calls.len() - 1
                     });
-                    calls.len() - 1
-                });
-                let call = &mut calls[at];
-                call.answered = call.answered.later(line.at);
-                call.content.extend(content.iter().cloned());
-                merge(&mut call.usage, &message["usage"]);
-                history.push(json!({"role": "assistant", "content": content}));
+                    let call = &mut calls[at];
+                    call.answered = call.answered.later(line.at);
+                    call.content.extend(message["content"].as_array().cloned().unwrap_or_default());
+                    merge(&mut call.usage, &message["usage"]);
+                }
+                talk.say("assistant", id, &message["content"]);
             }
             _ => {}
         }

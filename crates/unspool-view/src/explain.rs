@@ -8,7 +8,7 @@ use crate::prices::Prices;
 use crate::totals::totals;
 use serde::Serialize;
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, Edge, EventKind, Flow, RecordIx, StepKind, Sym};
+use unspool_model::{Batch, Edge, EventKind, Flow, RecordIx, Rule, StepKind, Sym, Witness};
 
 /// An explanation: headed lists of sentences, the same for people and programs.
 #[derive(Serialize, Debug)]
@@ -29,6 +29,9 @@ pub struct Section {
     /// Sentences.
     pub lines: Vec<String>,
 }
+
+/// Requests of a conversation that are shown one by one.
+const MAX_JOINS: usize = 8;
 
 /// What is to be explained, by position in the flow.
 #[derive(Clone, Copy)]
@@ -87,6 +90,7 @@ impl Why<'_> {
         };
         push("Why it hangs where it hangs", self.why_spawned(n));
         push("Candidates that were not chosen", self.rivals(n));
+        push("Why its requests belong together", self.conversation(n));
         let sums = totals(self.flow, &self.batch.text, self.prices);
         let (own, all) = (&sums.own[n], &sums.subtree[n]);
         push(
@@ -151,6 +155,36 @@ impl Why<'_> {
             lines.extend(
                 self.flow.evidence_of(edge).iter().map(|record| format!("evidence {}", self.record(*record))),
             );
+        }
+        lines
+    }
+
+    /// How the requests of a recorded conversation are known to be one.
+    fn conversation(&self, n: usize) -> Vec<String> {
+        let of_agent =
+            |step: u32| self.flow.steps.get(step as usize).is_some_and(|step| step.agent as usize == n);
+        let joins = [Rule::ConversationHistory, Rule::ContinuationFork, Rule::ContinuationCompaction];
+        let edges = self.flow.edges.iter().filter(|edge| {
+            let [.., to] = self.flow.evidence_of(edge) else { return false };
+            joins.contains(&edge.rule)
+                && of_agent(edge.to)
+                && self.batch.stream_of(*to).witness == Witness::Wire
+        });
+        let edges: Vec<&Edge> = edges.collect();
+        let mut lines = Vec::new();
+        for rule in joins {
+            let own: Vec<&&Edge> = edges.iter().filter(|edge| edge.rule == rule).collect();
+            if own.is_empty() {
+                continue;
+            }
+            lines.push(format!("{} × {}: {}", own.len(), rule.name(), rule.sentence()));
+            for edge in own.iter().take(MAX_JOINS) {
+                let [from, .., to] = self.flow.evidence_of(edge) else { continue };
+                lines.push(format!("  {} goes on from {}", self.record(*to), self.record(*from)));
+            }
+            if own.len() > MAX_JOINS {
+                lines.push(format!("  and {} more, which `unspool export` has", own.len() - MAX_JOINS));
+            }
         }
         lines
     }

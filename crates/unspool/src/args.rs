@@ -6,8 +6,8 @@ use unspool_model::Timestamp;
 
 /// See how work really happens inside AI agents.
 ///
-/// Unspool reads what agents leave behind (Claude Code transcripts and hook events) and rebuilds one causal
-/// picture: who started whom, what each sub-agent cost, what failed, and why each link is believed.
+/// Unspool reads what agents leave behind (Claude Code transcripts, hook events, recorded LLM traffic) and rebuilds
+/// one causal picture: who started whom, what each sub-agent cost, what failed, and why each link is believed.
 ///
 /// Without a command it lists your newest sessions.
 #[derive(Parser)]

@@ -1,4 +1,5 @@
-//! The order of steps inside one agent.
+//! The order of steps inside one agent: as it was written, or, where a recorded request repeats the one before it, as the
+//! conversation goes.
 
 use crate::draft::{Draft, exact};
 use unspool_model::{EdgeKind, Rule};
@@ -8,7 +9,9 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
         for pair in 1..draft.timeline[agent].len() {
             let (from, to) = (draft.timeline[agent][pair - 1], draft.timeline[agent][pair]);
             let evidence = [draft.first_record(from), draft.first_record(to)];
-            draft.add_edge(exact(from, to, EdgeKind::Sequence, Rule::AgentSequence), &evidence);
+            let repeats = draft.corpus.conversations.parent(evidence[1]) == Some(evidence[0]);
+            let rule = if repeats { Rule::ConversationHistory } else { Rule::AgentSequence };
+            draft.add_edge(exact(from, to, EdgeKind::Sequence, rule), &evidence);
         }
     }
 }

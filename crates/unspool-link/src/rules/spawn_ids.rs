@@ -27,11 +27,7 @@ struct Claim {
 pub(crate) fn link(draft: &mut Draft<'_>) {
     let calls = calls_by_id(draft);
     let mut claims = collect(draft, &calls);
-    // Of several claims, one that does not continue the agent wins, then the stronger source, then the earlier call.
-    claims.sort_by_key(|claim| {
-        let step = &draft.steps[claim.step as usize];
-        (claim.agent, claim.continues, strength(claim.rule), step.started, draft.place_of(step), claim.event)
-    });
+    in_order_of_strength(draft, &mut claims);
     let mut at = 0;
     while at < claims.len() {
         let agent = claims[at].agent;
@@ -42,21 +38,69 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
     witness_missing(draft);
 }
 
-/// Teammates that a result names and no record does. If inference found no agent for their call either, they are agents
-/// whose records were not read.
+/// Of several claims, one that does not continue the agent wins, then the stronger source, then the earlier call.
+fn in_order_of_strength(draft: &Draft<'_>, claims: &mut [Claim]) {
+    claims.sort_by_key(|claim| {
+        let step = &draft.steps[claim.step as usize];
+        (claim.agent, claim.continues, strength(claim.rule), step.started, draft.place_of(step), claim.event)
+    });
+}
+
+/// A call's result names somebody whom no record names.
+pub(crate) struct Nameless {
+    step: u32,
+    /// The name of a teammate, or the id of an agent.
+    name: Sym,
+    rule: Rule,
+    event: usize,
+    continues: bool,
+}
+
+/// Those that a result names and no record does. If inference found the agent of their call, that one bears the name; else
+/// they are agents whose records were not read.
 pub(crate) fn settle_nameless(draft: &mut Draft<'_>) {
-    for (step, teammate, at) in std::mem::take(&mut draft.nameless) {
-        let taken = draft.agents.iter().any(|agent| agent.spawn.is_some_and(|spawn| spawn.step == step));
-        if taken || draft.agents.iter().any(|agent| agent.teammate == teammate) {
+    let mut by_name: FxHashMap<(Sym, bool), usize> = FxHashMap::default();
+    let mut groups: Vec<Vec<Nameless>> = Vec::new();
+    for one in std::mem::take(&mut draft.nameless) {
+        let key = (one.name, one.rule == Rule::SpawnTeammateId);
+        let at = *by_name.entry(key).or_insert_with(|| {
+            groups.push(Vec::new());
+            groups.len() - 1
+        });
+        groups[at].push(one);
+    }
+    for group in groups {
+        let Some(Nameless { name, rule, event, .. }) = group.first().map(|first| Nameless { ..*first })
+        else {
+            continue;
+        };
+        let is_teammate = rule == Rule::SpawnTeammateId;
+        let starts = |one: &&Nameless| !one.continues;
+        let found = group.iter().filter(starts).find_map(|one| {
+            draft.agents.iter().position(|agent| agent.spawn.is_some_and(|spawn| spawn.step == one.step))
+        });
+        if let Some(found) = found {
+            // Where only time told calls apart, which of their agents bears the name is not known.
+            let agent = &mut draft.agents[found];
+            if !is_teammate && !agent.spawn_tied && matches!(agent.origin, Origin::Conversation(_)) {
+                agent.native_id = name;
+            }
             continue;
         }
-        let agent = add_unwitnessed(draft, teammate, at);
-        draft.agents[agent as usize].teammate = teammate;
-        let record = draft.event(at).record;
-        believe(
-            draft,
-            &[Claim { step, agent, rule: Rule::SpawnTeammateId, record, event: at, continues: false }],
-        );
+        if is_teammate && draft.agents.iter().any(|agent| agent.teammate == name) {
+            continue;
+        }
+        let agent = add_unwitnessed(draft, name, event);
+        if is_teammate {
+            draft.agents[agent as usize].teammate = name;
+        }
+        let claim = |one: &Nameless| {
+            let Nameless { step, rule, event, continues, .. } = *one;
+            Claim { step, agent, rule, record: draft.event(event).record, event, continues }
+        };
+        let mut claims: Vec<Claim> = group.iter().map(claim).collect();
+        in_order_of_strength(draft, &mut claims);
+        believe(draft, &claims);
     }
     witness_missing(draft);
 }
@@ -94,6 +138,7 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
             teammates.entry(teammate).or_default().push(n);
         }
     }
+    let has_conversations = draft.agents.iter().any(|agent| matches!(agent.origin, Origin::Conversation(_)));
     let mut claims = Vec::new();
     let mut mentions = mentions_in_calls(draft);
     for at in 0..draft.group.events.len() {
@@ -125,7 +170,8 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
             if teammates.contains_key(&teammate) {
                 mentions.entry(teammate).or_default().push(Mention { step, record: event.record, event: at });
             } else if is_spawn_tool {
-                draft.nameless.push((step, teammate, at));
+                let rule = Rule::SpawnTeammateId;
+                draft.nameless.push(Nameless { step, name: teammate, rule, event: at, continues });
             }
             continue;
         }
@@ -147,6 +193,11 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
         }
         let agent = match agents.get(&id) {
             Some(agent) => *agent,
+            // One of the recorded conversations, which do not say their id, may be that agent.
+            None if is_spawn_tool && has_conversations => {
+                draft.nameless.push(Nameless { step, name: id, rule, event: at, continues });
+                continue;
+            }
             // A field called `agentId` in some other tool's result names something of that tool's.
             None if is_spawn_tool => {
                 let agent = add_unwitnessed(draft, id, at);

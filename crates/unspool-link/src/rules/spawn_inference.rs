@@ -59,6 +59,8 @@ pub(super) struct Call {
     pub(super) answers: Vec<Sym>,
     tool_count: Option<i64>,
     pub(super) called: Timestamp,
+    /// When its agent probably began.
+    due: Timestamp,
     answered: Timestamp,
     /// When a notification of its agent's end came.
     notified: Timestamp,
@@ -239,12 +241,15 @@ fn calls(draft: &Draft<'_>) -> Vec<Call> {
         if let Some(name) = name {
             by_name.insert(short(draft.text(name)), calls.len());
         }
+        let (called, due) = called(draft, step);
         calls.push(Call {
             step: n,
             agent: step.agent,
-            called: called(draft, step),
+            called,
+            due,
             answered: step.ended,
-            is_async: step.flags.has(EventFlags::ASYNC),
+            // A call that failed has started nothing that goes on.
+            is_async: step.flags.has(EventFlags::ASYNC) && !step.is_error,
             taken: taken.contains(&n),
             ..Call::default()
         });
@@ -282,14 +287,27 @@ fn calls(draft: &Draft<'_>) -> Vec<Call> {
     calls
 }
 
-/// When a call may have started its agent at the earliest: where its line stands in its file, not what a clock that went back
-/// says. A recorded answer is dated by its end, and a call in it may run before that.
-fn called(draft: &Draft<'_>, step: &StepDraft) -> Timestamp {
-    let asked = draft.steps.get(step.caller as usize).map(|caller| caller.started);
-    match asked.filter(|at| at.is_some() && draft.witness(step.first_event as usize) == Witness::Wire) {
-        Some(asked) => asked,
-        None => draft.place_of(step).0,
+/// When a call may have started its agent at the earliest, and when it probably did: where its line stands in its file, not
+/// what a clock that went back says. A recorded answer is dated by its end, and a call in it may run before that, in the order
+/// of the calls; of a call whose own answer was not recorded, only the request before it is known.
+fn called(draft: &Draft<'_>, step: &StepDraft) -> (Timestamp, Timestamp) {
+    let event = step.first_event as usize;
+    let place = draft.place_of(step);
+    if draft.witness(event) != Witness::Wire {
+        return (place.0, place.0);
     }
+    if let Some(caller) = draft.steps.get(step.caller as usize) {
+        let before = i64::try_from(event - draft.head_of(event)).unwrap_or(0);
+        return (caller.started, step.started.later(caller.started).plus_ms(before));
+    }
+    if !draft.event(event).flags.has(EventFlags::COPY) {
+        return (place.0, place.0);
+    }
+    let own = draft.timeline.get(step.agent as usize).map_or(&[][..], Vec::as_slice);
+    let earlier = own.iter().rev().map(|n| &draft.steps[*n as usize]);
+    let mut before =
+        earlier.filter(|other| other.kind == StepKind::ModelCall && draft.place_of(other) < place);
+    before.next().map(|other| (other.started, other.ended.later(other.started))).unwrap_or_default()
 }
 
 /// A teammate's name without its team.
@@ -369,7 +387,7 @@ fn weigh(draft: &Draft<'_>, child: &Child, call: &Call) -> Result<Match, Option<
     let squared = |ms: i64| ms.abs().min(MAX_DISTANCE_MS).pow(2);
     let reported = if call.is_async { call.notified } else { call.answered };
     let after_end = reported.ms_since(child.end).unwrap_or(0);
-    let time = squared(waited) + squared(after_end);
+    let time = squared(child.start.ms_since(call.due).unwrap_or(0)) + squared(after_end);
     Ok(Match { evidence, time, rule })
 }
 
@@ -438,6 +456,7 @@ fn accept(draft: &mut Draft<'_>, agent: u32, call: &Call, found: Match, tied: bo
     let table = &draft.corpus.table;
     let confidence: Confidence = match (found.rule, tied) {
         (Rule::SpawnPrompt, false) => table.prompt,
+        (Rule::SpawnPrompt, true) if is_recorded(draft, call) => table.prompt_tied_recorded,
         (Rule::SpawnPrompt, true) => table.prompt_tied,
         (Rule::SpawnAnswer, _) => table.answer,
         (Rule::SpawnSummary, _) => table.summary,
@@ -458,5 +477,11 @@ fn accept(draft: &mut Draft<'_>, agent: u32, call: &Call, found: Match, tied: bo
         agent.teammate = teammate.unwrap_or_default();
     }
     agent.spawn = Some(Spawn { step: call.step, tool_use_id, rule: found.rule, confidence });
+    agent.spawn_tied = tied;
     agent.spawn_evidence = evidence;
+}
+
+/// Whether only recorded traffic tells of a call.
+fn is_recorded(draft: &Draft<'_>, call: &Call) -> bool {
+    draft.witness(draft.steps[call.step as usize].first_event as usize) == Witness::Wire
 }

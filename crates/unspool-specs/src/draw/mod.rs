@@ -17,6 +17,8 @@ pub struct Show {
     pub times: bool,
     /// How many records witness each step.
     pub witnesses: bool,
+    /// Edges of mere sequence.
+    pub sequence: bool,
 }
 
 impl Show {
@@ -27,7 +29,10 @@ impl Show {
             match word {
                 "times" => show.times = true,
                 "witnesses" => show.witnesses = true,
-                other => return Err(format!("cannot show `{other}`; there are times and witnesses")),
+                "sequence" => show.sequence = true,
+                other => {
+                    return Err(format!("cannot show `{other}`; there are times, witnesses and sequence"));
+                }
             }
         }
         Ok(show)
@@ -101,7 +106,7 @@ fn edges(drawn: &Drawn<'_>, out: &mut String) {
         .flow
         .edges
         .iter()
-        .filter(|edge| edge.kind != EdgeKind::Sequence)
+        .filter(|edge| drawn.show.sequence || edge.kind != EdgeKind::Sequence)
         .map(|edge| {
             let mark = if edge.is_error { " ✗" } else { "" };
             [

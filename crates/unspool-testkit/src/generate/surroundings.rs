@@ -80,8 +80,10 @@ pub(crate) fn compact(world: &mut World, talk: &mut Conversation) {
     });
     let count = if world.is_long() { 400 } else { 20 };
     let summary = prose::words(&mut world.random, count);
-    let text =
-        format!("This session is being continued from a previous conversation.\n\nSummary:\n{summary}");
+    let text = format!(
+        "This session is being continued from a previous conversation that ran out of context. The summary below covers \
+         the earlier portion of the conversation.\n\nSummary:\n{summary}"
+    );
     talk.user(world, &quote(&text), |object| {
         object.flag("isVisibleInTranscriptOnly", true).flag("isCompactSummary", true)
     });

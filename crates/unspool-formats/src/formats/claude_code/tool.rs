@@ -249,6 +249,7 @@ impl<'a> ToolOutcome<'a> {
         }
         if self.is_async == Some(true)
             || self.status.is_some_and(|status| matches!(status.raw, b"async_launched" | b"teammate_spawned"))
+            || content.is_some_and(says_launched)
         {
             out.flag(EventFlags::ASYNC);
         }
@@ -316,6 +317,19 @@ impl<'a> ToolOutcome<'a> {
 fn unreadable(odd: &Oddities<'_>, out: &mut Sink<'_>) {
     for key in odd.wrong_types() {
         out.text(AttrName::Unreadable, &String::from_utf8_lossy(key));
+    }
+}
+
+/// How the result of a call begins whose work goes on in the background.
+const LAUNCHED: [&[u8]; 2] = [b"Async agent launched successfully", b"Spawned successfully."];
+
+/// Whether a result says so in words, which is all there is where outcomes are not kept.
+fn says_launched(content: &[u8]) -> bool {
+    let launched = |text: &[u8]| LAUNCHED.iter().any(|words| text.starts_with(words));
+    match content.first() {
+        Some(b'"') => launched(&content[1..]),
+        Some(b'[') => first_text(content).is_some_and(|text| launched(text.raw)),
+        _ => false,
     }
 }
 

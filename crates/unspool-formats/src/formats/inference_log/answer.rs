@@ -20,6 +20,8 @@ pub(super) struct Answer {
     pub(super) interrupted: bool,
     /// Something was recorded as the response.
     pub(super) present: bool,
+    /// A field of another type than it should have.
+    pub(super) odd: Option<&'static str>,
 }
 
 /// A call the model asked for.
@@ -42,7 +44,16 @@ impl Answer {
             Given::Chunks(raw) => answer.chunks(raw),
         }
         answer.present = true;
+        if !answer.says_something() {
+            answer.odd = answer.odd.or(Some("response"));
+            answer.error = unread(given);
+        }
         answer
+    }
+
+    fn says_something(&self) -> bool {
+        let empty = self.id.is_empty() && self.texts.is_empty() && self.calls.is_empty() && self.stop.is_empty();
+        !empty || self.error.is_some() || self.tokens.known() || self.tokens.only_total()
     }
 
     fn text(&mut self, text: &str) {
@@ -90,8 +101,18 @@ impl Answer {
             b"model" => self.model = owned(json)?,
             b"stop_reason" => self.stop = owned(json)?,
             b"status" if self.stop.is_empty() => self.stop = owned(json)?,
-            b"usage" => self.tokens.read(json)?,
-            b"content" => self.blocks(json)?,
+            b"usage" => {
+                if !matches!(json.kind()?, Kind::Object | Kind::Null) {
+                    self.odd = Some("usage");
+                }
+                self.tokens.read(json)?;
+            }
+            b"content" => {
+                if !matches!(json.kind()?, Kind::Array | Kind::String | Kind::Null) {
+                    self.odd = Some("content");
+                }
+                self.blocks(json)?;
+            }
             b"choices" if json.kind()? == Kind::Array => json.array(|json| self.choice(json))?,
             b"output" if json.kind()? == Kind::Array => json.array(|json| self.item(json))?,
             b"error" => self.error = error_text(json.raw()?),
@@ -140,11 +161,12 @@ impl Answer {
             return json.skip();
         }
         let (mut kind, mut text, mut call, mut call_id) = (String::new(), String::new(), Call::default(), String::new());
+        let mut content = None;
         json.object(|json, key| {
             match key {
                 b"type" => kind = owned(json)?,
                 b"text" | b"refusal" => text = owned(json)?,
-                b"content" => self.blocks(json)?,
+                b"content" => content = Some(json.raw()?),
                 b"id" => call.id = owned(json)?,
                 b"call_id" => call_id = owned(json)?,
                 b"name" => call.name = owned(json)?,
@@ -162,6 +184,10 @@ impl Answer {
             }
             Ok(())
         })?;
+        // What the API's own tools returned is no part of what the model said.
+        if let Some(content) = content.filter(|_| !kind.ends_with("tool_result")) {
+            self.blocks(&mut Json::new(content))?;
+        }
         let is_call = matches!(kind.as_str(), "tool_use" | "server_tool_use" | "mcp_tool_use" | "function" | "custom")
             || kind.ends_with("_call");
         if is_call {
@@ -183,6 +209,14 @@ impl Answer {
             self.texts.push(text);
         }
     }
+}
+
+/// Words that came instead of an answer, such as a gateway's page. They count only where the request failed.
+fn unread(given: &Given<'_>) -> Option<String> {
+    let Given::Text(text) = given else { return None };
+    let text = text.decode();
+    let words = text.split(['<', '>']).map(str::trim).find(|words| words.contains(' '));
+    Some(words.unwrap_or(text.trim()).to_string()).filter(|text| !text.is_empty())
 }
 
 pub(super) fn owned(json: &mut Json<'_>) -> Result<String, Malformed> {

@@ -49,10 +49,13 @@ pub(super) fn exchange(exchange: &Exchange<'_>, told: &mut Told, out: &mut Sink<
         out.issue(Code::WrongType, "body");
     }
     let request = request.and_then(|(_, read)| read.ok()).unwrap_or_default();
-    if let Some(field) = request.odd {
+    let answer = Answer::read(&exchange.answer);
+    // A failed request may be answered in any words.
+    let failed = exchange.status.is_some_and(|status| status >= FIRST_ERROR_STATUS);
+    let unread = answer.odd.filter(|field| !(failed && *field == "response"));
+    for field in [exchange.odd, request.odd, unread].into_iter().flatten() {
         out.issue(Code::WrongType, field);
     }
-    let answer = Answer::read(&exchange.answer);
     Emission { exchange, request: &request, answer: &answer, told, headed: false }.run(out);
 }
 
@@ -102,7 +105,7 @@ impl Emission<'_, '_> {
 
     fn failed(&self) -> bool {
         self.exchange.error.is_some()
-            || self.answer.error.is_some()
+            || self.answer.error.is_some() && self.answer.odd != Some("response")
             || self.exchange.status.is_some_and(|status| status >= FIRST_ERROR_STATUS)
     }
 
@@ -132,7 +135,7 @@ impl Emission<'_, '_> {
                     let id = text(*id);
                     if self.told.call(&id) {
                         self.begin(EventKind::ToolCall, at, out);
-                        out.name(&text(*name)).key(KeyKind::ToolUse, Role::Provides, &id).flag(EventFlags::COPY);
+                        out.name(known_name(&text(*name))).key(KeyKind::ToolUse, Role::Provides, &id).flag(EventFlags::COPY);
                         ToolInput::read(&input.json(), out).facts(out);
                     }
                 }
@@ -192,6 +195,13 @@ impl Emission<'_, '_> {
         self.begin(EventKind::ToolResult, at, out);
         let outcome = ToolOutcome::default();
         outcome.result_facts(id, content, is_error, out);
+        // Many clients put an agent's answer into a plain string.
+        if let Some(raw) = content.filter(|raw| raw.first() == Some(&b'"'))
+            && let Some(text) = Json::new(raw).string().ok().flatten()
+            && let Some(hash) = text_hash(&text.decode())
+        {
+            out.key(KeyKind::AnswerHash, Role::Provides, &hash);
+        }
         outcome.emit_links(id, content, LinkSource::Result, at, out);
     }
 
@@ -222,13 +232,17 @@ impl Emission<'_, '_> {
             out.key(KeyKind::AnswerHash, Role::Provides, &hash);
         }
         if out.wants_text() {
-            let shown = answer.texts.first().map(|text| preview(text)).unwrap_or_default();
-            out.text(AttrName::Preview, &shown);
+            let mut shown = answer.texts.first().map(|text| preview(text)).unwrap_or_default();
             if failed {
                 let why = exchange.error.and_then(error_text).or_else(|| answer.error.clone());
                 let status = || exchange.status.map(|status| format!("status {status}"));
-                out.text(AttrName::ErrorText, &preview(&why.or_else(status).unwrap_or_default()));
+                let why = preview(&why.or_else(status).unwrap_or_default());
+                if shown.is_empty() {
+                    shown.clone_from(&why);
+                }
+                out.text(AttrName::ErrorText, &why);
             }
+            out.text(AttrName::Preview, &shown);
         }
         for command in self.request.words() {
             if let Some(command) = purpose::command(&command.decode()) {
@@ -338,8 +352,13 @@ impl Emission<'_, '_> {
     }
 }
 
+/// A call's name; the start of a streamed call, which has it, may be lost.
+fn known_name(name: &str) -> &str {
+    if name.is_empty() { "unknown" } else { name }
+}
+
 fn tool_call(call: &Call, at: Timestamp, out: &mut Sink<'_>) {
-    ToolInput::read(call.input.as_bytes(), out).emit(&call.id, &call.name, at, out);
+    ToolInput::read(call.input.as_bytes(), out).emit(&call.id, known_name(&call.name), at, out);
     let mut command = None;
     let mut json = Json::new(call.input.as_bytes());
     if json.kind() == Ok(Kind::Object) {

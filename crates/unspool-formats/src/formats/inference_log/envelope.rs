@@ -65,7 +65,16 @@ impl Looks {
                     }
                     _ => json.skip(),
                 },
+                // As browsers export it.
+                b"postData" if json.kind()? == Kind::Object => json.object(|json, key| match key {
+                    b"text" => self.field(json, b"body"),
+                    _ => json.skip(),
+                }),
                 _ => self.body_field(json, key),
+            }),
+            b"log" if json.kind()? == Kind::Object => json.object(|json, key| {
+                self.list |= key == b"entries";
+                json.skip()
             }),
             b"task_invocations" | b"task_tool_invocation" => {
                 self.request = true;
@@ -107,7 +116,8 @@ pub(super) struct Exchange<'a> {
     /// Spawn calls the log took out of the response.
     pub(super) invocations: Option<&'a [u8]>,
     pub(super) bad_time: bool,
-    pub(super) time_seen: bool,
+    /// A field of another type than it should have.
+    pub(super) odd: Option<&'static str>,
 }
 
 /// The forms a response is recorded in.
@@ -156,6 +166,21 @@ impl<'a> Headers<'a> {
                 Ok(())
             }),
             Kind::Array => json.array(|json| {
+                if json.kind()? == Kind::Object {
+                    let (mut name, mut value) = (None, None);
+                    json.object(|json, key| {
+                        match key {
+                            b"name" => name = json.string()?,
+                            b"value" => value = json.string()?,
+                            _ => json.skip()?,
+                        }
+                        Ok(())
+                    })?;
+                    if let Some(name) = name {
+                        self.take(name.raw, value);
+                    }
+                    return Ok(());
+                }
                 if json.kind()? != Kind::Array {
                     return json.skip();
                 }
@@ -220,7 +245,17 @@ impl<'a> Exchange<'a> {
 
     fn field(&mut self, json: &mut Json<'a>, key: &'a [u8]) -> Result<(), Malformed> {
         match key {
-            b"timestamp" | b"time" | b"ts" | b"started_at" | b"created_at" => {
+            // A small number is no moment but a length.
+            b"time" if json.kind()? == Kind::Number => {
+                let raw = json.raw()?;
+                let at = instant(raw);
+                self.started = at.earlier(self.started);
+                if !at.is_some() {
+                    self.duration_ms = number(raw);
+                }
+                Ok(())
+            }
+            b"timestamp" | b"time" | b"ts" | b"started_at" | b"created_at" | b"startedDateTime" => {
                 self.started = self.instant(json)?.earlier(self.started);
                 Ok(())
             }
@@ -242,11 +277,19 @@ impl<'a> Exchange<'a> {
                 self.target = self.target.or(target);
                 Ok(())
             }
-            b"headers" | b"request_headers" => self.headers.read(json),
+            b"headers" | b"request_headers" => {
+                self.expect(json, "headers", &[Kind::Object, Kind::Array])?;
+                self.headers.read(json)
+            }
             b"body" | b"request_body" | b"requestBody" => {
+                self.expect(json, "body", &[Kind::Object, Kind::String])?;
                 self.body = body(json)?;
                 Ok(())
             }
+            b"postData" if json.kind()? == Kind::Object => json.object(|json, key| match key {
+                b"text" => self.field(json, b"body"),
+                _ => json.skip(),
+            }),
             b"request" => self.request(json),
             b"response" => self.response(json),
             b"response_body" | b"responseBody" => {
@@ -286,7 +329,7 @@ impl<'a> Exchange<'a> {
                 is_body = true;
                 json.skip()
             }
-            b"timestamp" | b"method" | b"url" | b"path" | b"headers" | b"body" => self.field(json, key),
+            b"timestamp" | b"method" | b"url" | b"path" | b"headers" | b"body" | b"postData" => self.field(json, key),
             _ => json.skip(),
         })?;
         if is_body {
@@ -295,7 +338,17 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
+    /// Notes a field of another type than it should have. What is null is not there.
+    fn expect(&mut self, json: &mut Json<'a>, field: &'static str, kinds: &[Kind]) -> Result<(), Malformed> {
+        let kind = json.kind()?;
+        if kind != Kind::Null && !kinds.contains(&kind) {
+            self.odd = Some(field);
+        }
+        Ok(())
+    }
+
     fn response(&mut self, json: &mut Json<'a>) -> Result<(), Malformed> {
+        self.expect(json, "response", &[Kind::Object, Kind::Array, Kind::String])?;
         if json.kind()? != Kind::Object {
             self.answer = given(json)?;
             return Ok(());
@@ -322,6 +375,14 @@ impl<'a> Exchange<'a> {
                 b"timestamp" => self.ended = self.instant(json)?,
                 b"duration_ms" | b"durationMs" | b"latency_ms" => self.duration_ms = number(json.raw()?),
                 b"headers" => self.headers.read(json)?,
+                // As browsers export it.
+                b"content" if json.kind()? == Kind::Object => json.object(|json, key| {
+                    match key {
+                        b"text" if json.kind()? == Kind::String => text = given(json)?,
+                        _ => json.skip()?,
+                    }
+                    Ok(())
+                })?,
                 b"content" | b"choices" | b"output" | b"usage" | b"stop_reason" => {
                     is_body = true;
                     json.skip()?;
@@ -343,7 +404,6 @@ impl<'a> Exchange<'a> {
         if raw == b"null" {
             return Ok(Timestamp::NONE);
         }
-        self.time_seen = true;
         let at = instant(raw);
         self.bad_time |= !at.is_some();
         Ok(at)
@@ -411,6 +471,10 @@ fn instant(raw: &[u8]) -> Timestamp {
 
 fn instant_of(text: &str) -> Timestamp {
     let Ok(value) = text.parse::<f64>() else { return Timestamp::NONE };
+    // Counted from the epoch, anything smaller would be before there were logs.
+    if value.abs() < 1e8 {
+        return Timestamp::NONE;
+    }
     let scale = match value.abs() {
         v if v < 1e11 => 1e9,
         v if v < 1e14 => 1e6,
@@ -438,6 +502,8 @@ mod tests {
         {
             assert_eq!(instant(text.as_bytes()), expected, "{text}");
         }
-        assert!(!instant(b"true").is_some());
+        for text in ["true", "0", "-1", "17", "1e300", "\"\"", "\"now\"", "{}"] {
+            assert!(!instant(text.as_bytes()).is_some(), "{text}");
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! Which conversation a request goes on from, as hashes.
 //!
 //! Every message is brought into one normal form (string or blocks, with or without cache marks, reminders and injected
-//! system messages) and hashed onto what came before it. So a request's whole history is one hash, and the hashes on the
-//! way to it are the histories it may go on from: the answered request before it, or an earlier one if that was not recorded.
+//! system messages) and hashed onto what came before it, part by part, because an answer is one message in some requests and
+//! several in others. So a request's whole history is one hash, and the hashes on the way to it are the histories it may go
+//! on from: the answered request before it, or an earlier one if that was not recorded.
 //!
 //! Calls and their results count by their ids, because clients rewrite old results and re-order inputs; thinking does not
 //! count, because clients drop it.
@@ -27,7 +28,8 @@ pub(super) struct History {
 /// The normal form of one message, in the making.
 #[derive(Default)]
 struct Normal {
-    bytes: Vec<u8>,
+    /// A hash for each part.
+    parts: Vec<u64>,
     ids: Vec<u64>,
 }
 
@@ -81,7 +83,7 @@ impl History {
         let message = std::mem::take(&mut self.message);
         let repeats = message.ids.iter().any(|id| self.seen.contains(id));
         self.seen.extend(&message.ids);
-        let counts = !message.bytes.is_empty() && !repeats;
+        let counts = !message.parts.is_empty() && !repeats;
         if counts {
             if self.now != 0 {
                 self.before.push(self.now);
@@ -90,7 +92,10 @@ impl History {
                 Speaker::User => 1,
                 Speaker::Model => 2,
             };
-            self.now = xxh3_64_with_seed(&message.bytes, self.now.wrapping_mul(4).wrapping_add(role)).max(1);
+            for part in &message.parts {
+                let seed = self.now.wrapping_mul(4).wrapping_add(role);
+                self.now = xxh3_64_with_seed(&part.to_le_bytes(), seed).max(1);
+            }
         }
         self.message = message.emptied();
         counts
@@ -121,13 +126,11 @@ impl History {
 
 impl Normal {
     fn add(&mut self, tag: u8, bytes: &[u8]) {
-        self.bytes.push(tag);
-        self.bytes.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-        self.bytes.extend_from_slice(bytes);
+        self.parts.push(xxh3_64_with_seed(bytes, u64::from(tag)));
     }
 
     fn emptied(mut self) -> Normal {
-        self.bytes.clear();
+        self.parts.clear();
         self.ids.clear();
         self
     }
@@ -192,6 +195,18 @@ mod tests {
         assert_ne!(said(&[(Speaker::Model, "Do it")]).whole(), plain);
         assert_ne!(said(&[(Speaker::User, "Do"), (Speaker::User, "it")]).whole(), plain);
         assert_eq!(said(&[(Speaker::User, "<system-reminder>x</system-reminder>")]).whole(), None);
+    }
+
+    #[test]
+    fn an_answer_is_the_same_in_one_message_or_several() {
+        let mut one = said(&[(Speaker::User, "a")]);
+        one.text("I look.");
+        one.call("t1", "Read", b"{}");
+        one.end(Speaker::Model);
+        let mut two = said(&[(Speaker::User, "a"), (Speaker::Model, "I look.")]);
+        two.call("t1", "Read", b"{}");
+        two.end(Speaker::Model);
+        assert_eq!(one.whole(), two.whole());
     }
 
     #[test]

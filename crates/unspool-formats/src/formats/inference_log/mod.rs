@@ -39,23 +39,27 @@ impl Format for InferenceLog {
     }
 
     fn sniff(&self, _name: &str, head: &[u8]) -> Sniff {
-        let has = |needle: &[u8]| memchr::memmem::find(head, needle).is_some();
-        let api = has(b"\"messages\"") || has(b"\"input\"") || has(b"\"prompt\"") || has(b"\"choices\"");
-        let event = has(b"\"response.created\"") || has(b"\"message_start\"");
-        if !(api && (has(b"\"response") || has(b"\"body\"") || has(b"\"request\"")) || event) {
-            return Sniff::NO;
-        }
         let start = head.trim_ascii_start();
         let whole = Sniff { score: 88, framing: Framing::Whole };
-        if event && is_bare_stream(start) {
+        let has = |needle: &[u8]| memchr::memmem::find(head, needle).is_some();
+        if is_bare_stream(start) && (has(b"\"response.created\"") || has(b"\"message_start\"")) {
             return whole;
         }
         let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let looks = Looks::at(line);
+        // A line that ends inside its object is the first line of a text that spreads over many.
+        let complete = line.len() == start.len() || Json::new(line).skip().is_ok();
+        // The rest costs a look at every byte, and most lines of other formats end here.
+        if complete && !looks.exchange() && !looks.list {
+            return Sniff::NO;
+        }
+        let api = has(b"\"messages\"") || has(b"\"input\"") || has(b"\"prompt\"") || has(b"\"choices\"");
+        // Bodies in strings: what browsers export.
+        let exported = has(b"\"entries\"") && has(b"\"log\"") && has(b"messages\\\"");
+        if !(api && (has(b"\"response") || has(b"\"body\"") || has(b"\"request\"")) || exported) {
+            return Sniff::NO;
+        }
         if looks.exchange() {
-            // A line that ends inside its object is the first line of a text that spreads over many.
-            let cut = line.len() == start.len();
-            let complete = cut || Json::new(line).skip().is_ok();
             return Sniff { score: 92, framing: if complete { Framing::Lines } else { Framing::Whole } };
         }
         let looks = Looks::at(start);

@@ -130,11 +130,13 @@ impl<'a> Request<'a> {
 
     fn message(&mut self, json: &mut Json<'a>) -> Result<(), Malformed> {
         if json.kind()? != Kind::Object {
+            self.odd = Some("messages");
             return json.skip();
         }
         self.messages += 1;
         let mut item = Item::default();
         json.object(|json, key| item.field(json, key))?;
+        self.odd = self.odd.or(item.odd);
         match item.role.map(|role| role.raw) {
             // Clients put their own notes between the messages; a prompt of the system is no part of the conversation.
             Some(b"system" | b"developer") => {
@@ -186,6 +188,8 @@ impl<'a> Request<'a> {
                     let input = if id.is_empty() { input.json() } else { Cow::Borrowed(&b""[..]) };
                     self.history.call(&id, &text(name), &input);
                 }
+                // What the API's own tools returned stands inside the answer.
+                Part::Result { .. } if speaker == Speaker::Model => {}
                 Part::Result { id, content, .. } => {
                     let id = id.map(RawStr::decode).unwrap_or_default();
                     self.history.result(&id, content.unwrap_or_default());
@@ -240,12 +244,18 @@ struct Item<'a> {
     content: Vec<Part<'a>>,
     raw_content: Option<&'a [u8]>,
     calls: Vec<Part<'a>>,
+    odd: Option<&'static str>,
 }
 
 impl<'a> Item<'a> {
     fn field(&mut self, json: &mut Json<'a>, key: &'a [u8]) -> Result<(), Malformed> {
         match key {
-            b"role" => self.role = json.string()?,
+            b"role" => {
+                if json.kind()? != Kind::String {
+                    self.odd = Some("role");
+                }
+                self.role = json.string()?;
+            }
             b"type" => self.kind = json.string()?,
             b"id" => self.id = json.string()?,
             b"call_id" | b"tool_call_id" => self.call_id = json.string()?,
@@ -258,6 +268,9 @@ impl<'a> Item<'a> {
                     self.raw_content = Some(raw);
                     self.content = Json::new(raw).string()?.map(Part::Text).into_iter().collect();
                 } else {
+                    if !matches!(json.kind()?, Kind::Array | Kind::Null) {
+                        self.odd = Some("content");
+                    }
                     self.content = parts(json)?;
                 }
             }

@@ -18,6 +18,10 @@ pub(super) struct Assembly {
     seen: bool,
 }
 
+/// Choices that are told apart, and the blocks each may have.
+const MAX_CHOICES: i64 = 1 << 20;
+const BLOCKS_PER_CHOICE: i64 = 1 << 20;
+
 #[derive(Default)]
 struct Block {
     text: String,
@@ -29,7 +33,8 @@ struct Block {
 pub(super) fn events(answer: &mut Answer, text: &str) {
     let mut assembly = Assembly::default();
     let mut data = String::new();
-    for line in text.lines().chain([""]) {
+    // A line may end with a carriage return alone.
+    for line in text.split('\n').flat_map(|line| line.trim_end_matches('\r').split('\r')).chain([""]) {
         if let Some(rest) = line.strip_prefix("data:") {
             if !data.is_empty() {
                 data.push('\n');
@@ -233,8 +238,10 @@ impl Assembly {
             if json.kind()? != Kind::Object {
                 return json.skip();
             }
+            let (mut choice, mut delta) = (0, None);
             json.object(|json, key| {
                 match key {
+                    b"index" => choice = json.integer()?.unwrap_or(0),
                     b"finish_reason" => {
                         let reason = owned(json)?;
                         if !reason.is_empty() {
@@ -242,29 +249,32 @@ impl Assembly {
                             self.ended = true;
                         }
                     }
-                    b"delta" if json.kind()? == Kind::Object => self.chat_delta(json)?,
+                    b"delta" if json.kind()? == Kind::Object => delta = Some(json.raw()?),
                     _ => json.skip()?,
                 }
                 Ok(())
-            })
+            })?;
+            // Each choice is an answer of its own.
+            let first = choice.clamp(0, MAX_CHOICES) * BLOCKS_PER_CHOICE;
+            delta.map_or(Ok(()), |delta| self.chat_delta(&mut Json::new(delta), first))
         });
     }
 
-    fn chat_delta(&mut self, json: &mut Json<'_>) -> Result<(), Malformed> {
+    fn chat_delta(&mut self, json: &mut Json<'_>, first: i64) -> Result<(), Malformed> {
         json.object(|json, key| {
             match key {
                 b"content" => {
                     let text = owned(json)?;
-                    self.blocks.entry(-1).or_default().text.push_str(&text);
+                    self.blocks.entry(first - 1).or_default().text.push_str(&text);
                 }
-                b"tool_calls" if json.kind()? == Kind::Array => json.array(|json| self.chat_call(json))?,
+                b"tool_calls" if json.kind()? == Kind::Array => json.array(|json| self.chat_call(json, first))?,
                 _ => json.skip()?,
             }
             Ok(())
         })
     }
 
-    fn chat_call(&mut self, json: &mut Json<'_>) -> Result<(), Malformed> {
+    fn chat_call(&mut self, json: &mut Json<'_>, first: i64) -> Result<(), Malformed> {
         if json.kind()? != Kind::Object {
             return json.skip();
         }
@@ -285,7 +295,7 @@ impl Assembly {
             }
             Ok(())
         })?;
-        let call = self.blocks.entry(index).or_default().call.get_or_insert_default();
+        let call = self.blocks.entry(first.saturating_add(index)).or_default().call.get_or_insert_default();
         for (slot, value) in [(&mut call.id, piece.id), (&mut call.name, piece.name)] {
             if slot.is_empty() {
                 *slot = value;
@@ -351,5 +361,81 @@ impl<'a> Event<'a> {
         };
         *slot = Some(json.raw()?).filter(|raw| *raw != b"null");
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::events;
+    use crate::formats::inference_log::answer::Answer;
+    use crate::formats::inference_log::envelope::Given;
+
+    fn read(text: &str) -> Answer {
+        let mut answer = Answer::default();
+        events(&mut answer, text);
+        answer
+    }
+
+    const STREAM: &str = ": ping\n\nevent: message_start\n\
+        data: {\"type\":\"message_start\",\"message\":{\"id\":\"m1\",\"usage\":{\"input_tokens\":5}}}\n\n\
+        data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"text\":\"Hé\"}}\n\n: ping\n\n\
+        data: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"Bash\",\"input\":{}}}\n\n\
+        data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"partial_json\":\"{\\\"a\\\":\"}}\n\n\
+        data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"partial_json\":\"1}\"}}\n\n\
+        data: {\"type\":\"content_block_delta\",\"index\":7,\"delta\":{\"partial_json\":\"{}\"}}\n\n\
+        data: {\"type\":\"message_stop\"}\n\n";
+
+    #[test]
+    fn line_ends_and_comments_do_not_matter() {
+        for end in ["\n", "\r\n", "\r"] {
+            let answer = read(&STREAM.replace('\n', end));
+            let calls: Vec<_> = answer.calls.iter().map(|call| (&*call.id, &*call.name, &*call.input)).collect();
+            // The start of the last one was lost.
+            assert_eq!(calls, [("t1", "Bash", "{\"a\":1}"), ("", "", "{}")]);
+            assert_eq!((&*answer.id, &answer.texts[..], answer.interrupted), ("m1", &["Hé".to_string()][..], false));
+        }
+    }
+
+    #[test]
+    fn a_stream_may_be_cut_into_pieces_anywhere() {
+        let whole = format!("{:?}", read(STREAM));
+        for at in (1..STREAM.len()).filter(|at| STREAM.is_char_boundary(*at)) {
+            let pieces = serde_json::json!([STREAM[..at], STREAM[at..]]).to_string();
+            let mut answer = Answer::read(&Given::Chunks(pieces.as_bytes()));
+            answer.present = false;
+            assert_eq!(format!("{answer:?}"), whole, "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn every_beginning_of_a_stream_keeps_what_had_arrived() {
+        for end in (0..STREAM.len()).filter(|end| STREAM.is_char_boundary(*end)) {
+            let answer = read(&STREAM[..end]);
+            let said = STREAM[..end].contains("Hé\"}}");
+            assert!(answer.texts.len() >= usize::from(said), "{}", &STREAM[..end]);
+        }
+    }
+
+    #[test]
+    fn an_error_in_the_middle_keeps_what_was_said_before() {
+        let cut = &STREAM[..STREAM.find("data: {\"type\":\"content_block_start").unwrap_or(0)];
+        let answer = read(&format!("{cut}data: {{\"type\":\"error\",\"error\":{{\"message\":\"Overloaded\"}}}}\n\n"));
+        assert_eq!((&answer.texts[..], answer.error.as_deref()), (&["Hé".to_string()][..], Some("Overloaded")));
+    }
+
+    #[test]
+    fn each_choice_is_an_answer_of_its_own() {
+        let chunk = |text: &str| {
+            let choice = |n: i64, text: &str| serde_json::json!({"index": n, "delta": {"content": text}});
+            let chunk = serde_json::json!({"id": "c", "choices": [choice(0, text), choice(1, &text.to_lowercase())]});
+            format!("data: {chunk}\n\n")
+        };
+        assert_eq!(read(&[chunk("A"), chunk("B")].concat()).texts, ["AB", "ab"]);
+    }
+
+    #[test]
+    fn a_failed_response_says_why() {
+        let answer = read("data: {\"type\":\"response.failed\",\"response\":{\"error\":{\"message\":\"It broke\"}}}\n\n");
+        assert_eq!(answer.error.as_deref(), Some("It broke"));
     }
 }
