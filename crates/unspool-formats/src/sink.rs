@@ -351,6 +351,7 @@ impl<'b> Sink<'b> {
         match &mut self.open {
             Some(event) if !value.is_empty() && event.key_count < MAX_KEYS_PER_EVENT => {
                 event.key_count += 1;
+                self.batch.kinds.add(kind);
                 self.batch.keys.push(Key { value, kind, role });
             }
             Some(_) if !value.is_empty() => self.issue(Code::LimitReached, "max_keys_per_event"),

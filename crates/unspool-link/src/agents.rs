@@ -204,6 +204,9 @@ fn origin_of(draft: &Draft<'_>, at: usize, roots: &FxHashMap<Sym, Sym>) -> Origi
 /// Recorded conversations whose answers another source tells as some agent's: the conversation is that agent's.
 fn known_conversations(draft: &Draft<'_>, roots: &FxHashMap<Sym, Sym>) -> FxHashMap<Origin, Origin> {
     let mut known: FxHashMap<Origin, Origin> = FxHashMap::default();
+    if draft.corpus.conversations.is_empty() {
+        return known;
+    }
     let mut said: FxHashMap<Sym, Origin> = FxHashMap::default();
     let mut recorded: Vec<(Sym, Origin)> = Vec::new();
     let mut record = (u32::MAX, Origin::Unknown);

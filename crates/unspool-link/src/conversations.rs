@@ -28,6 +28,11 @@ pub(crate) struct Conversations {
 }
 
 impl Conversations {
+    /// Whether no traffic was recorded.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.of_record.is_empty()
+    }
+
     /// The conversation a recorded request belongs to.
     pub(crate) fn of(&self, record: RecordIx) -> Option<Sym> {
         self.of_record.get(&record).copied()
@@ -110,6 +115,9 @@ fn is_helper(batch: &Batch, purpose: Sym) -> bool {
 
 fn collect(batch: &Batch) -> Vec<Seen> {
     let mut seen: Vec<Seen> = Vec::new();
+    if batch.streams.iter().all(|stream| stream.witness != Witness::Wire) {
+        return seen;
+    }
     let mut record = u32::MAX;
     let mut head: Option<&Event> = None;
     let mut call: Option<&Event> = None;

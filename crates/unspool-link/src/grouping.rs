@@ -388,6 +388,9 @@ fn join_containers(natives: &Natives<'_>, streams: &[(u32, Vec<u32>)], union: &m
 }
 
 fn join_forks(natives: &Natives<'_>, union: &mut Union) {
+    if !natives.batch.kinds.has(KeyKind::ForkedFrom) {
+        return;
+    }
     for event in &natives.batch.events {
         if let Some(origin) = natives.batch.key(event, KeyKind::ForkedFrom, Role::Refers)
             && let Some(origin) = natives.number.get(&origin)
@@ -418,6 +421,9 @@ fn join_started(natives: &Natives<'_>, union: &mut Union) {
 /// written a while after the teammate began.
 fn join_teams(natives: &Natives<'_>, table: &Table, union: &mut Union) {
     let batch = natives.batch;
+    if !batch.kinds.has(KeyKind::Teammate) {
+        return;
+    }
     let mut spawned: FxHashMap<Sym, Vec<(Timestamp, u32)>> = FxHashMap::default();
     let mut began: FxHashMap<(Sym, u32), Timestamp> = FxHashMap::default();
     for event in &batch.events {
@@ -474,6 +480,9 @@ fn join_conversations(natives: &Natives<'_>, conversations: &Conversations, unio
 /// A recorded conversation that opens with the prompt of a spawn call belongs to the session of that call, where nobody
 /// named its session.
 fn join_subtasks(natives: &Natives<'_>, table: &Table, conversations: &Conversations, union: &mut Union) {
+    if conversations.is_empty() {
+        return;
+    }
     let batch = natives.batch;
     let mut calls: FxHashMap<Sym, Vec<(Timestamp, u32)>> = FxHashMap::default();
     let mut opened: Vec<(Timestamp, u32, Sym)> = Vec::new();

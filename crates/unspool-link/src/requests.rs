@@ -61,6 +61,9 @@ impl Requests {
                 (_, Some(message)) => others.push((ended, at, usage, message)),
             }
         }
+        if spans.is_empty() || others.is_empty() {
+            return;
+        }
         spans.sort_unstable_by_key(|(ended, at, _)| (*ended, *at));
         others.sort_unstable_by_key(|(ended, at, ..)| (*ended, *at));
         let window = draft.corpus.table.fusion_window_ms;

@@ -1,6 +1,6 @@
 //! What decoding yields: records and events in columns, with the text they share.
 
-use crate::event::{Attr, AttrName, Event, Key, KeyKind, Role};
+use crate::event::{Attr, AttrName, Event, Key, KeyKind, KeyKinds, Role};
 use crate::usage::PackedUsage;
 use crate::{Id, Interner, Issues, Sym, Usage};
 
@@ -103,6 +103,8 @@ pub struct Batch {
     pub events: Vec<Event>,
     /// Keys, as ranges of events.
     pub keys: Vec<Key>,
+    /// The kinds of keys that occur at all.
+    pub kinds: KeyKinds,
     /// Attributes, as ranges of events.
     pub attrs: Vec<Attr>,
     /// Usage of model calls.
@@ -122,6 +124,9 @@ impl Batch {
 
     /// The value of an event's first key of that kind and role.
     pub fn key(&self, event: &Event, kind: KeyKind, role: Role) -> Option<Sym> {
+        if !self.kinds.has(kind) {
+            return None;
+        }
         self.keys_of(event).iter().find(|key| key.kind == kind && key.role == role).map(|key| key.value)
     }
 
@@ -157,7 +162,7 @@ impl Batch {
 
     /// Appends another batch, renumbering its text and rows.
     pub fn append(&mut self, other: Batch) {
-        let Batch { text, streams, records, events, keys, attrs, usages, claims, issues } = other;
+        let Batch { text, streams, records, events, keys, kinds, attrs, usages, claims, issues } = other;
         let map: Vec<Sym> = text.iter().map(|string| self.text.intern(string)).collect();
         drop(text);
         let sym = |old: Sym| map.get(old.index()).copied().unwrap_or_default();
@@ -165,6 +170,7 @@ impl Batch {
         let (stream_base, record_base) = (base(self.streams.len()), base(self.records.len()));
         let (key_base, attr_base) = (base(self.keys.len()), base(self.attrs.len()));
         let usage_base = base(self.usages.len());
+        self.kinds.join(kinds);
         self.streams.extend(streams.into_iter().map(|stream| Stream {
             name: sym(stream.name),
             format: sym(stream.format),

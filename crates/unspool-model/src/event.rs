@@ -249,6 +249,27 @@ pub enum KeyKind {
     Command,
 }
 
+/// A set of kinds of keys, so that nobody looks for what is not there.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct KeyKinds(u64);
+
+impl KeyKinds {
+    /// Adds a kind.
+    pub fn add(&mut self, kind: KeyKind) {
+        self.0 |= 1 << (kind as u32);
+    }
+
+    /// Whether a kind is in it.
+    pub fn has(self, kind: KeyKind) -> bool {
+        self.0 & (1 << (kind as u32)) != 0
+    }
+
+    /// Adds all kinds of another set.
+    pub fn join(&mut self, other: KeyKinds) {
+        self.0 |= other.0;
+    }
+}
+
 /// Whether an event is the thing a key names, or only speaks of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Role {

@@ -14,7 +14,7 @@ pub mod time;
 pub mod usage;
 
 pub use batch::{Batch, Claim, Format, Outcome, Record, RecordIx, Stream, Witness};
-pub use event::{Attr, AttrName, Event, EventFlags, EventKind, Key, KeyKind, LinkSource, Role};
+pub use event::{Attr, AttrName, Event, EventFlags, EventKind, Key, KeyKind, KeyKinds, LinkSource, Role};
 pub use flow::{
     Agent, Confidence, Edge, EdgeKind, Flow, IntentSource, Rule, Run, Session, Spawn, Status, Step, StepKind,
 };
