@@ -69,6 +69,7 @@ pub struct Sink<'b> {
     detail: Detail,
     last_session: Sym,
     last_trace: Sym,
+    last_request: Sym,
     last_cwd: Sym,
     last_version: Sym,
     previews: u8,
@@ -90,6 +91,7 @@ impl<'b> Sink<'b> {
             detail,
             last_session: Sym::EMPTY,
             last_trace: Sym::EMPTY,
+            last_request: Sym::EMPTY,
             last_cwd: Sym::EMPTY,
             last_version: Sym::EMPTY,
             previews: 0,
@@ -344,6 +346,13 @@ impl<'b> Sink<'b> {
             // Surroundings are stated once per session.
             (self.last_session, self.last_cwd, self.last_version) = (value, Sym::EMPTY, Sym::EMPTY);
             self.previews = 0;
+        }
+        if kind == KeyKind::Request && role == Role::Refers {
+            // A message of many lines names its request once.
+            if value == self.last_request {
+                return self;
+            }
+            self.last_request = value;
         }
         if kind == KeyKind::Trace && value != self.last_trace {
             (self.last_trace, self.previews) = (value, 0);

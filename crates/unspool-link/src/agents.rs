@@ -113,7 +113,7 @@ pub(crate) fn assign(draft: &mut Draft<'_>) {
                 Origin::Main(session) if started.contains(&session) => Origin::Native(session),
                 origin => known.get(&origin).copied().unwrap_or(origin),
             };
-            current = find_or_add(draft, &mut index, origin, draft.group.event_native[at]);
+            current = find_or_add(draft, &mut index, origin, draft.group.native_of(at));
             if is_own_record(event.kind) {
                 draft.agents[current as usize].witnessed = true;
             }
@@ -122,7 +122,7 @@ pub(crate) fn assign(draft: &mut Draft<'_>) {
         if matches!(event.kind, EventKind::AgentInfo | EventKind::AgentStart | EventKind::AgentStop)
             && let Some(id) = draft.key(at, KeyKind::Agent, Role::Provides)
         {
-            current = find_or_add(draft, &mut index, Origin::Native(id), draft.group.event_native[at]);
+            current = find_or_add(draft, &mut index, Origin::Native(id), draft.group.native_of(at));
         }
         draft.event_agent.push(current);
         if let Some(parent) = draft.key(at, KeyKind::ParentAgent, Role::Refers) {
@@ -144,9 +144,8 @@ pub(crate) fn assign(draft: &mut Draft<'_>) {
 /// Sessions that a call in another session started: their main agent is that call's agent, though it does not say so.
 fn started_sessions(draft: &Draft<'_>) -> FxHashSet<Sym> {
     let links = (0..draft.group.events.len()).filter(|at| draft.event(*at).kind == EventKind::SpawnLink);
-    let named = links.filter_map(|at| {
-        Some((draft.key(at, KeyKind::Agent, Role::Provides)?, draft.group.event_native[at]))
-    });
+    let named = links
+        .filter_map(|at| Some((draft.key(at, KeyKind::Agent, Role::Provides)?, draft.group.native_of(at))));
     named.filter(|(agent, native)| agent != native).map(|(agent, _)| agent).collect()
 }
 
@@ -178,7 +177,7 @@ fn is_own_record(kind: EventKind) -> bool {
 
 fn origin_of(draft: &Draft<'_>, at: usize, roots: &FxHashMap<Sym, Sym>) -> Origin {
     let event = draft.event(at);
-    let native = draft.group.event_native[at];
+    let native = draft.group.native_of(at);
     let stream = draft.corpus.batch.stream_of(event.record);
     let about = matches!(event.kind, EventKind::AgentStart | EventKind::AgentStop | EventKind::AgentInfo);
     let role = if about { Role::Provides } else { Role::Refers };
@@ -261,7 +260,7 @@ fn main_conversations(draft: &Draft<'_>, roots: &FxHashMap<Sym, Sym>, known: &mu
         match (event.kind, record.1) {
             (EventKind::ToolCall, _) => asked.extend(hashes(Role::Provides)),
             (EventKind::Context, Origin::Conversation(_)) if !known.contains_key(&record.1) => {
-                let slot = opened.entry(record.1).or_insert((draft.group.event_native[at], Vec::new()));
+                let slot = opened.entry(record.1).or_insert((draft.group.native_of(at), Vec::new()));
                 slot.1.extend(hashes(Role::Refers));
             }
             _ => {}

@@ -9,6 +9,7 @@ use crate::steps::StepDraft;
 use crate::structure::stated_runs::StatedRun;
 use crate::symmap::SymMap;
 use crate::{agents, facts, finish, rules, steps, structure};
+use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 use unspool_model::{
     AttrName, Code, Confidence, Edge, EdgeKind, Event, EventFlags, Flow, KeyKind, RecordIx, Role, Rule, Run,
@@ -31,6 +32,8 @@ pub(crate) struct Draft<'c> {
     pub(crate) event_step: Vec<u32>,
     /// Tokens of the steps that have some.
     pub(crate) usages: Vec<Usage>,
+    /// The step around a step, for spans that lie in others.
+    pub(crate) around: FxHashMap<u32, u32>,
     /// Each agent's steps in order.
     pub(crate) timeline: Vec<Vec<u32>>,
     /// Edges between steps as numbered here; `finish` renumbers them.
@@ -62,6 +65,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
         steps: Vec::new(),
         event_step: Vec::new(),
         usages: Vec::new(),
+        around: FxHashMap::default(),
         timeline: Vec::new(),
         edges: Vec::new(),
         evidence: Vec::new(),
@@ -142,6 +146,15 @@ impl Draft<'_> {
     pub(crate) fn place(&self, at: usize) -> Place {
         let reached = self.reached.get(at).copied().unwrap_or_default();
         (reached, u32::try_from(at).unwrap_or(u32::MAX))
+    }
+
+    /// What a step's source calls it.
+    pub(crate) fn native_id_of(&self, step: &StepDraft) -> Sym {
+        let event = step.first_event as usize;
+        if event >= self.group.events.len() {
+            return Sym::EMPTY;
+        }
+        self.key(event, KeyKind::Step, Role::Provides).unwrap_or_default()
     }
 
     /// Where a step stands in the order.

@@ -166,7 +166,6 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
         take_times(draft, at, n);
     }
     let uuid = draft.key(at, KeyKind::Uuid, Role::Provides).unwrap_or_default();
-    let native_id = draft.key(at, KeyKind::Step, Role::Provides).unwrap_or_default();
     let preview = draft.attr_text(at, AttrName::Preview).unwrap_or_default();
     let error = draft.attr_text(at, AttrName::ErrorText).unwrap_or_default();
     let description = draft.attr_text(at, AttrName::Description).unwrap_or_default();
@@ -186,7 +185,6 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
     match event.kind {
         EventKind::ToolCall => {
             first(&mut step.name, event.name);
-            first(&mut step.native_id, native_id);
             step.has_call = true;
             if !timed {
                 step.started = step.started.earlier(event.at);
@@ -312,7 +310,8 @@ fn settle(draft: &mut Draft<'_>, n: usize) {
     let between = step.ended.ms_since(step.started);
     let skewed = between.is_some_and(|ms| ms < 0);
     step.duration_ms = step.duration_ms.or(between.filter(|ms| *ms >= 0));
-    let (kind, has_call, native_id) = (step.kind, step.has_call, step.native_id);
+    let (kind, has_call) = (step.kind, step.has_call);
+    let native_id = draft.native_id_of(&draft.steps[n]);
     let record = draft.first_record(u32::try_from(n).unwrap_or(NONE));
     if skewed {
         draft.issue(Code::ClockSkew, Sym::EMPTY, Some(record));

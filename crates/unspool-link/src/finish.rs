@@ -36,7 +36,6 @@ pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
         step.agent = map(&agent_index, step.agent);
         step.run = map(&run_index, step.run);
         step.parent = map(&step_index, step.parent);
-        step.depth = flow.agents.get(step.agent as usize).map_or(0, |agent| agent.depth);
     }
     for n in &run_order {
         let mut run = draft.runs[*n as usize].clone();
@@ -273,7 +272,6 @@ fn finished(draft: &Draft<'_>, step: &StepDraft, first_witness: u32, witnesses: 
         agent: step.agent,
         run: step.run,
         parent: step.parent,
-        depth: 0,
         first_witness,
         witness_count: u32::try_from(witnesses.len()).unwrap_or(0),
         usage: step.usage,
@@ -281,7 +279,7 @@ fn finished(draft: &Draft<'_>, step: &StepDraft, first_witness: u32, witnesses: 
         tool_use_id: step.tool_use,
         message_id: step.message,
         uuid: step.uuid,
-        native_id: step.native_id,
+        native_id: draft.native_id_of(step),
         model: step.model,
         preview: step.preview,
         intent: step.intent,

@@ -14,8 +14,8 @@ use unspool_model::{
 pub(crate) struct Group {
     /// Events in the order of streams and records; all events of a record are together.
     pub(crate) events: Vec<u32>,
-    /// For each event, the native session of its record.
-    pub(crate) event_native: Vec<Sym>,
+    /// For each event, the native session of its record; empty where there is only one.
+    event_native: Vec<Sym>,
     /// Native session ids, sorted by text.
     pub(crate) natives: Vec<Sym>,
     /// Issues found while reading its records, as indices into the batch's.
@@ -30,6 +30,14 @@ impl Group {
     pub(crate) fn id(&self, batch: &Batch) -> Id {
         let first = self.natives.first().copied().unwrap_or_default();
         Id::of(&[b"session", batch.text.get(first).as_bytes()])
+    }
+}
+
+impl Group {
+    /// The native session of an event's record.
+    pub(crate) fn native_of(&self, at: usize) -> Sym {
+        let only = || self.natives.first().copied().unwrap_or_default();
+        self.event_native.get(at).copied().unwrap_or_else(only)
     }
 }
 
@@ -549,7 +557,9 @@ fn collect(
         let mut at = natives.first_event[*record as usize];
         while let Some(event) = batch.events.get(at as usize).filter(|event| event.record == *record) {
             group.events.push(at);
-            group.event_native.push(natives.list[native as usize]);
+            if group.natives.len() > 1 {
+                group.event_native.push(natives.list[native as usize]);
+            }
             group.started = group.started.earlier(event.at);
             at += 1;
         }

@@ -315,7 +315,7 @@ impl Spans {
     /// The agent of every span. Agent spans that neither an agent nor a call encloses are the session's main agent when they all bear one
     /// name; else those at the root of a trace are main agents by their names, and the others agents of their own.
     fn name_owners(&mut self, draft: &Draft<'_>, issues: &mut Vec<IssueDraft>) {
-        let native = |node: &Node| draft.group.event_native[node.event as usize];
+        let native = |node: &Node| draft.group.native_of(node.event as usize);
         let name = |node: &Node| draft.event(node.event as usize).name;
         let start = |node: &Node| draft.event(node.event as usize).at;
         // For each session, the name of its main agent, and whether there are several names.
@@ -471,7 +471,7 @@ impl Spans {
             }
             let Some(node) = self.node(at) else {
                 // Somebody nearer wrote down what was said in this session.
-                spoken.insert(draft.group.event_native[at]);
+                spoken.insert(draft.group.native_of(at));
                 continue;
             };
             let slot = said.entry((node.origin, node.trace)).or_default();
@@ -491,7 +491,7 @@ impl Spans {
             implied.sort_by_key(place);
             stated.sort_by_key(place);
             let keeps = stated.is_empty()
-                && implied.first().is_some_and(|at| !spoken.contains(&draft.group.event_native[*at]));
+                && implied.first().is_some_and(|at| !spoken.contains(&draft.group.native_of(*at)));
             let hash = |at: usize| draft.key(at, KeyKind::PromptHash, Role::Provides);
             // What is kept, by its text; everything else tells of the same or is left out.
             let mut kept: FxHashMap<Option<Sym>, usize> = FxHashMap::default();

@@ -32,7 +32,6 @@ pub(crate) struct StepDraft {
     pub(crate) tool_use: Sym,
     pub(crate) message: Sym,
     pub(crate) uuid: Sym,
-    pub(crate) native_id: Sym,
     pub(crate) model: Sym,
     pub(crate) preview: Sym,
     pub(crate) intent: Sym,
@@ -45,8 +44,7 @@ pub(crate) struct StepDraft {
     pub(crate) times_from: Option<Witness>,
     pub(crate) is_error: bool,
     /// Standing of the records that give it its place and its result.
-    standing: u8,
-    result_standing: u8,
+    standing: Standings,
     pub(crate) start_estimated: bool,
     pub(crate) has_call: bool,
     /// A witness tells of more than its beginning.
@@ -60,8 +58,6 @@ pub(crate) struct StepDraft {
     pub(crate) parent: u32,
     /// For tool calls, the model call that asked for it.
     pub(crate) caller: u32,
-    /// The step whose span encloses it, of the same agent.
-    pub(crate) around: u32,
     pub(crate) seq: u32,
 }
 
@@ -82,6 +78,28 @@ impl StepDraft {
             StepKind::ToolCall => self.result_event == NONE,
             _ => self.flags.has(EventFlags::BEGUN) && !self.has_end,
         }
+    }
+}
+
+/// Standing of the records that give a step its place and its result, four bits each: there are as many steps as lines.
+#[derive(Clone, Copy, Default)]
+struct Standings(u8);
+
+impl Standings {
+    fn place(self) -> u8 {
+        self.0 & 15
+    }
+
+    fn result(self) -> u8 {
+        self.0 >> 4
+    }
+
+    fn set_place(&mut self, standing: u8) {
+        self.0 = (self.0 & !15) | (standing & 15);
+    }
+
+    fn set_result(&mut self, standing: u8) {
+        self.0 = (self.0 & 15) | (standing << 4);
     }
 }
 
@@ -192,15 +210,13 @@ fn new_step(kind: StepKind, key: StepKey) -> StepDraft {
         started: Timestamp::NONE,
         ended: Timestamp::NONE,
         duration_ms: Millis::NONE,
-        standing: 0,
-        result_standing: 0,
+        standing: Standings::default(),
         key: key.1,
         key_kind: key.0,
         name: Sym::EMPTY,
         tool_use: if key.0 == BY_TOOL_USE { key.1 } else { Sym::EMPTY },
         message: if key.0 == BY_MESSAGE { key.1 } else { Sym::EMPTY },
         uuid: Sym::EMPTY,
-        native_id: if key.0 == BY_STEP { key.1 } else { Sym::EMPTY },
         model: Sym::EMPTY,
         preview: Sym::EMPTY,
         intent: Sym::EMPTY,
@@ -218,7 +234,6 @@ fn new_step(kind: StepKind, key: StepKey) -> StepDraft {
         run: NONE,
         parent: NONE,
         caller: NONE,
-        around: NONE,
         seq: 0,
     }
 }
@@ -407,7 +422,7 @@ fn choose_agents(draft: &mut Draft<'_>, ranks: &[u32], session_ranks: &FxHashMap
     // How good a witness an event is: its standing, whose it is, which session was there first, its place.
     let worth = |draft: &Draft<'_>, at: usize, standing: u8| {
         let strength = standing * 2 + u8::from(draft.event(at).kind == EventKind::ToolResult);
-        let session = session_ranks.get(&draft.group.event_native[at]).copied().unwrap_or(u32::MAX);
+        let session = session_ranks.get(&draft.group.native_of(at)).copied().unwrap_or(u32::MAX);
         (strength, ranks[draft.event_agent[at] as usize], session, draft.place(at))
     };
     let mut standing = 0_u8;
@@ -434,14 +449,16 @@ fn choose_agents(draft: &mut Draft<'_>, ranks: &[u32], session_ranks: &FxHashMap
             other == NONE || own < worth(draft, other as usize, other_standing)
         };
         let is_result = is_result(draft.event(at));
-        let best_result = is_result && better(best.result_event, best.result_standing);
-        let best_place = better(best.first_event, best.standing);
+        let best_result = is_result && better(best.result_event, best.standing.result());
+        let best_place = better(best.first_event, best.standing.place());
         let step = &mut draft.steps[step as usize];
         if best_result {
-            (step.result_event, step.result_standing) = (index, standing);
+            step.result_event = index;
+            step.standing.set_result(standing);
         }
         if best_place {
-            (step.agent, step.first_event, step.standing) = (agent, index, standing);
+            (step.agent, step.first_event) = (agent, index);
+            step.standing.set_place(standing);
         }
     }
 }
@@ -466,7 +483,7 @@ fn session_ranks(draft: &Draft<'_>, ranks: &[u32]) -> FxHashMap<Sym, u32> {
 fn name_sessions(draft: &mut Draft<'_>, rank_of_session: &FxHashMap<Sym, u32>) {
     let mut best = vec![u32::MAX; draft.agents.len()];
     for at in 0..draft.event_agent.len() {
-        let (agent, session) = (draft.event_agent[at] as usize, draft.group.event_native[at]);
+        let (agent, session) = (draft.event_agent[at] as usize, draft.group.native_of(at));
         let rank = rank_of_session.get(&session).copied().unwrap_or(u32::MAX);
         if rank < best[agent] {
             best[agent] = rank;

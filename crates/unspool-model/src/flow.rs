@@ -249,8 +249,6 @@ pub struct Step {
     pub run: u32,
     /// Parent in the timeline tree, or `NONE`.
     pub parent: u32,
-    /// Depth by agent scope.
-    pub depth: u32,
     /// First witness in the flow's witness column.
     pub first_witness: u32,
     /// How many records witness it.
@@ -533,6 +531,11 @@ impl Flow {
     pub fn evidence_of(&self, edge: &Edge) -> &[RecordIx] {
         let start = edge.first_evidence as usize;
         self.evidence.get(start..start + edge.evidence_count as usize).unwrap_or(&[])
+    }
+
+    /// A step's depth by agent scope.
+    pub fn depth_of(&self, step: &Step) -> u32 {
+        self.agents.get(step.agent as usize).map_or(0, |agent| agent.depth)
     }
 
     /// A step's usage.

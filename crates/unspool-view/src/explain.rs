@@ -207,7 +207,7 @@ impl Why<'_> {
         let mut place = vec![format!(
             "agent {}, depth {}, position {n}",
             agent.map(|agent| self.text(agent.native_id)).unwrap_or_default(),
-            step.depth
+            self.flow.depth_of(step)
         )];
         if step.parent != NONE {
             place.push(format!("under {}", self.name(step.parent)));

@@ -411,7 +411,7 @@ fn step_doc(flow: &Flow, n: usize, show: &Show<'_>) -> StepDoc {
         run_id: flow.runs.get(step.run as usize).map(|run| run.id.show('u')),
         parent_id: (step.parent != NONE).then(|| flow.steps[step.parent as usize].id.show('s')),
         seq: u32::try_from(n).unwrap_or(u32::MAX),
-        depth: step.depth,
+        depth: flow.depth_of(step),
         name: show.some(step.name),
         tool_use_id: show.some(step.tool_use_id),
         message_id: show.some(step.message_id),

@@ -98,10 +98,10 @@ pub fn rows(flow: &Flow, batch: &Batch, prices: &Prices, filter: &Filter) -> Row
         }
         if !wanted[n] && filter.errors {
             hidden += 1;
-            hidden_depth = step.depth;
+            hidden_depth = flow.depth_of(step);
             continue;
         }
-        if !open[agent as usize] || wanted[n] || step.depth != hidden_depth {
+        if !open[agent as usize] || wanted[n] || flow.depth_of(step) != hidden_depth {
             flush(&mut rows, &mut hidden, hidden_depth);
         }
         if !std::mem::replace(&mut open[agent as usize], true) {
@@ -109,7 +109,7 @@ pub fn rows(flow: &Flow, batch: &Batch, prices: &Prices, filter: &Filter) -> Row
         }
         if !wanted[n] {
             hidden += 1;
-            hidden_depth = step.depth;
+            hidden_depth = flow.depth_of(step);
             continue;
         }
         let indent = indents[n];

@@ -25,7 +25,8 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
         // The first of them in order stands for all.
         let first = circle.iter().copied().min_by_key(|n| draft.place_of(&draft.steps[*n as usize]));
         if let Some(first) = first {
-            let (name, record) = (draft.steps[first as usize].native_id, draft.first_record(first));
+            let (name, record) =
+                (draft.native_id_of(&draft.steps[first as usize]), draft.first_record(first));
             draft.issue(Code::DependencyCycle, name, Some(record));
         }
     }

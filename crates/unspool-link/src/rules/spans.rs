@@ -194,7 +194,7 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
             let evidence = [record, draft.event(above.event as usize).record];
             if from != NONE && draft.steps[from as usize].agent == draft.steps[step as usize].agent {
                 draft.add_edge(exact(from, step, EdgeKind::SpanParent, Rule::SpanParent), &evidence);
-                draft.steps[step as usize].around = from;
+                draft.around.insert(step, from);
             }
         }
         links(draft, event, step, record);

@@ -295,7 +295,7 @@ fn add_unwitnessed(draft: &mut Draft<'_>, id: Sym, at: usize) -> u32 {
     draft.agents.push(AgentDraft {
         origin: Origin::Native(id),
         native_id: id,
-        session: draft.group.event_native[at],
+        session: draft.group.native_of(at),
         kind: Learned::of_spawn(draft.attr_text(at, AttrName::AgentType)),
         model: Learned::of_spawn(draft.attr_text(at, AttrName::Model)),
         parent: NONE,

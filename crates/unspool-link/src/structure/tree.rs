@@ -101,8 +101,8 @@ pub(crate) fn arrange(draft: &mut Draft<'_>) {
                 step.caller
             } else if n == first && is_sub {
                 spawn
-            } else if step.around != NONE {
-                step.around
+            } else if let Some(around) = draft.around.get(&n) {
+                *around
             } else if is_sub {
                 first
             } else {

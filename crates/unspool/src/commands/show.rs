@@ -235,7 +235,7 @@ impl Tree<'_> {
     ) -> std::io::Result<()> {
         let step = &self.flow.steps[n];
         let starts_run = self.flow.runs.get(step.run as usize).is_some_and(|run| run.trigger as usize == n);
-        let rail = rail(step.depth);
+        let rail = rail(self.flow.depth_of(step));
         let (mark, style) = match step.kind {
             _ if starts_run => ("▶ ", BOLD),
             StepKind::UserMessage => ("› ", PLAIN),
