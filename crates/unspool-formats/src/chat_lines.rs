@@ -17,10 +17,18 @@ pub(crate) struct ChatLines {
     /// Before ids that are made here.
     prefix: String,
     lines: u32,
-    /// Calls without a result so far: id and tool.
-    pending: Vec<(String, String)>,
+    /// Calls without a result so far.
+    pending: Vec<Pending>,
     calls: u32,
     model: String,
+}
+
+/// A call that waits for its result.
+struct Pending {
+    id: String,
+    tool: String,
+    /// The id is the source's own.
+    is_named: bool,
 }
 
 impl Reader for ChatLines {
@@ -130,23 +138,27 @@ impl ChatLines {
             let function = call.object("function");
             let call = if function.has("name") { (call, function) } else { (call.clone(), call) };
             let id = call.0.first_text(&["id", "call_id"]).into_owned();
-            let id = if id.is_empty() { format!("{}c{}", self.prefix, self.calls) } else { id };
+            let is_named = !id.is_empty();
+            let id = if is_named { id } else { format!("{}c{}", self.prefix, self.calls) };
             self.calls += 1;
             let name = call.1.text("name");
             let input = call.1.get("arguments").or_else(|| call.1.get("input"));
             chat::call(&id, &name, input, at, out);
-            self.pending.push((id, name.into_owned()));
+            self.pending.push(Pending { id, tool: name.into_owned(), is_named });
         }
     }
 
-    /// The call a result belongs to: the one it names, else the first of its tool, else the first; and whether that follows
-    /// only from their order.
+    /// The call a result belongs to: the one it names; else the first of its tool, else the first, of those that it may
+    /// belong to: a call that bears an id is not meant by a result that names another. And whether that follows only
+    /// from their order.
     fn settle(&mut self, id: &str, tool: &str) -> (String, bool) {
-        let by_id = self.pending.iter().position(|(call, _)| call == id);
-        let by_tool = || self.pending.iter().position(|(_, name)| name == tool && !tool.is_empty());
-        let found = by_id.or_else(by_tool).or_else(|| (!self.pending.is_empty()).then_some(0));
+        let by_id = self.pending.iter().position(|call| call.id == id);
+        let may_be = |call: &Pending| id.is_empty() || !call.is_named;
+        let by_tool =
+            || self.pending.iter().position(|call| may_be(call) && call.tool == tool && !tool.is_empty());
+        let found = by_id.or_else(by_tool).or_else(|| self.pending.iter().position(may_be));
         let by_order = by_id.is_none() && found.is_some();
-        (found.map_or_else(|| id.to_string(), |at| self.pending.remove(at).0), by_order)
+        (found.map_or_else(|| id.to_string(), |at| self.pending.remove(at).id), by_order)
     }
 }
 

@@ -179,13 +179,15 @@ fn collect(batch: &Batch) -> Vec<Seen> {
 /// Requests so far, by what later ones may say of them.
 #[derive(Default)]
 struct Index {
-    histories: FxHashMap<Sym, Vec<usize>>,
+    /// By their whole history with their answer, and without.
+    answered: FxHashMap<Sym, Vec<usize>>,
+    whole: FxHashMap<Sym, Vec<usize>>,
+    /// Failed attempts that were not tried again yet, by their whole history.
+    failed: FxHashMap<Sym, Vec<usize>>,
     messages: FxHashMap<Sym, usize>,
     summaries: FxHashMap<Sym, Vec<usize>>,
     /// System prompts of clients that repeat answers as they were given.
     faithful: FxHashSet<Sym>,
-    /// Failed attempts that were followed by another.
-    tried_again: FxHashSet<usize>,
 }
 
 /// Finds each request's parent; gives the first request of each one's conversation.
@@ -215,10 +217,14 @@ fn link(batch: &Batch, table: &Table, seen: &[Seen], found: &mut Conversations) 
         }
         parents.push(parent);
         roots.push(root);
-        for history in [one.whole, one.answered] {
-            if !history.is_empty() {
-                index.histories.entry(history).or_default().push(n);
+        if !one.whole.is_empty() {
+            index.whole.entry(one.whole).or_default().push(n);
+            if one.failed {
+                index.failed.entry(one.whole).or_default().push(n);
             }
+        }
+        if !one.answered.is_empty() {
+            index.answered.entry(one.answered).or_default().push(n);
         }
         if !one.message.is_empty() {
             index.messages.entry(one.message).or_insert(n);
@@ -296,20 +302,15 @@ fn repeated(table: &Table, seen: &[Seen], index: &mut Index, one: &Seen) -> Opti
     if let Some(same) = index.messages.get(&one.message).filter(|_| !one.message.is_empty()) {
         return Some(*same);
     }
-    let list = index.histories.get(&one.whole).filter(|_| !one.whole.is_empty())?;
-    let fits = |n: &&usize| {
-        let other = &seen[**n];
+    let list = index.failed.get_mut(&one.whole)?;
+    let fits = |n: &usize| {
+        let other = &seen[*n];
         let waited = one.started.ms_since(other.ended);
-        other.whole == one.whole
-            && other.failed
-            && waited.is_none_or(|ms| (0..=table.session_gap_ms).contains(&ms))
+        waited.is_none_or(|ms| (0..=table.session_gap_ms).contains(&ms))
             && agree(other, one)
             && other.system == one.system
-            && !index.tried_again.contains(*n)
     };
-    let found = list.iter().rev().find(fits).copied();
-    index.tried_again.extend(found);
-    found
+    list.iter().rposition(fits).map(|at| list.remove(at))
 }
 
 /// Whether two requests may be of one conversation by what they say of themselves.
@@ -327,28 +328,45 @@ fn parent(batch: &Batch, table: &Table, seen: &[Seen], index: &Index, n: usize) 
         return Some(*parent);
     }
     for history in histories(batch, one) {
-        let Some(list) = index.histories.get(&history) else { continue };
-        let fits = |candidate: &&usize| {
-            let other = &seen[**candidate];
-            // The same words under another system prompt are another's, unless the answer was the same, too.
-            let answered = other.answered == history;
+        // The same words under another system prompt are another's, unless the answer was the same, too.
+        let answered = index.answered.get(&history);
+        if let Some(best) = latest(seen, one, answered, |other| in_window(table, other, one)) {
+            return Some(best);
+        }
+        let fits = |other: &Seen| {
             let same_system = other.system == one.system || batch.text.get(one.purpose) == COMPACTION;
             // Two conversations may open alike; what the model answered tells them apart.
-            let other_answer = !answered
-                && other.histories == 0
-                && !other.answered.is_empty()
-                && index.faithful.contains(&one.system);
-            in_window(table, other, one) && agree(other, one) && (answered || same_system) && !other_answer
+            let other_answer =
+                other.histories == 0 && !other.answered.is_empty() && index.faithful.contains(&one.system);
+            in_window(table, other, one) && same_system && !other_answer
         };
-        let best = list.iter().filter(fits).max_by_key(|candidate| {
-            let other = &seen[**candidate];
-            (other.answered == history, other.system == one.system, other.user == one.user, **candidate)
-        });
-        if let Some(best) = best {
-            return Some(*best);
+        if let Some(best) = latest(seen, one, index.whole.get(&history), fits) {
+            return Some(best);
         }
     }
     None
+}
+
+/// The latest request that fits, best one of the same system prompt and the same caller. It is mostly the last of the list,
+/// and the others need no look then: many requests may begin alike.
+fn latest(
+    seen: &[Seen],
+    one: &Seen,
+    list: Option<&Vec<usize>>,
+    fits: impl Fn(&Seen) -> bool,
+) -> Option<usize> {
+    let mut best: Option<((bool, bool), usize)> = None;
+    for n in list?.iter().rev() {
+        let other = &seen[*n];
+        let worth = (other.system == one.system, other.user == one.user);
+        if best.is_none_or(|(known, _)| worth > known) && agree(other, one) && fits(other) {
+            best = Some((worth, *n));
+            if worth == (true, true) {
+                break;
+            }
+        }
+    }
+    best.map(|(_, n)| n)
 }
 
 /// The histories a request may go on from, the longest first.

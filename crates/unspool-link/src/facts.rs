@@ -148,12 +148,15 @@ fn take_times(draft: &mut Draft<'_>, at: usize, n: usize) {
     let event = *draft.event(at);
     let witness = draft.witness(at);
     let ended = draft.attr_int(at, AttrName::EndedAt).map_or(Timestamp::NONE, Timestamp::from_ns);
+    let is_estimate = event.flags.has(EventFlags::START_INFERRED);
     let step = &mut draft.steps[n];
     if step.times_from.is_none_or(|other| witness < other) {
         step.times_from = Some(witness);
-        (step.started, step.ended) = (event.at, ended);
+        (step.started, step.ended, step.start_estimated) = (event.at, ended, is_estimate);
     } else if step.times_from == Some(witness) {
-        step.started = step.started.earlier(event.at);
+        if event.at.is_some() && step.started.earlier(event.at) != step.started {
+            (step.started, step.start_estimated) = (event.at, is_estimate);
+        }
         step.ended = step.ended.later(ended);
     }
 }

@@ -229,20 +229,26 @@ impl Traces {
     }
 }
 
-/// A span that names another session than the span around it makes both one.
+/// A span that names another session than the span around it makes both one. Copies of records are of no session.
 fn join_parents(natives: &Natives<'_>, union: &mut Union) {
     let batch = natives.batch;
-    let mut provider: FxHashMap<Sym, u32> = FxHashMap::default();
-    for event in &batch.events {
+    let placed = || {
+        let own = batch.events.iter().map(|event| (event, natives.of_record[event.record as usize]));
+        own.filter(|(_, native)| *native != NO_NATIVE)
+    };
+    let mut providers: FxHashMap<Sym, Vec<u32>> = FxHashMap::default();
+    for (event, native) in placed() {
         if let Some(span) = batch.key(event, KeyKind::Span, Role::Provides) {
-            provider.insert(span, natives.of_record[event.record as usize]);
+            let natives = providers.entry(span).or_default();
+            if natives.last() != Some(&native) {
+                natives.push(native);
+            }
         }
     }
-    for event in &batch.events {
-        let own = natives.of_record[event.record as usize];
-        let parent = batch.key(event, KeyKind::Span, Role::Refers).and_then(|span| provider.get(&span));
-        if let Some(parent) = parent.copied().filter(|parent| *parent != NO_NATIVE && own != NO_NATIVE) {
-            union.join(own, parent);
+    for (event, native) in placed() {
+        let parent = batch.key(event, KeyKind::Span, Role::Refers);
+        for other in parent.and_then(|span| providers.get(&span)).into_iter().flatten() {
+            union.join(native, *other);
         }
     }
 }

@@ -55,6 +55,9 @@ impl Requests {
             let key = |kind| draft.key(at, kind, Role::Provides);
             let message = self.by_id(key(KeyKind::Message), key(KeyKind::Request));
             let ended = draft.attr_int(at, AttrName::EndedAt).map_or(draft.event(at).at, Timestamp::from_ns);
+            if !ended.is_some() {
+                continue;
+            }
             match (draft.witness(at), message) {
                 (Witness::Telemetry, None) => spans.push((ended, at, usage)),
                 (Witness::Telemetry, Some(_)) | (_, None) => {}

@@ -89,7 +89,7 @@ impl Spans {
         spans.find_agents(draft, &order);
         spans.find_wrappers(draft, &order, &mut issues);
         spans.name_owners(draft, &mut issues);
-        spans.fuse_calls(draft);
+        spans.fuse_calls(draft, &mut issues);
         spans.choose_prompts(draft);
         draft.issues.append(&mut issues);
         spans
@@ -365,7 +365,7 @@ impl Spans {
     }
 
     /// Spans of calls that bear no id, and the calls a model asked for: in each agent, calls of one name meet in order.
-    fn fuse_calls(&mut self, draft: &Draft<'_>) {
+    fn fuse_calls(&mut self, draft: &Draft<'_>, issues: &mut Vec<IssueDraft>) {
         let is_listed = |at: usize| {
             let event = draft.event(at);
             let is_call = event.kind == EventKind::ToolCall && !event.flags.has(EventFlags::WHOLE);
@@ -425,6 +425,8 @@ impl Spans {
         }
         let mut waiting: Vec<_> =
             waiting.into_values().filter(|(listed, own)| !listed.is_empty() && !own.is_empty()).collect();
+        // What is noted of them is noted in the order of the group.
+        waiting.sort_by_key(|(_, own)| own.first().map(|(_, at)| *at));
         for (listed, own) in &mut waiting {
             // Equal moments are told apart by the text of ids, not by where they lie.
             listed.sort_by_key(|(asked, at)| {
@@ -440,7 +442,12 @@ impl Spans {
                 next += 1;
                 let index = |at: usize| u32::try_from(at).unwrap_or(NONE);
                 let id = |at: usize| draft.key(at, KeyKind::ToolUse, Role::Provides);
-                match (id(*call), id(*span)) {
+                let pair = (id(*call), id(*span));
+                if pair.0.is_none() || pair.1.is_none() {
+                    let record = Some(draft.event(*span).record);
+                    issues.push(IssueDraft { code: Code::FusedByOrder, detail: Sym::EMPTY, record });
+                }
+                match pair {
                     (Some(id), None) => _ = self.fused.insert(index(*span), Fused::Call(id)),
                     (None, Some(id)) => _ = self.fused.insert(index(*call), Fused::Call(id)),
                     (None, None) => {

@@ -116,6 +116,14 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// The events of a record.
+    pub fn events_of(&self, record: RecordIx) -> &[Event] {
+        let first = self.events.partition_point(|event| event.record < record);
+        let rest = self.events.get(first..).unwrap_or(&[]);
+        let count = rest.iter().take_while(|event| event.record == record).count();
+        rest.get(..count).unwrap_or(&[])
+    }
+
     /// The keys of an event.
     pub fn keys_of(&self, event: &Event) -> &[Key] {
         let start = event.first_key as usize;
@@ -204,5 +212,34 @@ impl Batch {
             ..claim
         }));
         self.issues.append(issues, sym, record_base, stream_base);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Batch;
+    use crate::event::{Event, EventFlags, EventKind, LinkSource};
+    use crate::{Sym, Timestamp};
+
+    #[test]
+    fn a_record_has_its_own_events_and_no_others() {
+        let mut batch = Batch::default();
+        for record in [0, 2, 2, 2, 5] {
+            batch.events.push(Event {
+                record,
+                first_key: 0,
+                first_attr: 0,
+                usage: u32::MAX,
+                name: Sym::EMPTY,
+                at: Timestamp::NONE,
+                flags: EventFlags::none(),
+                key_count: 0,
+                attr_count: 0,
+                kind: EventKind::Generic,
+                source: LinkSource::Unstated,
+            });
+        }
+        let counts: Vec<usize> = (0..7).map(|record| batch.events_of(record).len()).collect();
+        assert_eq!(counts, [1, 0, 3, 0, 0, 1, 0]);
     }
 }

@@ -152,6 +152,8 @@ impl EventFlags {
     pub const INFERRED: EventFlags = EventFlags(1 << 22);
     /// The event tells of the beginning of something that takes time; its end is another event's.
     pub const BEGUN: EventFlags = EventFlags(1 << 23);
+    /// When it began was not in the source but follows from when it ended.
+    pub const START_INFERRED: EventFlags = EventFlags(1 << 24);
 
     /// No marks.
     pub const fn none() -> EventFlags {

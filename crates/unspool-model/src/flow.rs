@@ -277,7 +277,7 @@ pub struct Step {
     pub kind: StepKind,
     /// It failed.
     pub is_error: bool,
-    /// `started` is not written anywhere: it is the moment its input was complete.
+    /// `started` is not written anywhere: it is the moment its input was complete, or follows from when it ended.
     pub start_estimated: bool,
     /// It has begun and nothing says that it ended.
     pub pending: bool,
@@ -448,6 +448,7 @@ rules! {
     ToolResultId "tool-result-id" "The result names the call by id, and this is the first model call of the agent after it.";
     ToolResultOrder "tool-result-order" "The result follows the call in order, and no id says more; this is the first model call of the agent after it.";
     SpawnResultId "spawn-result-id" "The result of the spawn call names the agent's id.";
+    SpawnResultOrder "spawn-result-order" "The result that names the agent's id follows the spawn call in order, and no id says more.";
     SpawnMetaId "spawn-meta-id" "The agent's meta file names the spawn call's id.";
     SpawnHookId "spawn-hook-id" "A hook event names both the spawn call and the agent.";
     SpawnNotificationId "spawn-notification-id" "The notification of the agent's end names both the spawn call and the agent.";
@@ -490,6 +491,7 @@ impl Rule {
                 | Rule::SpawnTypeTime
                 | Rule::ContentReuse
                 | Rule::ToolResultOrder
+                | Rule::SpawnResultOrder
                 | Rule::SpawnSpanName
                 | Rule::ContinuationHandoff
         )

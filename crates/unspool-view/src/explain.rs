@@ -213,7 +213,9 @@ impl Why<'_> {
             place.push(format!("under {}", self.name(step.parent)));
         }
         if step.start_estimated {
-            place.push("its start is estimated: the moment its input was complete".into());
+            place.push(
+                "its start is estimated: the moment its input was complete, or what its end says".into(),
+            );
         }
         push("Where it stands", place);
         push(

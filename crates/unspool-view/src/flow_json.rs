@@ -195,7 +195,7 @@ pub struct StepDoc {
     pub model: Option<String>,
     /// When it began.
     pub started_at: Option<String>,
-    /// `started_at` is no record's time but the moment the step's input was complete.
+    /// `started_at` is no record's time but the moment the step's input was complete, or follows from when it ended.
     pub started_at_estimated: bool,
     /// When it ended; null while nothing says so.
     pub ended_at: Option<String>,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, Flow, StepKind};
+use unspool_model::{Batch, Flow, KeyKind, Role, StepKind};
 
 /// The document `unspool export --format tree-json` writes.
 #[derive(Serialize, JsonSchema)]
@@ -107,13 +107,14 @@ pub fn tree_doc(flow: &Flow, batch: &Batch) -> TreeDoc {
     }
     let (mut by_uuid, mut by_tool, mut by_agent) =
         (BTreeMap::new(), BTreeMap::new(), BTreeMap::<String, Vec<String>>::new());
-    let mut uuids = uuids_by_record(batch);
     let mut nodes = Vec::with_capacity(flow.steps.len());
     for (n, step) in flow.steps.iter().enumerate() {
         let id = step.id.show('s');
         for record in flow.witnesses_of(step) {
-            if let Some(uuid) = uuids.remove(record) {
-                by_uuid.entry(text(uuid)).or_insert_with(|| id.clone());
+            for event in batch.events_of(*record) {
+                if let Some(uuid) = batch.key(event, KeyKind::Uuid, Role::Provides) {
+                    by_uuid.entry(text(uuid)).or_insert_with(|| id.clone());
+                }
             }
         }
         if let Some(tool) = some(step.tool_use_id) {
@@ -200,12 +201,4 @@ fn node_type(kind: StepKind) -> &'static str {
         StepKind::AgentStop => "subagent_stop",
         other => other.name(),
     }
-}
-
-fn uuids_by_record(batch: &Batch) -> BTreeMap<u32, unspool_model::Sym> {
-    use unspool_model::{KeyKind, Role};
-    let events = batch.events.iter();
-    events
-        .filter_map(|event| Some((event.record, batch.key(event, KeyKind::Uuid, Role::Provides)?)))
-        .collect()
 }

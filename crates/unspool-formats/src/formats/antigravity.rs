@@ -122,10 +122,12 @@ impl State {
     fn result(&mut self, tool: &str, content: &str, at: Timestamp, out: &mut Sink<'_>) {
         let failed = content.trim_start().starts_with("Error") || content.contains("The command failed");
         let outcome = Outcome { failed, text: content.into(), ..Outcome::default() };
-        let id = if let Some(id) = self.pending.pop_front() {
+        let by_order = self.pending.pop_front();
+        let flags = if by_order.is_some() { EventFlags::INFERRED } else { EventFlags::none() };
+        let id = if let Some(id) = by_order {
             Head::default().open(EventKind::ToolResult, at, out);
             chat::result_facts(&id, &outcome, out);
-            out.flag(EventFlags::INFERRED);
+            out.flag(flags);
             id
         } else {
             // The answer that asked for it is not in the file.
@@ -139,6 +141,7 @@ impl State {
             out.flag(EventFlags::ASYNC);
             for agent in conversations(content) {
                 chat::spawned(&id, agent, at, out);
+                out.flag(flags);
             }
         }
     }

@@ -214,7 +214,8 @@ impl State {
             self.unnamed += 1;
         }
         let again = !self.known.insert(id.clone());
-        if !self.live.contains(&id) {
+        // What is written again is mostly what was written last.
+        if !again || !self.live.iter().rev().any(|live| *live == id) {
             self.live.push(id.clone());
         }
         let kind = message.first_text(&["type", "role"]);

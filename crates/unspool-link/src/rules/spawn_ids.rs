@@ -1,5 +1,5 @@
 //! Spawns by explicit ids: the result, the meta file, a hook, a notification, progress, a teammate's name, a
-//! workflow's run, or an id in the result's text. Worth 1.0.
+//! workflow's run, or an id in the result's text. Worth 1.0, unless only order says which call a result answers.
 
 use crate::agents::{AgentDraft, Learned, Origin};
 use crate::draft::Draft;
@@ -8,8 +8,8 @@ use crate::steps::build_timeline;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
 use unspool_model::{
-    AttrName, Code, Confidence, EventKind, KeyKind, LinkSource, RecordIx, Role, Rule, Spawn, StepKind, Sym,
-    Timestamp,
+    AttrName, Code, Confidence, EventFlags, EventKind, KeyKind, LinkSource, RecordIx, Role, Rule, Spawn,
+    StepKind, Sym, Timestamp,
 };
 
 /// One explicit statement that a call started an agent.
@@ -178,6 +178,7 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
         let Some(id) = draft.key(at, KeyKind::Agent, Role::Provides) else { continue };
         let rule = match event.source {
             LinkSource::Meta => Rule::SpawnMetaId,
+            LinkSource::Result if event.flags.has(EventFlags::INFERRED) => Rule::SpawnResultOrder,
             LinkSource::Result => Rule::SpawnResultId,
             LinkSource::Hook => Rule::SpawnHookId,
             LinkSource::Notification => Rule::SpawnNotificationId,
@@ -187,7 +188,10 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
             }
         };
         // Structured fields speak for themselves; text and notifications also name things that are no agents.
-        let structured = matches!(rule, Rule::SpawnMetaId | Rule::SpawnResultId | Rule::SpawnHookId);
+        let structured = matches!(
+            rule,
+            Rule::SpawnMetaId | Rule::SpawnResultId | Rule::SpawnResultOrder | Rule::SpawnHookId
+        );
         if !is_spawn_tool && !structured {
             continue;
         }
@@ -338,10 +342,11 @@ fn believe(draft: &mut Draft<'_>, claims: &[Claim]) {
         draft.issue(Code::LimitReached, draft.corpus.limits.link_evidence, Some(record));
     }
     let tool_use_id = draft.steps[best.step as usize].tool_use;
+    let by_order = best.rule == Rule::SpawnResultOrder;
+    let confidence = if by_order { draft.corpus.table.result_order } else { Confidence::EXACT };
     let agent = &mut draft.agents[best.agent as usize];
     agent.internal = false;
-    agent.spawn =
-        Some(Spawn { step: best.step, tool_use_id, rule: best.rule, confidence: Confidence::EXACT });
+    agent.spawn = Some(Spawn { step: best.step, tool_use_id, rule: best.rule, confidence });
     let mut continued_by: Vec<u32> = claims
         .iter()
         .filter(|claim| claim.continues && claim.step != best.step)

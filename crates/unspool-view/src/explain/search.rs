@@ -130,8 +130,7 @@ impl Why<'_> {
     fn steps_of_span(&self, wanted: &str) -> Vec<usize> {
         let batch = self.batch;
         let is_it = |record: &RecordIx| {
-            let first = batch.events.partition_point(|event| event.record < *record);
-            let events = batch.events[first..].iter().take_while(|event| event.record == *record);
+            let events = batch.events_of(*record).iter();
             let mut spans = events.filter_map(|event| batch.key(event, KeyKind::Span, Role::Provides));
             spans.any(|span| {
                 let text = self.text(span);

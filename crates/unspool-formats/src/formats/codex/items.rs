@@ -45,6 +45,8 @@ pub(super) fn item(state: &mut State, item: &Object<'_>, at: Timestamp, out: &mu
             state.head("").open(EventKind::ToolResult, at, out);
             let exit = item.object("result").int("exitCode").unwrap_or(0);
             chat::result_facts(&id, &Outcome { failed: exit != 0, ..Outcome::default() }, out);
+            // No id names the call.
+            out.flag(EventFlags::INFERRED);
             state.answered();
         }
         "agent_message" => from_agent(state, item, at, out),
@@ -125,10 +127,9 @@ fn output(state: &mut State, item: &Object<'_>, at: Timestamp, out: &mut Sink<'_
     let said = texts(inner.get("content").or_else(|| inner.get("text")).or(raw));
     let text = said.into_iter().next().unwrap_or_default();
     let failed = success == Some(false) || (success.is_none() && exit_code(&text) != 0);
-    let watched = state.watched.iter().position(|(call, _)| *call == id);
     let outcome = Outcome { failed, text, ..Outcome::default() };
     chat::result_facts(&id, &outcome, out);
-    let Some((_, tool)) = watched.map(|at| state.watched.swap_remove(at)) else { return };
+    let Some(tool) = state.watched.remove(id.as_ref()) else { return };
     let answer = Object::of(outcome.text.as_bytes());
     if tool == "spawn_agent" {
         out.flag(EventFlags::ASYNC);

@@ -4,6 +4,7 @@
 use crate::chat::{self, Head};
 use crate::object::{Object, moment};
 use crate::sink::Sink;
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use unspool_model::prompt::text_hash;
 use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Timestamp, Usage};
@@ -13,7 +14,7 @@ pub(super) const FROM_ITEM: u8 = 1;
 pub(super) const FROM_EVENT: u8 = 2;
 pub(super) const FROM_COMPLETED_ITEM: u8 = 4;
 
-/// How many texts of a turn are remembered to know their repetition by.
+/// How many texts of a turn are remembered to know their repetition by, the latest ones. A repetition follows at once.
 const REMEMBERED: usize = 64;
 
 #[derive(Default)]
@@ -44,7 +45,7 @@ pub(in crate::formats) struct State {
     answers: Vec<Told>,
     totals: Option<Usage>,
     /// Calls that start or watch agents, until their output has come.
-    pub(super) watched: Vec<(String, String)>,
+    pub(super) watched: FxHashMap<String, String>,
     /// The last step of copied history, which the first own message goes on from.
     last_copied: String,
     unnamed_tools: Vec<(String, String)>,
@@ -221,9 +222,7 @@ impl State {
         } else {
             let key = self.key("u", self.message_count);
             self.message_count += 1;
-            if self.messages.len() < REMEMBERED {
-                self.messages.push(Told { hash: hash.clone(), key: key.clone(), by });
-            }
+            remember(&mut self.messages, Told { hash: hash.clone(), key: key.clone(), by });
             (key, false)
         };
         let mut head = self.head(&key);
@@ -259,9 +258,7 @@ impl State {
             told.key.clone()
         } else {
             let key = self.open_call();
-            if self.answers.len() < REMEMBERED {
-                self.answers.push(Told { hash, key: key.clone(), by });
-            }
+            remember(&mut self.answers, Told { hash, key: key.clone(), by });
             key
         };
         self.call_event(&key, at, out);
@@ -288,8 +285,8 @@ impl State {
         if let Some(call) = &mut self.call {
             call.asked += 1;
         }
-        if is_watched(name) && self.watched.len() < REMEMBERED {
-            self.watched.push((id.to_string(), name.to_string()));
+        if is_watched(name) {
+            self.watched.insert(id.to_string(), name.to_string());
         }
     }
 
@@ -403,6 +400,13 @@ impl State {
     }
 }
 
+fn remember(told: &mut Vec<Told>, one: Told) {
+    if told.len() == REMEMBERED {
+        told.remove(0);
+    }
+    told.push(one);
+}
+
 /// Tools whose output names agents.
 fn is_watched(name: &str) -> bool {
     matches!(name, "spawn_agent" | "wait" | "wait_agent" | "close_agent")
@@ -438,8 +442,52 @@ fn uuid_time(uuid: &str) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
-    use super::uuid_time;
-    use unspool_model::Timestamp;
+    use super::{REMEMBERED, uuid_time};
+    use crate::{Decoder, Detail, best};
+    use unspool_model::{Batch, EventFlags, EventKind, Timestamp};
+
+    fn read(lines: &[String]) -> Batch {
+        let text = [r#"{"timestamp":"2026-01-02T10:00:00Z","type":"session_meta","payload":{"id":"t1"}}"#.to_string()];
+        let text = text.iter().chain(lines).fold(String::new(), |text, line| text + line + "\n");
+        let mut batch = Batch::default();
+        let (format, sniff) = best("rollout-1.jsonl", text.as_bytes()).unwrap();
+        let mut decoder = Decoder::new(&mut batch, format, sniff, "rollout-1.jsonl", Detail::Full);
+        decoder.push(text.as_bytes());
+        decoder.finish();
+        batch
+    }
+
+    fn line(kind: &str, payload: &str) -> String {
+        format!(r#"{{"timestamp":"2026-01-02T10:00:01Z","type":"{kind}","payload":{payload}}}"#)
+    }
+
+    #[test]
+    fn what_a_long_turn_tells_twice_is_told_once() {
+        let count = REMEMBERED + 6;
+        let mut lines = Vec::new();
+        for n in 0..count {
+            let item = format!(r#"{{"type":"message","role":"user","content":[{{"type":"input_text","text":"say {n}"}}]}}"#);
+            lines.push(line("response_item", &item));
+            lines.push(line("event_msg", &format!(r#"{{"type":"user_message","message":"say {n}"}}"#)));
+        }
+        let batch = read(&lines);
+        let messages = batch.events.iter().filter(|event| event.kind == EventKind::UserMessage);
+        let copies = messages.clone().filter(|event| event.flags.has(EventFlags::COPY)).count();
+        assert_eq!((messages.count(), copies), (2 * count, count));
+    }
+
+    #[test]
+    fn every_agent_is_linked_however_many_start_at_once() {
+        let count = REMEMBERED + 6;
+        let call = |n| format!(r#"{{"type":"function_call","name":"spawn_agent","arguments":"{{}}","call_id":"c{n}"}}"#);
+        let output = |n| {
+            format!(r#"{{"type":"function_call_output","call_id":"c{n}","output":"{{\"agent_id\":\"a{n}\"}}"}}"#)
+        };
+        let calls = (0..count).map(|n| line("response_item", &call(n)));
+        let outputs = (0..count).map(|n| line("response_item", &output(n)));
+        let batch = read(&calls.chain(outputs).collect::<Vec<_>>());
+        assert_eq!(batch.events.iter().filter(|event| event.kind == EventKind::SpawnLink).count(), count);
+    }
 
     #[test]
     fn a_uuid_of_version_7_holds_its_time() {

@@ -22,7 +22,12 @@ pub(super) struct Answer {
     pub(super) present: bool,
     /// A field of another type than it should have.
     pub(super) odd: Option<&'static str>,
+    /// How many items lie around the one being read.
+    depth: usize,
 }
+
+/// Items in items. No API has more than a few; what lies deeper is noted as odd and not read.
+const MAX_DEPTH: usize = 16;
 
 /// A call the model asked for.
 #[derive(Default, Debug)]
@@ -160,6 +165,17 @@ impl Answer {
         if json.kind()? != Kind::Object {
             return json.skip();
         }
+        if self.depth == MAX_DEPTH {
+            self.odd = Some("content");
+            return json.skip();
+        }
+        self.depth += 1;
+        let read = self.item_fields(json);
+        self.depth -= 1;
+        read
+    }
+
+    fn item_fields(&mut self, json: &mut Json<'_>) -> Result<(), Malformed> {
         let (mut kind, mut text, mut call, mut call_id) = (String::new(), String::new(), Call::default(), String::new());
         let mut content = None;
         json.object(|json, key| {
@@ -231,26 +247,60 @@ pub(super) fn json_text(raw: &[u8]) -> String {
     String::from_utf8_lossy(raw).into_owned()
 }
 
-/// The words of an error: a string, or the message of an object.
+/// The words of an error: a string, or the message of an object. Gateways wrap errors into each other.
 pub(super) fn error_text(raw: &[u8]) -> Option<String> {
-    let mut json = Json::new(raw);
-    match json.kind().ok()? {
-        Kind::String => json.string().ok().flatten().map(RawStr::decode).map(Cow::into_owned),
-        Kind::Object => {
-            let (mut message, mut kind) = (String::new(), String::new());
-            let _ = json.object(|json, key| {
-                match key {
-                    b"message" => message = owned(json)?,
-                    b"type" | b"code" => kind = owned(json)?,
-                    b"error" => message = error_text(json.raw()?).unwrap_or_default(),
-                    _ => json.skip()?,
-                }
-                Ok(())
-            });
-            let text = if message.is_empty() { kind } else { message };
-            Some(if text.is_empty() { "error".into() } else { text })
+    let (mut raw, mut around) = (raw, String::new());
+    for _ in 0..MAX_DEPTH {
+        let mut json = Json::new(raw);
+        match json.kind().ok()? {
+            Kind::String => return json.string().ok().flatten().map(RawStr::decode).map(Cow::into_owned),
+            Kind::Object => {}
+            Kind::Bool if raw == b"true" => return Some("error".into()),
+            _ => break,
         }
-        Kind::Bool if raw == b"true" => Some("error".into()),
-        _ => None,
+        let (mut message, mut kind, mut inner) = (String::new(), String::new(), None);
+        let _ = json.object(|json, key| {
+            match key {
+                b"message" => message = owned(json)?,
+                b"type" | b"code" => kind = owned(json)?,
+                b"error" => inner = Some(json.raw()?),
+                _ => json.skip()?,
+            }
+            Ok(())
+        });
+        let text = [message, kind, "error".to_string()].into_iter().find(|text| !text.is_empty());
+        around = text.unwrap_or_default();
+        match inner {
+            Some(inner) => raw = inner,
+            None => break,
+        }
+    }
+    Some(around).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Answer, error_text};
+    use crate::formats::inference_log::envelope::Given;
+
+    #[test]
+    fn bottomless_answers_end_and_are_noted() {
+        for open in [r#"{"content":["#, r#"{"tool_calls":["#] {
+            let deep = r#"{"content":["#.to_string() + &open.repeat(100_000) + &"]}".repeat(100_001);
+            assert_eq!(Answer::read(&Given::Body(deep.as_bytes())).odd, Some("content"), "{open}");
+        }
+        let deep = r#"{"error":"#.repeat(100_000) + "1" + &"}".repeat(100_000);
+        assert_eq!(error_text(deep.as_bytes()).as_deref(), Some("error"));
+    }
+
+    #[test]
+    fn errors_in_every_wrapping() {
+        let text = |raw: &str| error_text(raw.as_bytes());
+        assert_eq!(text(r#""no""#).as_deref(), Some("no"));
+        assert_eq!(text(r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#).as_deref(), Some("busy"));
+        assert_eq!(text(r#"{"error":{"code":"quota"}}"#).as_deref(), Some("quota"));
+        assert_eq!(text(r#"{"message":"outer","error":null}"#).as_deref(), Some("outer"));
+        assert_eq!(text("true").as_deref(), Some("error"));
+        assert_eq!(text("7"), None);
     }
 }

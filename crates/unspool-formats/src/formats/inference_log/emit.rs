@@ -218,6 +218,7 @@ impl Emission<'_, '_> {
         }
         let mut flags = EventFlags::none();
         flags.set_if(failed, EventFlags::API_ERROR);
+        flags.set_if(exchange.start_inferred, EventFlags::START_INFERRED);
         flags.set_if(answer.interrupted, EventFlags::INTERRUPTED);
         flags.set_if(!answer.texts.is_empty(), EventFlags::HAS_TEXT);
         flags.set_if(!answer.calls.is_empty(), EventFlags::HAS_TOOL_USE);

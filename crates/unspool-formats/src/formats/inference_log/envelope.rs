@@ -116,6 +116,8 @@ pub(super) struct Exchange<'a> {
     /// Spawn calls the log took out of the response.
     pub(super) invocations: Option<&'a [u8]>,
     pub(super) bad_time: bool,
+    /// Only its end is stated.
+    pub(super) start_inferred: bool,
     /// A field of another type than it should have.
     pub(super) odd: Option<&'static str>,
 }
@@ -421,6 +423,7 @@ impl<'a> Exchange<'a> {
             };
         }
         if !self.started.is_some() {
+            self.start_inferred = self.ended.is_some();
             self.started = match length {
                 Some(ms) if self.ended.is_some() => self.ended.plus_ms(-ms),
                 _ => self.ended,

@@ -36,19 +36,21 @@ pub(super) fn events(answer: &mut Answer, text: &str) {
     // A line may end with a carriage return alone.
     for line in text.split('\n').flat_map(|line| line.trim_end_matches('\r').split('\r')).chain([""]) {
         if let Some(rest) = line.strip_prefix("data:") {
-            if !data.is_empty() {
+            let is_first = data.is_empty();
+            if !is_first {
                 data.push('\n');
             }
             data.push_str(rest.strip_prefix(' ').unwrap_or(rest));
-        } else if line.trim().is_empty() && !data.is_empty() {
-            assembly.data(&data);
-            data.clear();
+            // Recorders that keep only `data:` lines leave no blank ones between them; each of theirs is an event. What
+            // takes several lines ends with a blank one, and is not looked at again for each of them.
+            if !is_first || Json::new(data.as_bytes()).skip().is_err() {
+                continue;
+            }
+        } else if !line.trim().is_empty() || data.is_empty() {
+            continue;
         }
-        // Recorders that keep only `data:` lines leave no blank ones between them.
-        if !data.is_empty() && Json::new(data.as_bytes()).skip().is_ok() {
-            assembly.data(&data);
-            data.clear();
-        }
+        assembly.data(&data);
+        data.clear();
     }
     assembly.finish(answer);
 }
@@ -384,6 +386,15 @@ mod tests {
         data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"partial_json\":\"1}\"}}\n\n\
         data: {\"type\":\"content_block_delta\",\"index\":7,\"delta\":{\"partial_json\":\"{}\"}}\n\n\
         data: {\"type\":\"message_stop\"}\n\n";
+
+    #[test]
+    fn an_event_of_many_lines_is_looked_at_once() {
+        // Looked at again for every line, this would take hours.
+        let text = "data: [\n".repeat(500_000) + "\n" + STREAM;
+        assert_eq!(read(&text).id, "m1");
+        let spread = "data: {\"type\":\"message_start\",\ndata: \"message\":{\"id\":\"m2\"}}\n\n";
+        assert_eq!(read(spread).id, "m2");
+    }
 
     #[test]
     fn line_ends_and_comments_do_not_matter() {

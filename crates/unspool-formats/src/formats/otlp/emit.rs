@@ -36,7 +36,7 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
     } else {
         out.key(KeyKind::Span, Role::Refers, own_key(&span.trace, &span.parent, scratch));
     }
-    for (trace, id) in span.links.iter().take(MAX_LINKS) {
+    for (trace, id) in &span.links {
         out.key(KeyKind::SpanLink, Role::Refers, own_key(trace, id, scratch));
     }
     if let Some(parent) = &reading.parent_agent {
@@ -80,9 +80,6 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
 
 /// A trace's name says less than a title somebody gave, and more than nothing.
 const TITLE_RANK: i64 = 0;
-
-/// Keys of one event are counted in one byte; a span with hundreds of links keeps the first.
-const MAX_LINKS: usize = 128;
 
 /// The keys that every record needs once, on its first event.
 struct Head<'r, 'a> {

@@ -119,7 +119,8 @@ impl Entry<'_, '_> {
         }
         let took = self.attrs.count(&["duration_ms"]).and_then(|ms| i64::try_from(ms).ok());
         if let (Some(ms), Some(ns)) = (took, self.at.ns()) {
-            out.flag(EventFlags::WHOLE).int(AttrName::EndedAt, ns).begins(self.at.plus_ms(-ms));
+            out.flag(EventFlags::WHOLE.with(EventFlags::START_INFERRED)).int(AttrName::EndedAt, ns);
+            out.begins(self.at.plus_ms(-ms));
         }
         self.milliseconds(out);
     }
@@ -166,7 +167,7 @@ impl Entry<'_, '_> {
         let input = self.text(&["tool_input", "tool_parameters", "arguments"]);
         let took = self.attrs.count(&["duration_ms"]).and_then(|ms| i64::try_from(ms).ok()).unwrap_or(0);
         self.begin(EventKind::ToolCall, out);
-        out.name(&self.text(&["tool_name"])).flag(EventFlags::WHOLE);
+        out.name(&self.text(&["tool_name"])).flag(EventFlags::WHOLE.with(EventFlags::START_INFERRED));
         out.key(KeyKind::ToolUse, Role::Provides, &call);
         ToolInput::read(input.as_bytes(), out).facts(out);
         if let Some(ns) = self.at.ns() {

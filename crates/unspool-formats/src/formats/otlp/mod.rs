@@ -165,12 +165,15 @@ fn sniff(head: &[u8], words: &[&str], mine: impl Fn(&Seen<'_>) -> bool) -> Sniff
     Sniff { score: if mine(&seen) { 94 } else { 0 }, framing: framing(head) }
 }
 
+/// How deep a look goes. Whatever opens a file must not be able to exhaust the stack.
+const LOOK_DEPTH: usize = 8;
+
 /// Looks at the first object, and at the first object of each list in it.
 fn look<'a>(json: &mut Json<'a>, depth: usize, seen: &mut Seen<'a>) -> Result<(), Malformed> {
     match json.kind()? {
-        Kind::Array => {
+        Kind::Array if depth < LOOK_DEPTH => {
             let mut first = true;
-            json.array(|json| if std::mem::take(&mut first) { look(json, depth, seen) } else { json.skip() })
+            json.array(|json| if std::mem::take(&mut first) { look(json, depth + 1, seen) } else { json.skip() })
         }
         Kind::Object => json.object(|json, key| {
             seen.0.push(key);
@@ -178,7 +181,7 @@ fn look<'a>(json: &mut Json<'a>, depth: usize, seen: &mut Seen<'a>) -> Result<()
                 key,
                 b"spans" | b"data" | b"traces" | b"trace" | b"context" | b"spanContext" | b"_spanContext"
             );
-            if inner && depth < 3 { look(json, depth + 1, seen) } else { json.skip() }
+            if inner && depth < LOOK_DEPTH { look(json, depth + 1, seen) } else { json.skip() }
         }),
         _ => json.skip(),
     }
@@ -190,4 +193,15 @@ fn framing(head: &[u8]) -> Framing {
     let mut line = Json::new(&head[..end]);
     let whole = line.skip().and_then(|()| line.end()).is_ok();
     if whole || end == head.len() { Framing::Lines } else { Framing::Whole }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::best;
+
+    #[test]
+    fn bottomless_lists_are_no_spans_and_cost_no_stack() {
+        let deep = "[".repeat(60_000) + "\"resourceSpans\" \"span_id\" \"child_spans\" \"span_kind\"";
+        assert!(best("spans.json", deep.as_bytes()).is_none_or(|(_, sniff)| sniff.score < 90));
+    }
 }

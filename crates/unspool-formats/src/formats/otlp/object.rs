@@ -9,7 +9,7 @@ use super::span::{Origin, Span};
 use super::value::Value;
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::sink::Sink;
-use unspool_model::Timestamp;
+use unspool_model::{Code, Timestamp};
 
 /// Reads a span, a list of spans, or an object that holds one.
 pub(super) fn read(json: &mut Json<'_>, out: &mut Sink<'_>) -> Result<(), Malformed> {
@@ -69,10 +69,13 @@ struct Pieces<'a> {
 /// How many levels are read at a time. Deeper ones are read again from where they begin.
 const LEVELS_AT_A_TIME: usize = 32;
 
-/// A span and all below it, each under the ids of what it lies in. Without recursion: trees may be bottomless.
+/// Levels of spans in each other. What lies deeper is left out: every level costs a look at all below it. Named so in notices.
+const MAX_SPAN_LEVELS: usize = 1024;
+
+/// A span and all below it, each under the ids of what it lies in. Without recursion: trees may be deep.
 fn tree<'a>(raw: &'a [u8], pieces: Pieces<'a>, out: &mut Sink<'_>) {
-    let mut open = vec![(raw, pieces, String::new(), String::new())];
-    while let Some((raw, mut pieces, trace, parent)) = open.pop() {
+    let mut open = vec![(raw, pieces, String::new(), String::new(), 1)];
+    while let Some((raw, mut pieces, trace, parent, level)) = open.pop() {
         let span = &mut pieces.span;
         if span.trace.is_empty() {
             span.trace = trace;
@@ -93,6 +96,10 @@ fn tree<'a>(raw: &'a [u8], pieces: Pieces<'a>, out: &mut Sink<'_>) {
         }
         out.part(raw);
         emit(&mut pieces.span, &pieces.origin, out);
+        if level == MAX_SPAN_LEVELS && !pieces.children.is_empty() {
+            out.issue(Code::LimitReached, "max_span_levels");
+            continue;
+        }
         for (child, inner) in pieces.children.into_iter().rev() {
             let inner = inner.unwrap_or_else(|| {
                 let mut inner = Pieces::default();
@@ -100,7 +107,7 @@ fn tree<'a>(raw: &'a [u8], pieces: Pieces<'a>, out: &mut Sink<'_>) {
                 let _ = inner.read(&mut Json::new(child));
                 inner
             });
-            open.push((child, inner, pieces.span.trace.clone(), pieces.span.id.clone()));
+            open.push((child, inner, pieces.span.trace.clone(), pieces.span.id.clone(), level + 1));
         }
     }
 }
@@ -266,8 +273,37 @@ fn iso_duration_ns(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{iso_duration_ns, moment};
+    use super::{MAX_SPAN_LEVELS, iso_duration_ns, moment};
     use crate::json::Json;
+    use crate::{Decoder, Detail, best};
+    use unspool_model::{Batch, Code, KeyKind};
+
+    fn read(text: &str) -> Batch {
+        let mut batch = Batch::default();
+        let (format, sniff) = best("spans.json", text.as_bytes()).unwrap();
+        let mut decoder = Decoder::new(&mut batch, format, sniff, "spans.json", Detail::Full);
+        decoder.push(text.as_bytes());
+        decoder.finish();
+        batch
+    }
+
+    #[test]
+    fn trees_are_read_to_a_depth_that_has_a_name() {
+        let levels = 3 * MAX_SPAN_LEVELS;
+        let open = r#"{"trace_id":"t1","span_id":"s1","start_time":1767348000,"child_spans":["#;
+        let batch = read(&(open.repeat(levels) + &"]}".repeat(levels)));
+        assert_eq!(batch.records.len(), MAX_SPAN_LEVELS);
+        assert_eq!(batch.issues.iter().filter(|issue| issue.code == Code::LimitReached).count(), 1);
+    }
+
+    #[test]
+    fn every_link_of_a_span_is_kept() {
+        let links: Vec<String> = (0..300).map(|n| format!(r#"{{"trace_id":"t2","span_id":"l{n}"}}"#)).collect();
+        let links = links.join(",");
+        let batch =
+            read(&format!(r#"[{{"trace_id":"t1","span_id":"s1","start_time":1767348000,"links":[{links}]}}]"#));
+        assert_eq!(batch.keys.iter().filter(|key| key.kind == KeyKind::SpanLink).count(), 300);
+    }
 
     #[test]
     fn moments_in_every_unit() {

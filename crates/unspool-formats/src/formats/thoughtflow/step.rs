@@ -91,7 +91,7 @@ impl Told<'_> {
                     out.flag(EventFlags::BEGUN);
                 }
                 if inferred {
-                    out.flag(EventFlags::INFERRED);
+                    out.flag(EventFlags::START_INFERRED);
                 }
                 self.input(kind, out);
                 self.outcome(kind, out);
