@@ -180,6 +180,7 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
         }
     };
     first(&mut step.uuid, uuid);
+    first(&mut step.error, error);
     step.flags.set(event.flags);
     step.has_end |= !event.flags.has(EventFlags::BEGUN);
     let timed = step.times_from.is_some();

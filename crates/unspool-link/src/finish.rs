@@ -284,6 +284,7 @@ fn finished(draft: &Draft<'_>, step: &StepDraft, first_witness: u32, witnesses: 
         native_id: step.native_id,
         model: step.model,
         preview: step.preview,
+        error: if step.is_error { step.error } else { Sym::EMPTY },
         intent: step.intent,
         intent_source: step.intent_source,
         kind: step.kind,

@@ -35,6 +35,8 @@ pub(crate) struct StepDraft {
     pub(crate) native_id: Sym,
     pub(crate) model: Sym,
     pub(crate) preview: Sym,
+    /// First words of what went wrong.
+    pub(crate) error: Sym,
     pub(crate) intent: Sym,
     pub(crate) intent_source: IntentSource,
     /// Index into the draft's usages, or `NONE`.
@@ -203,6 +205,7 @@ fn new_step(kind: StepKind, key: StepKey) -> StepDraft {
         native_id: if key.0 == BY_STEP { key.1 } else { Sym::EMPTY },
         model: Sym::EMPTY,
         preview: Sym::EMPTY,
+        error: Sym::EMPTY,
         intent: Sym::EMPTY,
         intent_source: IntentSource::None,
         usage: NONE,

@@ -216,6 +216,7 @@ impl Why<'_> {
             place.push("its start is estimated: the moment its input was complete".into());
         }
         push("Where it stands", place);
+        push("What went wrong", step.error.some().map(|error| self.text(error).into()).into_iter().collect());
         push(
             "Records that witness it",
             self.flow.witnesses_of(step).iter().map(|record| self.record(*record)).collect(),

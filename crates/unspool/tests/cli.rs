@@ -161,6 +161,27 @@ fn the_tree_of_the_demo() {
 }
 
 #[test]
+fn a_failed_call_says_why() {
+    let unspool = Unspool::new();
+    let rollout = concat!(
+        r#"{"timestamp":"2026-01-02T10:00:00Z","type":"session_meta","payload":{"id":"t1","timestamp":"2026-01-02T10:00:00Z","cwd":"/w","originator":"cli","cli_version":"0.99.0"}}"#,
+        "\n",
+        r#"{"timestamp":"2026-01-02T10:00:01Z","type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"cat /nowhere\"}","call_id":"c1"}}"#,
+        "\n",
+        r#"{"timestamp":"2026-01-02T10:00:02Z","type":"event_msg","payload":{"type":"exec_command_end","call_id":"c1","exit_code":1,"aggregated_output":"cat: /nowhere: no such place"}}"#,
+        "\n",
+    );
+    let path = unspool.path("rollout.jsonl");
+    fs::write(&path, rollout).unwrap();
+    let tree = unspool.ok(&["show", &path, "--errors"]);
+    assert!(tree.contains("exec_command  cat /nowhere ✗  cat: /nowhere: no such place"), "{tree}");
+    let why = unspool.ok(&["explain", &path, "c1"]);
+    assert!(why.contains("What went wrong") && why.contains("no such place"), "{why}");
+    let json = unspool.ok(&["export", "--format", "json", &path]);
+    assert!(json.contains(r#""error":"cat: /nowhere: no such place""#), "{json}");
+}
+
+#[test]
 fn tables_of_the_demo() {
     let unspool = Unspool::with_demo();
     insta::assert_snapshot!("ls", unspool.ok(&["ls"]));

@@ -251,8 +251,13 @@ impl Tree<'_> {
         let used = TIME_WIDTH + text_width(&rail) + indent.len() + self.figures.width();
         let room = if self.filter.full { usize::MAX } else { self.width.saturating_sub(used).max(16) };
         let ending = format!("{pending}{error}");
-        let text = cut(&format!("{mark}{}", self.describe(step)), room.saturating_sub(text_width(&ending)));
-        let text = format!("{text}{ending}");
+        let room = room.saturating_sub(text_width(&ending));
+        let why = self.why(step);
+        // What was done and what went wrong share the line; neither may push the other out.
+        let for_why = text_width(&why).min(room / 2);
+        let text = cut(&format!("{mark}{}", self.describe(step)), room - for_why);
+        let why = cut(&why, room - text_width(&text));
+        let text = format!("{text}{ending}{why}");
         let line = format!("{}{indent}{}", paint(DIM, &rail), paint(style, &text));
         let time = step.started.is_some().then(|| step.started.to_string());
         let time = time.as_deref().and_then(|at| at.get(11..19)).unwrap_or("");
@@ -277,6 +282,14 @@ impl Tree<'_> {
             write!(out, "{gap}{}", paint(DIM, &figures))?;
         }
         writeln!(out)
+    }
+
+    /// What went wrong, where that is not what the step shows anyway.
+    fn why(&self, step: &Step) -> String {
+        match step.error.some().map(|error| self.text(error)) {
+            Some(error) if error != self.text(step.preview) => format!("  {error}"),
+            _ => String::new(),
+        }
     }
 
     fn describe(&self, step: &Step) -> String {
