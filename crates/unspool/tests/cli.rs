@@ -12,6 +12,8 @@ mod newcomer;
 mod repeat;
 #[path = "cli/schema.rs"]
 mod schema;
+#[path = "cli/spans.rs"]
+mod spans;
 #[path = "cli/traffic.rs"]
 mod traffic;
 #[path = "cli/width.rs"]
