@@ -184,6 +184,15 @@ fn a_failed_call_says_why() {
 }
 
 #[test]
+fn a_session_without_steps_says_so() {
+    let unspool = Unspool::new();
+    let path = unspool.path("s.jsonl");
+    fs::write(&path, "{\"type\":\"summary\",\"summary\":\"Old work\",\"leafUuid\":\"u1\"}\n").unwrap();
+    let tree = unspool.ok(&["show", &path]);
+    assert!(tree.contains("its records hold no steps") && !tree.contains("filter"), "{tree}");
+}
+
+#[test]
 fn tables_of_the_demo() {
     let unspool = Unspool::with_demo();
     insta::assert_snapshot!("ls", unspool.ok(&["ls"]));

@@ -114,7 +114,12 @@ impl Tree<'_> {
     fn write(&self, out: &mut dyn Write, mut pricer: Pricer<'_>) -> std::io::Result<()> {
         self.head(out)?;
         if self.rows.rows.is_empty() {
-            writeln!(out, "nothing matches the filter")?;
+            let all_read = self.flow.steps.is_empty();
+            writeln!(
+                out,
+                "{}",
+                if all_read { "its records hold no steps" } else { "nothing matches the filter" }
+            )?;
         }
         for row in &self.rows.rows {
             match row {
