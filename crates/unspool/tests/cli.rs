@@ -184,6 +184,27 @@ fn a_failed_call_says_why() {
 }
 
 #[test]
+fn a_call_of_copilot_ends_with_its_answer_though_its_tokens_are_told_later() {
+    let unspool = Unspool::new();
+    let events = r#"
+{"type":"session.start","data":{"sessionId":"c-1","version":1,"producer":"copilot-agent","copilotVersion":"1.0.0"},"id":"e1","timestamp":"2026-01-02T10:00:00.000Z","parentId":null}
+{"type":"user.message","data":{"content":"Hello"},"id":"e2","timestamp":"2026-01-02T10:00:01.000Z","parentId":"e1"}
+{"type":"assistant.message","data":{"messageId":"m1","model":"m-1","content":"Hi","toolRequests":[],"outputTokens":7},"id":"e3","timestamp":"2026-01-02T10:00:03.000Z","parentId":"e2"}
+{"type":"session.shutdown","data":{"modelMetrics":{"m-1":{"requests":{"count":1},"usage":{"inputTokens":20,"outputTokens":7}}}},"id":"e4","timestamp":"2026-01-02T10:10:00.000Z","parentId":"e3"}
+"#;
+    let path = unspool.path("events.jsonl");
+    fs::write(&path, events.trim_start()).unwrap();
+    let flow: Value = serde_json::from_str(&unspool.ok(&["export", "--format", "json", &path])).unwrap();
+    let steps = flow["sessions"][0]["steps"].as_array().unwrap();
+    let call = steps.iter().find(|step| step["kind"] == "model_call").unwrap();
+    assert_eq!(
+        (&call["duration_ms"], &call["usage"]["input"]),
+        (&Value::from(2000), &Value::from(20)),
+        "{call}"
+    );
+}
+
+#[test]
 fn a_session_without_steps_says_so() {
     let unspool = Unspool::new();
     let path = unspool.path("s.jsonl");
