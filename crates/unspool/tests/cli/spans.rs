@@ -52,3 +52,18 @@ fn causes_never_go_in_circles_whatever_the_clock_says() {
     }
     assert!(open.is_empty(), "{open:?}\n{text}");
 }
+
+#[test]
+fn a_program_may_call_its_tools_what_it_likes() {
+    let unspool = Unspool::new();
+    let report = unspool.ok(&["doctor", &spans(&unspool)]);
+    assert!(!report.contains("unknown_tool"), "{report}");
+}
+
+#[test]
+fn a_step_without_an_id_is_named_by_what_can_be_typed() {
+    let unspool = Unspool::new();
+    let path = spans(&unspool);
+    let why = unspool.ok(&["explain", &path, "#3"]);
+    assert!(why.starts_with("model_call m-1 #3 (") && why.contains("under generic Chat.invoke #2"), "{why}");
+}
