@@ -205,6 +205,20 @@ fn a_call_of_copilot_ends_with_its_answer_though_its_tokens_are_told_later() {
 }
 
 #[test]
+fn no_row_is_empty() {
+    let unspool = Unspool::new();
+    let wire = r#"
+{"type":"metadata","protocol_version":"1.4","created_at":1767348000000}
+{"type":"turn.prompt","input":[{"type":"text","text":"Hello"}],"origin":{"kind":"user"},"time":1767348001000,"agentId":"main"}
+{"type":"turn.cancel","time":1767348003000}
+"#;
+    let path = unspool.path("wire.jsonl");
+    fs::write(&path, wire.trim_start()).unwrap();
+    let tree = unspool.ok(&["show", &path]);
+    assert!(tree.contains("▶ Hello") && tree.contains("› (no text)"), "{tree}");
+}
+
+#[test]
 fn a_session_without_steps_says_so() {
     let unspool = Unspool::new();
     let path = unspool.path("s.jsonl");

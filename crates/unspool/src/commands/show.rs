@@ -300,9 +300,10 @@ impl Tree<'_> {
     fn describe(&self, step: &Step) -> String {
         let (name, preview) = (self.text(step.name), self.text(step.preview));
         match step.kind {
+            StepKind::UserMessage if preview.is_empty() => "(no text)".to_string(),
             StepKind::UserMessage => preview.to_string(),
             StepKind::ModelCall => {
-                let model = short_model(name);
+                let model = if name.is_empty() { "(model not named)" } else { short_model(name) };
                 if preview.is_empty() { model.to_string() } else { format!("{model}  {preview}") }
             }
             StepKind::ToolCall => {
@@ -381,8 +382,9 @@ fn telling(mut ids: Vec<&str>) -> usize {
     ids.windows(2).map(|pair| alike(pair) + 2).max().unwrap_or(0).max(LEAST_ID)
 }
 
-/// A model's name without the vendor and the release date.
+/// A model's name without the place it is served from, the vendor and the release date.
 fn short_model(name: &str) -> &str {
+    let name = name.rsplit_once("/models/").map_or(name, |(_, name)| name);
     let name = name.strip_prefix("claude-").unwrap_or(name);
     match name.rsplit_once('-') {
         Some((short, date)) if date.len() == 8 && date.bytes().all(|b| b.is_ascii_digit()) => short,
