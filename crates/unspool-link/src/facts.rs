@@ -182,6 +182,7 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
         }
     };
     first(&mut step.uuid, uuid);
+    first(&mut step.error, error);
     step.flags.set(event.flags);
     step.has_end |= !event.flags.has(EventFlags::BEGUN);
     let timed = step.times_from.is_some();
@@ -214,7 +215,9 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
             step.duration_ms = step.duration_ms.or(duration);
         }
         EventKind::ModelCall => {
-            first(&mut step.name, event.name);
+            // What only wraps the call is no model, and bears the name its source gave it.
+            let wraps = step.kind == StepKind::Generic && !summary.is_empty();
+            first(&mut step.name, if wraps { summary } else { event.name });
             first(&mut step.model, event.name);
             first(&mut step.preview, preview);
             if !timed {

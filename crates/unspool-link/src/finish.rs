@@ -282,6 +282,7 @@ fn finished(draft: &Draft<'_>, step: &StepDraft, first_witness: u32, witnesses: 
         native_id: draft.native_id_of(step),
         model: step.model,
         preview: step.preview,
+        error: if step.is_error { step.error } else { Sym::EMPTY },
         intent: step.intent,
         intent_source: step.intent_source,
         kind: step.kind,

@@ -33,6 +33,8 @@ pub(crate) struct Node {
     pub(crate) id: Sym,
     pub(crate) trace: Sym,
     pub(crate) parent: u32,
+    /// How many spans lie around it.
+    level: u32,
     /// The nearest agent span around it, itself included, or `NONE`.
     pub(crate) agent: u32,
     /// The nearest call between it and the agent around it, itself excluded, or `NONE`.
@@ -114,6 +116,11 @@ impl Spans {
         self.by_id.as_ref()?.get(id)
     }
 
+    /// How many spans lie around the one an event belongs to; 0 for other events.
+    pub(crate) fn level(&self, at: usize) -> u32 {
+        self.node(at).map_or(0, |node| node.level)
+    }
+
     /// The agent an event belongs to by its span.
     pub(crate) fn origin(&self, at: usize) -> Option<Origin> {
         self.node(at).map(|node| node.origin)
@@ -158,6 +165,7 @@ impl Spans {
                     id,
                     trace: draft.key(main, KeyKind::Trace, Role::Refers).unwrap_or_default(),
                     parent: NONE,
+                    level: 0,
                     agent: NONE,
                     call: NONE,
                     outer: NONE,
@@ -230,6 +238,8 @@ impl Spans {
                 }
             }
             for n in path.drain(..).rev() {
+                let above = self.nodes.get(self.nodes[n].parent as usize);
+                self.nodes[n].level = above.map_or(0, |above| above.level + 1);
                 done[n] = true;
                 on_path[n] = false;
                 order.push(u32::try_from(n).unwrap_or(NONE));

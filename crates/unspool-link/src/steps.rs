@@ -34,6 +34,8 @@ pub(crate) struct StepDraft {
     pub(crate) uuid: Sym,
     pub(crate) model: Sym,
     pub(crate) preview: Sym,
+    /// First words of what went wrong.
+    pub(crate) error: Sym,
     pub(crate) intent: Sym,
     pub(crate) intent_source: IntentSource,
     /// Index into the draft's usages, or `NONE`.
@@ -219,6 +221,7 @@ fn new_step(kind: StepKind, key: StepKey) -> StepDraft {
         uuid: Sym::EMPTY,
         model: Sym::EMPTY,
         preview: Sym::EMPTY,
+        error: Sym::EMPTY,
         intent: Sym::EMPTY,
         intent_source: IntentSource::None,
         usage: NONE,
@@ -520,6 +523,17 @@ fn agent_ranks(draft: &Draft<'_>) -> Vec<u32> {
     rank
 }
 
+/// The event at whose moment a step stands in its agent's order. A call is listed by the span of the model call that asked
+/// for it; should its own lie in a span that began later, it stands there.
+fn anchor(draft: &Draft<'_>, step: &StepDraft) -> usize {
+    let (first, result) = (step.first_event as usize, step.result_event as usize);
+    let own = draft.spans.own(result).filter(|_| step.kind == StepKind::ToolCall);
+    let around = own.and_then(|own| draft.spans.nodes.get(own.parent as usize));
+    let began_later =
+        around.is_some_and(|around| draft.place(around.event as usize).0 > draft.place(first).0);
+    if began_later && draft.spans.node(first).is_some() { result } else { first }
+}
+
 pub(crate) fn build_timeline(draft: &mut Draft<'_>) {
     let mut timeline = vec![Vec::new(); draft.agents.len()];
     for (n, step) in draft.steps.iter().enumerate() {
@@ -536,7 +550,8 @@ pub(crate) fn build_timeline(draft: &mut Draft<'_>) {
                 StepKind::AgentStop if !draft.place_of(step).0.is_some() => 2,
                 _ => 1,
             };
-            let mut place = draft.place_of(step);
+            let at = anchor(draft, step);
+            let mut place = draft.place(at);
             if step.kind == StepKind::AgentStart {
                 // Of what began at one moment, the agent's own span was first.
                 place.1 = 0;
@@ -545,7 +560,11 @@ pub(crate) fn build_timeline(draft: &mut Draft<'_>) {
                 // A clock that counts whole seconds dates the end before what came earlier in its second.
                 place.0 = place.0.plus_ms(999);
             }
-            (frame, place)
+            // Of spans that began at one moment, the one around the others was first. All of a sub-agent lies in its own.
+            let is_outermost =
+                step.kind == StepKind::AgentStart && !draft.agents[step.agent as usize].is_main();
+            let level = if is_outermost { 0 } else { draft.spans.level(at) };
+            (frame, place.0, level, place.1)
         });
     }
     draft.timeline = timeline;

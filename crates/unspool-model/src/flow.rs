@@ -269,6 +269,8 @@ pub struct Step {
     pub model: Sym,
     /// First words of the message.
     pub preview: Sym,
+    /// First words of what went wrong, of a step that failed.
+    pub error: Sym,
     /// What it was for.
     pub intent: Sym,
     /// Where the intent comes from.

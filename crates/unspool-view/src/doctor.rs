@@ -6,11 +6,11 @@
 use crate::detection::{FormatDoc, Linking};
 use crate::flow_json::{CountsDoc, detail_of};
 use crate::prices::Prices;
-use crate::stats::Stats;
+use crate::stats::{Stats, UNNAMED};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
-use unspool_model::{Batch, Code, Flow, Issue};
+use std::collections::{BTreeMap, BTreeSet};
+use unspool_model::{Batch, Code, Flow, Issue, RecordIx, StepKind, Witness};
 
 /// What `unspool doctor --json` writes.
 #[derive(Serialize, JsonSchema)]
@@ -70,6 +70,8 @@ pub struct Doctor {
     linked_by_id: usize,
     linked_by_inference: usize,
     linking: Linking,
+    /// Tools that a client has, by its own words. What a program brings to its traces and requests may bear any name.
+    of_clients: BTreeSet<String>,
 }
 
 impl Doctor {
@@ -82,6 +84,15 @@ impl Doctor {
                 Some(spawn) if spawn.rule.inferred() => self.linked_by_inference += 1,
                 Some(_) => self.linked_by_id += 1,
                 None => {}
+            }
+        }
+        for step in flow.steps.iter().filter(|step| step.kind == StepKind::ToolCall) {
+            let of_client = |record: &RecordIx| {
+                matches!(batch.stream_of(*record).witness, Witness::Transcript | Witness::Notice)
+            };
+            let name = step.name.some().map_or(UNNAMED, |name| batch.text.get(name));
+            if !self.of_clients.contains(name) && flow.witnesses_of(step).iter().any(of_client) {
+                self.of_clients.insert(name.to_string());
             }
         }
         self.linking.add(flow, batch);
@@ -105,7 +116,8 @@ impl Doctor {
         for (model, unpriced_calls) in self.stats.unpriced_models() {
             note(Code::UnknownModel, model, unpriced_calls);
         }
-        for (tool, calls) in self.stats.tools().filter(|(tool, _)| !known_tool(tool)) {
+        let is_drift = |tool: &str| self.of_clients.contains(tool) && !known_tool(tool);
+        for (tool, calls) in self.stats.tools().filter(|(tool, _)| is_drift(tool)) {
             note(Code::UnknownTool, tool, calls);
         }
         let first_day = self.stats.first_day().unwrap_or("2025-01-01");
@@ -140,11 +152,14 @@ fn finding(code: Code, mut details: Vec<DetailDoc>, first_day: &str) -> FindingD
 /// The lines that would mend it, in the words of the configuration file.
 fn fix(code: Code, details: &[DetailDoc], first_day: &str) -> Option<String> {
     let names = || {
-        let quoted: Vec<String> = details.iter().map(|detail| quoted(&detail.detail)).collect();
+        let named = details.iter().filter(|detail| detail.detail != UNNAMED);
+        let quoted: Vec<String> = named.map(|detail| quoted(&detail.detail)).collect();
         quoted.join(", ")
     };
     match code {
         Code::SpawnToolUnknown => Some(format!("extra_spawn_tools = [{}]", names())),
+        // A call whose model nobody names cannot be given a price.
+        Code::UnknownModel if names().is_empty() => None,
         Code::UnknownModel => Some(format!(
             "[[price]]\nmodels = [{}]\nfrom = \"{first_day}\"\ninput = \"…\"\noutput = \"…\"\ncache_read = \"…\"\ncache_write = \"…\"",
             names()
@@ -216,5 +231,13 @@ mod tests {
         let fix: toml::Table = doc.fix.unwrap().parse().unwrap();
         assert_eq!(fix["extra_spawn_tools"].as_array().unwrap().len(), 2);
         assert_eq!(fix["extra_spawn_tools"][0].as_str(), Some("a\"b"), "the most frequent first");
+    }
+
+    #[test]
+    fn no_price_is_asked_for_a_model_without_a_name() {
+        let doc = finding(Code::UnknownModel, vec![detail("(unnamed)", 5), detail("m-1", 1)], "2026-01-01");
+        let fix: toml::Table = doc.fix.unwrap().parse().unwrap();
+        assert_eq!(fix["price"][0]["models"].as_array().unwrap().len(), 1);
+        assert!(finding(Code::UnknownModel, vec![detail("(unnamed)", 5)], "2026-01-01").fix.is_none());
     }
 }

@@ -61,11 +61,13 @@ impl Why<'_> {
     }
 
     /// A step in a few words.
-    fn name(&self, step: u32) -> String {
-        let Some(step) = self.flow.steps.get(step as usize) else { return "nothing".into() };
+    fn name(&self, n: u32) -> String {
+        let Some(step) = self.flow.steps.get(n as usize) else { return "nothing".into() };
         let native = [step.tool_use_id, step.message_id, step.uuid].into_iter().find(|id| !id.is_empty());
-        let native = native.map(|id| format!(" {}", self.text(id))).unwrap_or_default();
-        let is_named = matches!(step.kind, StepKind::ToolCall | StepKind::AgentStart | StepKind::Generic);
+        let is_named = native.is_none()
+            || matches!(step.kind, StepKind::ToolCall | StepKind::AgentStart | StepKind::Generic);
+        // What its source gave no id is told by its position, which can be typed, too.
+        let native = native.map_or_else(|| format!(" #{n}"), |id| format!(" {}", self.text(id)));
         let name = if is_named && !step.name.is_empty() {
             format!(" {}", self.text(step.name))
         } else {
@@ -218,6 +220,7 @@ impl Why<'_> {
             );
         }
         push("Where it stands", place);
+        push("What went wrong", step.error.some().map(|error| self.text(error).into()).into_iter().collect());
         push(
             "Records that witness it",
             self.flow.witnesses_of(step).iter().map(|record| self.record(*record)).collect(),

@@ -213,6 +213,8 @@ pub struct StepDoc {
     pub meta: bool,
     /// First words of the message, or what the tool was given.
     pub preview: Option<String>,
+    /// First words of what went wrong, where it failed and its source says why.
+    pub error: Option<String>,
     /// What it was for.
     pub intent: Option<IntentDoc>,
     /// Tokens in five buckets that never overlap; null when none were reported.
@@ -428,6 +430,7 @@ fn step_doc(flow: &Flow, n: usize, show: &Show<'_>) -> StepDoc {
         is_async: step.is_async,
         meta: step.meta,
         preview: show.some(step.preview),
+        error: show.some(step.error),
         intent: show
             .some(step.intent)
             .map(|text| IntentDoc { text, inferred: step.intent_source == IntentSource::Rule }),

@@ -128,8 +128,11 @@ fn indents(flow: &Flow) -> Vec<u32> {
         let above = flow.steps.get(step.parent as usize).filter(|above| above.agent == step.agent);
         let starts = |parent: u32| {
             let run = flow.runs.get(step.run as usize);
+            // A first step that hangs below another of its agent is a step like others: a span around what follows.
+            let hangs =
+                |above: &Step| flow.steps.get(above.parent as usize).is_some_and(|up| up.agent == step.agent);
             run.is_some_and(|run| run.trigger == parent)
-                || flow.agents[step.agent as usize].first_step == parent
+                || flow.agents[step.agent as usize].first_step == parent && !above.is_some_and(hangs)
         };
         let below = match above {
             // Parents come before their children.

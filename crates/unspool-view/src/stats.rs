@@ -61,6 +61,9 @@ pub struct DurationsDoc {
     pub max_ms: i64,
 }
 
+/// What a tool or model without a name is called in tables.
+pub(crate) const UNNAMED: &str = "(unnamed)";
+
 /// Where steps without any time are added up.
 const NO_DAY: &str = "(time unknown)";
 
@@ -113,7 +116,7 @@ impl Stats {
             };
             if let Some(table) = table {
                 let name = text.get(step.name);
-                let line = line(table, if name.is_empty() { "(unnamed)" } else { name });
+                let line = line(table, if name.is_empty() { UNNAMED } else { name });
                 line.count += 1;
                 line.totals.add(sum);
                 line.durations_ms.extend(step.duration_ms.get());

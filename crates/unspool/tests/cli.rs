@@ -12,6 +12,8 @@ mod newcomer;
 mod repeat;
 #[path = "cli/schema.rs"]
 mod schema;
+#[path = "cli/spans.rs"]
+mod spans;
 #[path = "cli/traffic.rs"]
 mod traffic;
 #[path = "cli/width.rs"]
@@ -158,6 +160,71 @@ fn the_tree_of_the_demo() {
     insta::assert_snapshot!("show_errors", unspool.ok(&["show", "5e55", "--errors"]));
     insta::assert_snapshot!("show_depth_0", unspool.ok(&["show", "5e55", "--depth", "0"]));
     insta::assert_snapshot!("show_agent", unspool.ok(&["show", "5e55", "--agent", "test-runner"]));
+}
+
+#[test]
+fn a_failed_call_says_why() {
+    let unspool = Unspool::new();
+    let rollout = concat!(
+        r#"{"timestamp":"2026-01-02T10:00:00Z","type":"session_meta","payload":{"id":"t1","timestamp":"2026-01-02T10:00:00Z","cwd":"/w","originator":"cli","cli_version":"0.99.0"}}"#,
+        "\n",
+        r#"{"timestamp":"2026-01-02T10:00:01Z","type":"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{\"cmd\":\"cat /nowhere\"}","call_id":"c1"}}"#,
+        "\n",
+        r#"{"timestamp":"2026-01-02T10:00:02Z","type":"event_msg","payload":{"type":"exec_command_end","call_id":"c1","exit_code":1,"aggregated_output":"cat: /nowhere: no such place"}}"#,
+        "\n",
+    );
+    let path = unspool.path("rollout.jsonl");
+    fs::write(&path, rollout).unwrap();
+    let tree = unspool.ok(&["show", &path, "--errors"]);
+    assert!(tree.contains("exec_command  cat /nowhere ✗  cat: /nowhere: no such place"), "{tree}");
+    let why = unspool.ok(&["explain", &path, "c1"]);
+    assert!(why.contains("What went wrong") && why.contains("no such place"), "{why}");
+    let json = unspool.ok(&["export", "--format", "json", &path]);
+    assert!(json.contains(r#""error":"cat: /nowhere: no such place""#), "{json}");
+}
+
+#[test]
+fn a_call_of_copilot_ends_with_its_answer_though_its_tokens_are_told_later() {
+    let unspool = Unspool::new();
+    let events = r#"
+{"type":"session.start","data":{"sessionId":"c-1","version":1,"producer":"copilot-agent","copilotVersion":"1.0.0"},"id":"e1","timestamp":"2026-01-02T10:00:00.000Z","parentId":null}
+{"type":"user.message","data":{"content":"Hello"},"id":"e2","timestamp":"2026-01-02T10:00:01.000Z","parentId":"e1"}
+{"type":"assistant.message","data":{"messageId":"m1","model":"m-1","content":"Hi","toolRequests":[],"outputTokens":7},"id":"e3","timestamp":"2026-01-02T10:00:03.000Z","parentId":"e2"}
+{"type":"session.shutdown","data":{"modelMetrics":{"m-1":{"requests":{"count":1},"usage":{"inputTokens":20,"outputTokens":7}}}},"id":"e4","timestamp":"2026-01-02T10:10:00.000Z","parentId":"e3"}
+"#;
+    let path = unspool.path("events.jsonl");
+    fs::write(&path, events.trim_start()).unwrap();
+    let flow: Value = serde_json::from_str(&unspool.ok(&["export", "--format", "json", &path])).unwrap();
+    let steps = flow["sessions"][0]["steps"].as_array().unwrap();
+    let call = steps.iter().find(|step| step["kind"] == "model_call").unwrap();
+    assert_eq!(
+        (&call["duration_ms"], &call["usage"]["input"]),
+        (&Value::from(2000), &Value::from(20)),
+        "{call}"
+    );
+}
+
+#[test]
+fn no_row_is_empty() {
+    let unspool = Unspool::new();
+    let wire = r#"
+{"type":"metadata","protocol_version":"1.4","created_at":1767348000000}
+{"type":"turn.prompt","input":[{"type":"text","text":"Hello"}],"origin":{"kind":"user"},"time":1767348001000,"agentId":"main"}
+{"type":"turn.cancel","time":1767348003000}
+"#;
+    let path = unspool.path("wire.jsonl");
+    fs::write(&path, wire.trim_start()).unwrap();
+    let tree = unspool.ok(&["show", &path]);
+    assert!(tree.contains("▶ Hello") && tree.contains("› (no text)"), "{tree}");
+}
+
+#[test]
+fn a_session_without_steps_says_so() {
+    let unspool = Unspool::new();
+    let path = unspool.path("s.jsonl");
+    fs::write(&path, "{\"type\":\"summary\",\"summary\":\"Old work\",\"leafUuid\":\"u1\"}\n").unwrap();
+    let tree = unspool.ok(&["show", &path]);
+    assert!(tree.contains("its records hold no steps") && !tree.contains("filter"), "{tree}");
 }
 
 #[test]

@@ -260,7 +260,8 @@ impl State {
     fn sum(&mut self, name: &str, total: Usage, head: &Head<'_>, at: Timestamp, out: &mut Sink<'_>) {
         let sum = self.model(name);
         if sum.calls == 1 {
-            head.open(EventKind::ModelCall, at, out);
+            // The sum is told when the session ends, which is not when the call did.
+            head.open(EventKind::ModelCall, Timestamp::NONE, out);
             out.name(name).key(KeyKind::Message, Role::Provides, &sum.last_call).usage(total);
             sum.counted = total;
             return;

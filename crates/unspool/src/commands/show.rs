@@ -114,7 +114,12 @@ impl Tree<'_> {
     fn write(&self, out: &mut dyn Write, mut pricer: Pricer<'_>) -> std::io::Result<()> {
         self.head(out)?;
         if self.rows.rows.is_empty() {
-            writeln!(out, "nothing matches the filter")?;
+            let all_read = self.flow.steps.is_empty();
+            writeln!(
+                out,
+                "{}",
+                if all_read { "its records hold no steps" } else { "nothing matches the filter" }
+            )?;
         }
         for row in &self.rows.rows {
             match row {
@@ -251,8 +256,13 @@ impl Tree<'_> {
         let used = TIME_WIDTH + text_width(&rail) + indent.len() + self.figures.width();
         let room = if self.filter.full { usize::MAX } else { self.width.saturating_sub(used).max(16) };
         let ending = format!("{pending}{error}");
-        let text = cut(&format!("{mark}{}", self.describe(step)), room.saturating_sub(text_width(&ending)));
-        let text = format!("{text}{ending}");
+        let room = room.saturating_sub(text_width(&ending));
+        let why = self.why(step);
+        // What was done and what went wrong share the line; neither may push the other out.
+        let for_why = text_width(&why).min(room / 2);
+        let text = cut(&format!("{mark}{}", self.describe(step)), room - for_why);
+        let why = cut(&why, room - text_width(&text));
+        let text = format!("{text}{ending}{why}");
         let line = format!("{}{indent}{}", paint(DIM, &rail), paint(style, &text));
         let time = step.started.is_some().then(|| step.started.to_string());
         let time = time.as_deref().and_then(|at| at.get(11..19)).unwrap_or("");
@@ -279,12 +289,21 @@ impl Tree<'_> {
         writeln!(out)
     }
 
+    /// What went wrong, where that is not what the step shows anyway.
+    fn why(&self, step: &Step) -> String {
+        match step.error.some().map(|error| self.text(error)) {
+            Some(error) if error != self.text(step.preview) => format!("  {error}"),
+            _ => String::new(),
+        }
+    }
+
     fn describe(&self, step: &Step) -> String {
         let (name, preview) = (self.text(step.name), self.text(step.preview));
         match step.kind {
+            StepKind::UserMessage if preview.is_empty() => "(no text)".to_string(),
             StepKind::UserMessage => preview.to_string(),
             StepKind::ModelCall => {
-                let model = short_model(name);
+                let model = if name.is_empty() { "(model not named)" } else { short_model(name) };
                 if preview.is_empty() { model.to_string() } else { format!("{model}  {preview}") }
             }
             StepKind::ToolCall => {
@@ -363,8 +382,9 @@ fn telling(mut ids: Vec<&str>) -> usize {
     ids.windows(2).map(|pair| alike(pair) + 2).max().unwrap_or(0).max(LEAST_ID)
 }
 
-/// A model's name without the vendor and the release date.
+/// A model's name without the place it is served from, the vendor and the release date.
 fn short_model(name: &str) -> &str {
+    let name = name.rsplit_once("/models/").map_or(name, |(_, name)| name);
     let name = name.strip_prefix("claude-").unwrap_or(name);
     match name.rsplit_once('-') {
         Some((short, date)) if date.len() == 8 && date.bytes().all(|b| b.is_ascii_digit()) => short,

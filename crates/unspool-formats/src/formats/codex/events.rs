@@ -200,7 +200,7 @@ fn tool_end(state: &State, kind: &str, event: &Object<'_>, at: Timestamp, out: &
         || event.int("exit_code").is_some_and(|code| code != 0)
         || mcp.has("Err")
         || mcp.object("Ok").is("isError");
-    let text = event.first_text(&["stderr", "error"]);
+    let text = event.first_text(&["stderr", "error", "aggregated_output", "formatted_output"]);
     chat::result(&id, &Outcome { failed, text, duration_ms: ms, ..Outcome::default() }, at, out);
     state.mark(out);
 }

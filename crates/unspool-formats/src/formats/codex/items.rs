@@ -127,10 +127,10 @@ fn output(state: &mut State, item: &Object<'_>, at: Timestamp, out: &mut Sink<'_
     let said = texts(inner.get("content").or_else(|| inner.get("text")).or(raw));
     let text = said.into_iter().next().unwrap_or_default();
     let failed = success == Some(false) || (success.is_none() && exit_code(&text) != 0);
-    let outcome = Outcome { failed, text, ..Outcome::default() };
-    chat::result_facts(&id, &outcome, out);
+    let why = if failed { complaint(&text) } else { Cow::Borrowed("") };
+    chat::result_facts(&id, &Outcome { failed, text: why, ..Outcome::default() }, out);
     let Some(tool) = state.watched.remove(id.as_ref()) else { return };
-    let answer = Object::of(outcome.text.as_bytes());
+    let answer = Object::of(text.as_bytes());
     if tool == "spawn_agent" {
         out.flag(EventFlags::ASYNC);
         let agent = answer.first_text(&["agent_id", "thread_id", "id"]);
@@ -201,9 +201,29 @@ fn exit_code(text: &str) -> i64 {
     std::str::from_utf8(&digits[..len]).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
+/// What a failed command printed, without the lines a shell tool puts before it; those where it printed nothing.
+fn complaint(text: &str) -> Cow<'_, str> {
+    if text.starts_with('{') {
+        let output = Object::of(text.as_bytes()).text("output").trim().to_string();
+        return if output.is_empty() { text.into() } else { output.into() };
+    }
+    let printed = text.split_once("Output:\n").filter(|(head, _)| head.len() < 400 && exit_code(head) != 0);
+    printed.map(|(_, printed)| printed.trim()).filter(|printed| !printed.is_empty()).unwrap_or(text).into()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::exit_code;
+    use super::{complaint, exit_code};
+
+    #[test]
+    fn what_a_failed_command_printed() {
+        let head = "Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 1\n";
+        assert_eq!(complaint(&format!("{head}Output:\nno such file\n")), "no such file");
+        assert_eq!(complaint(&format!("{head}Output:\n")), format!("{head}Output:\n"));
+        assert_eq!(complaint("Exit code: 2\nWall time: 0 seconds\nOutput:\nbad flag\n"), "bad flag");
+        assert_eq!(complaint(r#"{"output":"bad\n","metadata":{"exit_code":1}}"#), "bad");
+        assert_eq!(complaint("it failed. Output:\nnone"), "it failed. Output:\nnone");
+    }
 
     #[test]
     fn exit_codes_of_every_spelling() {

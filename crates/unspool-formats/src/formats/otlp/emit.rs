@@ -67,7 +67,7 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
         out.text(AttrName::Title, title).int(AttrName::TitleRank, TITLE_RANK);
     }
     match role {
-        SpanRole::Model => model(&reading, out),
+        SpanRole::Model => model(span, &reading, out),
         SpanRole::Tool => tool(span, &reading, out),
         SpanRole::Agent | SpanRole::Umbrella => agent(span, &reading, role, failed, out),
         _ => work(span, &reading, out),
@@ -165,8 +165,10 @@ fn prompt(head: &mut Head<'_, '_>, role: SpanRole, out: &mut Sink<'_>) {
     }
 }
 
-fn model(reading: &Reading<'_>, out: &mut Sink<'_>) {
+fn model(span: &Span<'_>, reading: &Reading<'_>, out: &mut Sink<'_>) {
     out.name(reading.model.as_deref().unwrap_or_default());
+    // Should the call turn out to be done by another one inside it.
+    out.text(AttrName::Summary, &span.name);
     let response = reading.response_id.as_deref().unwrap_or_default();
     // Claude Code writes the id of the request where others write that of the answer.
     let is_request = response.starts_with("req_");
