@@ -32,6 +32,8 @@ pub(crate) struct Draft<'c> {
     pub(crate) event_step: Vec<u32>,
     /// Tokens of the steps that have some.
     pub(crate) usages: Vec<Usage>,
+    /// First words of what went wrong, by step.
+    pub(crate) errors: FxHashMap<u32, Sym>,
     /// The step around a step, for spans that lie in others.
     pub(crate) around: FxHashMap<u32, u32>,
     /// Each agent's steps in order.
@@ -65,6 +67,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
         steps: Vec::new(),
         event_step: Vec::new(),
         usages: Vec::new(),
+        errors: FxHashMap::default(),
         around: FxHashMap::default(),
         timeline: Vec::new(),
         edges: Vec::new(),

@@ -182,7 +182,9 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
         }
     };
     first(&mut step.uuid, uuid);
-    first(&mut step.error, error);
+    if !error.is_empty() {
+        draft.errors.entry(u32::try_from(n).unwrap_or(NONE)).or_insert(error);
+    }
     step.flags.set(event.flags);
     step.has_end |= !event.flags.has(EventFlags::BEGUN);
     let timed = step.times_from.is_some();

@@ -25,6 +25,10 @@ pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
     let map = |index: &[u32], n: u32| index.get(n as usize).copied().unwrap_or(NONE);
 
     let mut flow = Flow { session: session(&draft), ..Flow::default() };
+    let failed = |n: &u32| draft.steps[*n as usize].is_error;
+    let errors = draft.errors.iter().filter(|(n, _)| failed(n));
+    flow.errors = errors.map(|(n, words)| (step_index[*n as usize], *words)).collect();
+    flow.errors.sort_unstable_by_key(|(n, _)| *n);
     flow.agents = agents(&draft, &agent_order, &agent_index, &step_index);
     draft.reached = Vec::new();
     draft.timeline = Vec::new();
@@ -282,7 +286,6 @@ fn finished(draft: &Draft<'_>, step: &StepDraft, first_witness: u32, witnesses: 
         native_id: draft.native_id_of(step),
         model: step.model,
         preview: step.preview,
-        error: if step.is_error { step.error } else { Sym::EMPTY },
         intent: step.intent,
         intent_source: step.intent_source,
         kind: step.kind,

@@ -34,8 +34,6 @@ pub(crate) struct StepDraft {
     pub(crate) uuid: Sym,
     pub(crate) model: Sym,
     pub(crate) preview: Sym,
-    /// First words of what went wrong.
-    pub(crate) error: Sym,
     pub(crate) intent: Sym,
     pub(crate) intent_source: IntentSource,
     /// Index into the draft's usages, or `NONE`.
@@ -221,7 +219,6 @@ fn new_step(kind: StepKind, key: StepKey) -> StepDraft {
         uuid: Sym::EMPTY,
         model: Sym::EMPTY,
         preview: Sym::EMPTY,
-        error: Sym::EMPTY,
         intent: Sym::EMPTY,
         intent_source: IntentSource::None,
         usage: NONE,

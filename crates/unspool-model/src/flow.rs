@@ -49,6 +49,8 @@ pub struct Flow {
     pub evidence: Vec<RecordIx>,
     /// Usage of steps that have one.
     pub usages: Vec<Usage>,
+    /// First words of what went wrong, by step, in order; few steps fail.
+    pub errors: Vec<(u32, Sym)>,
     /// What was odd.
     pub issues: Vec<Issue>,
     /// How many records are in the session and not in any step.
@@ -269,8 +271,6 @@ pub struct Step {
     pub model: Sym,
     /// First words of the message.
     pub preview: Sym,
-    /// First words of what went wrong, of a step that failed.
-    pub error: Sym,
     /// What it was for.
     pub intent: Sym,
     /// Where the intent comes from.
@@ -540,6 +540,13 @@ impl Flow {
     /// A step's depth by agent scope.
     pub fn depth_of(&self, step: &Step) -> u32 {
         self.agents.get(step.agent as usize).map_or(0, |agent| agent.depth)
+    }
+
+    /// First words of what went wrong in a step; empty when it did not fail or nobody says.
+    pub fn error_of(&self, step: usize) -> Sym {
+        let step = u32::try_from(step).unwrap_or(NONE);
+        let at = self.errors.binary_search_by_key(&step, |(n, _)| *n);
+        at.ok().and_then(|at| self.errors.get(at)).map_or(Sym::EMPTY, |(_, words)| *words)
     }
 
     /// A step's usage.

@@ -220,7 +220,8 @@ impl Why<'_> {
             );
         }
         push("Where it stands", place);
-        push("What went wrong", step.error.some().map(|error| self.text(error).into()).into_iter().collect());
+        let error = self.flow.error_of(n).some();
+        push("What went wrong", error.map(|error| self.text(error).into()).into_iter().collect());
         push(
             "Records that witness it",
             self.flow.witnesses_of(step).iter().map(|record| self.record(*record)).collect(),

@@ -430,7 +430,7 @@ fn step_doc(flow: &Flow, n: usize, show: &Show<'_>) -> StepDoc {
         is_async: step.is_async,
         meta: step.meta,
         preview: show.some(step.preview),
-        error: show.some(step.error),
+        error: show.some(flow.error_of(n)),
         intent: show
             .some(step.intent)
             .map(|text| IntentDoc { text, inferred: step.intent_source == IntentSource::Rule }),

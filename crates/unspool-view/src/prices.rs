@@ -1,6 +1,7 @@
 //! What tokens cost: a table kept as data, with dates. A model without a price is unpriced, never guessed.
 
 use serde::Deserialize;
+use std::borrow::Cow;
 use unspool_model::{Timestamp, Usage};
 
 /// Money in trillionths of a dollar, so that sums are exact and do not depend on their order.
@@ -131,11 +132,11 @@ impl ModelPrices<'_> {
 /// Whether a model is the named one: exactly, or with a release date or `-latest` behind it.
 fn matches(name: &str, model: &str) -> bool {
     let (name, model) = (dashed(name), dashed(model));
-    let model = model.as_str();
+    let model = model.as_ref();
     let model = model.rsplit(['.', '/']).next().unwrap_or(model);
     let model = model.split(['@', '[', ':']).next().unwrap_or(model);
     let model = model.strip_suffix("-v1").unwrap_or(model);
-    match model.strip_prefix(name.as_str()) {
+    match model.strip_prefix(name.as_ref()) {
         Some("" | "-latest") => true,
         Some(rest) => {
             rest.strip_prefix('-').is_some_and(|d| d.len() == 8 && d.bytes().all(|b| b.is_ascii_digit()))
@@ -145,7 +146,10 @@ fn matches(name: &str, model: &str) -> bool {
 }
 
 /// Some clients write a version's point as it is, the API writes a dash: `4.5` and `4-5` are one.
-fn dashed(name: &str) -> String {
+fn dashed(name: &str) -> Cow<'_, str> {
+    if !name.contains('.') {
+        return Cow::Borrowed(name);
+    }
     let bytes = name.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     let dash = |(at, c): (usize, char)| {

@@ -257,7 +257,7 @@ impl Tree<'_> {
         let room = if self.filter.full { usize::MAX } else { self.width.saturating_sub(used).max(16) };
         let ending = format!("{pending}{error}");
         let room = room.saturating_sub(text_width(&ending));
-        let why = self.why(step);
+        let why = self.why(n);
         // What was done and what went wrong share the line; neither may push the other out.
         let for_why = text_width(&why).min(room / 2);
         let text = cut(&format!("{mark}{}", self.describe(step)), room - for_why);
@@ -290,8 +290,9 @@ impl Tree<'_> {
     }
 
     /// What went wrong, where that is not what the step shows anyway.
-    fn why(&self, step: &Step) -> String {
-        match step.error.some().map(|error| self.text(error)) {
+    fn why(&self, n: usize) -> String {
+        let step = &self.flow.steps[n];
+        match self.flow.error_of(n).some().map(|error| self.text(error)) {
             Some(error) if error != self.text(step.preview) => format!("  {error}"),
             _ => String::new(),
         }
