@@ -396,9 +396,10 @@ fn sessions(batch: &mut Batch, table: &Table, seen: &[Seen], roots: &[usize], fo
             found.sessions.insert(one.record, *session);
             continue;
         }
-        let list = by_user.entry(one.user).or_default();
+        let user = if table.session_by_caller { one.user } else { Sym::EMPTY };
+        let list = by_user.entry(user).or_default();
         if list.is_empty() {
-            users.push(one.user);
+            users.push(user);
         }
         list.push(n);
     }

@@ -32,6 +32,8 @@ pub struct Table {
     pub conversation_window_ms: i64,
     /// The pause that ends a session whose requests name none.
     pub session_gap_ms: i64,
+    /// Whether another caller has another session there, too.
+    pub session_by_caller: bool,
     /// How fresh unfinished work must be to count as running.
     pub running_window_ms: i64,
     /// Largest joint assignment.
@@ -94,6 +96,7 @@ struct Raw {
     fusion_window_s: Option<u32>,
     conversation_window_s: Option<u32>,
     session_gap_s: Option<u32>,
+    session_by_caller: Option<bool>,
     running_window_s: Option<u32>,
     max_joint_assignment: Option<u32>,
     confidence: Option<RawConfidence>,
@@ -137,6 +140,7 @@ impl Default for Table {
             fusion_window_ms: 0,
             conversation_window_ms: 0,
             session_gap_ms: 0,
+            session_by_caller: true,
             running_window_ms: 0,
             max_joint_assignment: 0,
             prompt: Confidence::EXACT,
@@ -179,6 +183,7 @@ impl Table {
         over(&mut self.fusion_window_ms, seconds(raw.fusion_window_s));
         over(&mut self.conversation_window_ms, seconds(raw.conversation_window_s));
         over(&mut self.session_gap_ms, seconds(raw.session_gap_s));
+        over(&mut self.session_by_caller, raw.session_by_caller);
         over(&mut self.running_window_ms, seconds(raw.running_window_s));
         over(&mut self.max_joint_assignment, raw.max_joint_assignment.map(|n| n as usize));
         let confidence = raw.confidence.unwrap_or_default();
