@@ -72,6 +72,7 @@ impl<'b> Decoder<'b> {
     #[must_use]
     pub fn with_limit(mut self, max_record_bytes: usize) -> Decoder<'b> {
         self.splitter = LineSplitter::with_limit(max_record_bytes);
+        self.messages = MessageSplitter::with_limit(max_record_bytes);
         self.max_record_bytes = max_record_bytes;
         self
     }

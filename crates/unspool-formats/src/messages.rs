@@ -8,8 +8,8 @@ use unspool_model::Id;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Holds the unfinished piece between chunks.
-#[derive(Default)]
 pub(crate) struct MessageSplitter {
+    limit: u64,
     carry: Vec<u8>,
     /// Offset of the first byte of the piece in progress.
     offset: u64,
@@ -26,7 +26,18 @@ enum Length {
     Endless,
 }
 
+impl Default for MessageSplitter {
+    fn default() -> Self {
+        MessageSplitter::with_limit(MAX_RECORD_BYTES)
+    }
+}
+
 impl MessageSplitter {
+    /// A splitter with another limit.
+    pub(crate) fn with_limit(max_record_bytes: usize) -> MessageSplitter {
+        MessageSplitter { limit: max_record_bytes as u64, carry: Vec::new(), offset: 0, oversized: None }
+    }
+
     /// Takes the next chunk and hands out every piece that ends in it.
     pub(crate) fn push(&mut self, chunk: &[u8], mut piece: impl FnMut(Line<'_>)) {
         let rest = self.pass_oversized(chunk, &mut piece);
@@ -48,20 +59,16 @@ impl MessageSplitter {
                 Length::Unknown => break,
                 Length::Endless => u64::MAX,
             };
-            if let Some(bytes) = usize::try_from(len).ok().and_then(|len| left.get(..len)) {
-                piece(Line { offset: self.offset, len, bytes, terminated: true, too_long: None });
-                self.offset += len;
-                at += bytes.len();
+            // Where the chunks were cut must not decide what is too long.
+            if len > self.limit && left.len() as u64 > self.limit {
+                self.oversized = Some((Box::new(Xxh3::new()), 0, len));
+                at = whole.len() - self.pass_oversized(left, &mut piece).len();
                 continue;
             }
-            let limit = MAX_RECORD_BYTES as u64;
-            if left.len() as u64 > limit {
-                self.oversized = Some((Box::new(Xxh3::new()), 0, len));
-                let left = left.to_vec();
-                let _ = self.pass_oversized(&left, &mut piece);
-                return;
-            }
-            break;
+            let Some(bytes) = usize::try_from(len).ok().and_then(|len| left.get(..len)) else { break };
+            piece(Line { offset: self.offset, len, bytes, terminated: true, too_long: None });
+            self.offset += len;
+            at += bytes.len();
         }
         self.carry = if at == 0 && !held.is_empty() { held } else { whole[at..].to_vec() };
     }
@@ -134,10 +141,11 @@ fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
 #[cfg(test)]
 mod tests {
     use super::MessageSplitter;
+    use crate::lines::Line;
     use proptest::prelude::*;
 
     fn pieces(bytes: &[u8], chunk: usize) -> Vec<(u64, Vec<u8>, bool)> {
-        let mut splitter = MessageSplitter::default();
+        let mut splitter = MessageSplitter::with_limit(usize::MAX);
         let mut found = Vec::new();
         for part in bytes.chunks(chunk) {
             splitter.push(part, |line| found.push((line.offset, line.bytes.to_vec(), line.terminated)));
@@ -161,6 +169,27 @@ mod tests {
             let joined: Vec<u8> = whole.iter().flat_map(|(_, bytes, _)| bytes.clone()).collect();
             prop_assert_eq!(joined, bytes.clone());
             prop_assert_eq!(pieces(&bytes, chunk), whole);
+        }
+
+        #[test]
+        fn what_is_too_long_does_not_hang_on_chunks(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+            chunk in 1_usize..9,
+            limit in 1_usize..40,
+        ) {
+            let cut = |chunk: usize| {
+                let mut splitter = MessageSplitter::with_limit(limit);
+                let mut found = Vec::new();
+                let mut note = |line: Line<'_>| found.push((line.offset, line.len, line.bytes.to_vec(), line.too_long));
+                bytes.chunks(chunk).for_each(|part| splitter.push(part, &mut note));
+                splitter.finish(&mut note);
+                found
+            };
+            let whole = cut(usize::MAX);
+            let covered: u64 = whole.iter().map(|(_, len, ..)| len).sum();
+            prop_assert_eq!(covered, bytes.len() as u64);
+            prop_assert!(whole.iter().all(|(_, len, _, too_long)| too_long.is_some() == (*len > limit as u64)));
+            prop_assert_eq!(cut(chunk), whole);
         }
     }
 }
