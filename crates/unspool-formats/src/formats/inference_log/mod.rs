@@ -122,7 +122,7 @@ impl Log {
                 out.part(raw);
                 match Exchange::read(raw) {
                     Ok(exchange) => emit::exchange(&exchange, &mut self.told, out),
-                    Err(_) => out.issue(Code::NotJson, ""),
+                    Err(_) => out.reject_part(Code::NotJson),
                 }
                 Ok(())
             }
