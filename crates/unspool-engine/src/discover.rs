@@ -92,11 +92,14 @@ fn walk(root: &Path, found: &mut Found, files: &mut Vec<(PathBuf, u64)>) -> bool
     met_link
 }
 
+/// How names of data end, behind the dot and before `.gz` or `.zst`.
+pub const DATA_ENDINGS: [&str; 6] = ["json", "jsonl", "ndjson", "pb", "binpb", "otlp"];
+
 /// Whether a file's name ends as data does, packed or not.
 pub fn looks_like_data(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let extension = Path::new(plain_name(&name)).extension().and_then(|extension| extension.to_str());
-    matches!(extension, Some("jsonl" | "json" | "ndjson" | "pb" | "binpb" | "otlp"))
+    extension.is_some_and(|extension| DATA_ENDINGS.contains(&extension))
 }
 
 /// A path as a stream's name: forward slashes, no leading `./`.

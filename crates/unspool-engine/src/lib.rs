@@ -8,6 +8,6 @@ mod natives;
 mod packed;
 mod read;
 
-pub use discover::{Found, Source, discover, looks_like_data, usual_places};
+pub use discover::{DATA_ENDINGS, Found, Source, discover, looks_like_data, usual_places};
 pub use natives::{NativeReader, Natives};
 pub use read::{Progress, Reading, Spooled, inspect_head, read, spool};

@@ -6,7 +6,7 @@ use crate::figures::minute;
 use crate::progress;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use unspool_engine::{Found, Natives, Progress, discover, looks_like_data, read, usual_places};
+use unspool_engine::{DATA_ENDINGS, Found, Natives, Progress, discover, looks_like_data, read, usual_places};
 use unspool_formats::Detail;
 use unspool_link::{Corpus, Table};
 use unspool_model::{Flow, Timestamp};
@@ -124,7 +124,7 @@ pub(crate) fn read_found(
         if let Some((path, why)) = found.unreadable.first() {
             return Err(CliError::Unreadable { path: path.clone(), why: why.clone() });
         }
-        return Err(CliError::NothingFound(format!("no .json or .jsonl files in {shown}")));
+        return Err(CliError::NothingFound(no_data_in(&shown)));
     }
     for (path, why) in &found.unreadable {
         crate::term::note(&format!("cannot read {path}: {why}"));
@@ -184,4 +184,9 @@ pub(crate) fn find_session(corpus: &Corpus, prefix: &str) -> Result<usize, CliEr
             candidates: found.into_iter().map(|(_, line)| line).collect(),
         }),
     }
+}
+
+/// Says that nothing in a place looks like data, and what would.
+pub(crate) fn no_data_in(place: &str) -> String {
+    format!("no data files (.{}; packed or not) in {place}", DATA_ENDINGS.join(", ."))
 }

@@ -2,7 +2,7 @@
 
 use crate::args::{Args, InspectArgs};
 use crate::error::CliError;
-use crate::load::{read_found, settings};
+use crate::load::{no_data_in, read_found, settings};
 use crate::term::{BOLD, DIM, YELLOW, paint, plain};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, inspect: &InspectArgs) -> Result<(), CliError> {
     let source = match (found.sources.as_slice(), found.unreadable.first()) {
         ([one], _) => one,
         ([], Some((path, why))) => return Err(CliError::Unreadable { path: path.clone(), why: why.clone() }),
-        ([], None) => return Err(CliError::NothingFound(format!("no .json or .jsonl files in {path}"))),
+        ([], None) => return Err(CliError::NothingFound(no_data_in(&path))),
         (several, _) => return Err(CliError::NotOneFile { path, count: several.len() }),
     };
     // What is inspected is read twice: to see what it is, and to read it as that.

@@ -33,8 +33,16 @@ fn an_empty_folder() {
     let unspool = Unspool::new();
     fs::create_dir_all(unspool.path("empty/below")).unwrap();
     let folder = unspool.path("empty");
-    all_refuse(&unspool, &folder, "no .json or .jsonl files in");
-    assert!(unspool.fails(&["inspect", &folder]).contains("no .json or .jsonl files in"));
+    all_refuse(
+        &unspool,
+        &folder,
+        "no data files (.json, .jsonl, .ndjson, .pb, .binpb, .otlp; packed or not) in",
+    );
+    assert!(
+        unspool
+            .fails(&["inspect", &folder])
+            .contains("no data files (.json, .jsonl, .ndjson, .pb, .binpb, .otlp; packed or not) in")
+    );
 }
 
 #[test]
