@@ -129,7 +129,11 @@ pub(crate) fn moment(raw: &[u8]) -> Option<Timestamp> {
     if let Some(text) = string(raw) {
         return Timestamp::parse(&text.decode());
     }
-    let text = std::str::from_utf8(raw).ok()?;
+    since_epoch(std::str::from_utf8(raw).ok()?)
+}
+
+/// The moment a number means: seconds, milli-, micro- or nanoseconds since the epoch, by its size.
+pub(crate) fn since_epoch(text: &str) -> Option<Timestamp> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let whole: i64 = whole.parse().ok().filter(|n| *n >= 0)?;
     let (unit_ns, digits) = match whole {

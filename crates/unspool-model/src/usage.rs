@@ -19,6 +19,18 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// From counts of an API whose input includes what was cached and whose output includes thinking.
+    pub fn of_inclusive(input: u64, cache_read: u64, cache_write: u64, output: u64, reasoning: u64) -> Usage {
+        Usage {
+            input: input.saturating_sub(cache_read + cache_write),
+            cache_read,
+            cache_write,
+            cache_write_long: 0,
+            output: output.saturating_sub(reasoning),
+            reasoning,
+        }
+    }
+
     /// Everything processed.
     pub fn total(&self) -> u64 {
         self.input + self.cache_read + self.cache_write + self.output + self.reasoning

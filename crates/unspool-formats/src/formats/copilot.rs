@@ -317,14 +317,12 @@ const KNOWN: [&str; 26] = [
 
 /// Input counts what was cached, output counts reasoning.
 fn usage_of(usage: &Object<'_>) -> Usage {
-    let (cache_read, cache_write) = (usage.count("cacheReadTokens"), usage.count("cacheWriteTokens"));
-    let reasoning = usage.count("reasoningTokens");
-    Usage {
-        input: usage.count("inputTokens").saturating_sub(cache_read + cache_write),
-        cache_read,
-        cache_write,
-        cache_write_long: 0,
-        output: usage.count("outputTokens").saturating_sub(reasoning),
-        reasoning,
-    }
+    let count = |name| usage.count(name);
+    Usage::of_inclusive(
+        count("inputTokens"),
+        count("cacheReadTokens"),
+        count("cacheWriteTokens"),
+        count("outputTokens"),
+        count("reasoningTokens"),
+    )
 }

@@ -153,16 +153,14 @@ fn count(state: &mut State, info: &Object<'_>, at: Timestamp, out: &mut Sink<'_>
 
 /// Input counts what was cached, output counts reasoning; the buckets must not overlap.
 pub(super) fn usage_of(usage: &Object<'_>) -> Usage {
-    let (cache_read, cache_write) = (usage.count("cached_input_tokens"), usage.count("cache_write_input_tokens"));
-    let reasoning = usage.count("reasoning_output_tokens");
-    Usage {
-        input: usage.count("input_tokens").saturating_sub(cache_read + cache_write),
-        cache_read,
-        cache_write,
-        cache_write_long: 0,
-        output: usage.count("output_tokens").saturating_sub(reasoning),
-        reasoning,
-    }
+    let count = |name| usage.count(name);
+    Usage::of_inclusive(
+        count("input_tokens"),
+        count("cached_input_tokens"),
+        count("cache_write_input_tokens"),
+        count("output_tokens"),
+        count("reasoning_output_tokens"),
+    )
 }
 
 fn guardian(state: &State, event: &Object<'_>, at: Timestamp, out: &mut Sink<'_>) {

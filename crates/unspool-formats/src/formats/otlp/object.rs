@@ -7,6 +7,7 @@ use super::emit::emit;
 use super::json::{attributes, each, event, id, is_error, link, scope, status};
 use super::span::{Origin, Span};
 use super::value::Value;
+use crate::object::since_epoch;
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::sink::Sink;
 use unspool_model::{Code, Timestamp};
@@ -214,19 +215,9 @@ pub(super) fn moment(json: &mut Json<'_>) -> Result<Timestamp, Malformed> {
     })
 }
 
+/// A span without a time says 0.
 fn number(text: &str) -> Timestamp {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let Ok(value) = whole.parse::<i64>() else { return Timestamp::NONE };
-    let scale = match value {
-        ..=0 => return Timestamp::NONE,
-        1..100_000_000_000 => 1_000_000_000,
-        100_000_000_000..100_000_000_000_000 => 1_000_000,
-        100_000_000_000_000..100_000_000_000_000_000 => 1_000,
-        _ => 1,
-    };
-    let digits: String = fraction.chars().chain("000000000".chars()).take(9).collect();
-    let part = digits.parse::<i64>().unwrap_or(0) / (1_000_000_000 / scale);
-    value.checked_mul(scale).map_or(Timestamp::NONE, |ns| Timestamp::from_ns(ns.saturating_add(part)))
+    since_epoch(text).filter(|at| at.ns() > Some(0)).unwrap_or_default()
 }
 
 /// `[seconds, nanoseconds]`.
