@@ -124,7 +124,7 @@ pub(crate) fn read_found(
         if let Some((path, why)) = found.unreadable.first() {
             return Err(CliError::Unreadable { path: path.clone(), why: why.clone() });
         }
-        return Err(CliError::NothingFound(no_data_in(&shown)));
+        return Err(CliError::NothingFound(no_data_in(shown)));
     }
     for (path, why) in &found.unreadable {
         crate::term::note(&format!("cannot read {path}: {why}"));
