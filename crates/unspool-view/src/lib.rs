@@ -15,6 +15,7 @@ pub mod rows;
 pub mod stats;
 pub mod totals;
 pub mod tree_json;
+pub mod workflow;
 
 pub use prices::{Money, Prices};
 pub use totals::{FlowTotals, Pricer, Totals, totals};

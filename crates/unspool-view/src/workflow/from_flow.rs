@@ -1,0 +1,106 @@
+//! The steps of a flow as items of a pattern.
+//!
+//! What an agent does lies in that agent: a tool call stands beside the model call that asked for it, not below it. A call
+//! that started an agent is that agent.
+
+use super::{Item, NodeType};
+use unspool_model::flow::NONE;
+use unspool_model::{Batch, Flow, Step, StepKind};
+
+/// The items of a flow, or of one of its runs.
+pub fn items(flow: &Flow, batch: &Batch, run: Option<u32>) -> Vec<Item> {
+    let wanted = |step: &Step| run.is_none_or(|run| step.run == run);
+    let mut spawned_by = vec![NONE; flow.steps.len()];
+    for (n, agent) in (0_u32..).zip(&flow.agents) {
+        if let Some(spawn) = agent.spawn
+            && let Some(slot) = spawned_by.get_mut(spawn.step as usize)
+            && flow.steps[spawn.step as usize].kind == StepKind::ToolCall
+        {
+            *slot = n;
+        }
+    }
+    let mut items = Vec::new();
+    for (n, agent) in (0_u32..).zip(&flow.agents) {
+        let active = flow.steps.iter().any(|step| step.agent == n && wanted(step));
+        if agent.internal || !active {
+            continue;
+        }
+        let named = [agent.kind, agent.name, agent.native_id].into_iter().find(|name| !name.is_empty());
+        let call = agent.spawn.and_then(|spawn| flow.steps.get(spawn.step as usize));
+        items.push(Item {
+            id: agent.id.show('a'),
+            parent: flow.agents.get(agent.parent as usize).map(|parent| parent.id.show('a')),
+            name: if agent.main {
+                "main".into()
+            } else {
+                named.map_or("", |name| batch.text.get(name)).to_string()
+            },
+            node_type: Some(NodeType::Agent),
+            caller: call.and_then(|call| caller(flow, call)),
+            started: call.map_or(agent.started, |call| call.started),
+            ended: call
+                .filter(|call| call.ended.is_some() && !call.is_async)
+                .map_or(agent.ended, |call| call.ended),
+            is_error: call.is_some_and(|call| call.is_error),
+            ..Item::default()
+        });
+    }
+    for (n, step) in flow.steps.iter().enumerate() {
+        let hidden = matches!(
+            step.kind,
+            StepKind::System | StepKind::Hook | StepKind::AgentStart | StepKind::AgentStop
+        );
+        let internal = flow.agents.get(step.agent as usize).is_none_or(|agent| agent.internal);
+        if hidden || internal || step.meta || !wanted(step) || spawned_by[n] != NONE {
+            continue;
+        }
+        items.push(item(flow, batch, step));
+    }
+    items
+}
+
+fn item(flow: &Flow, batch: &Batch, step: &Step) -> Item {
+    let agent = flow.agents.get(step.agent as usize).map(|agent| agent.id.show('a'));
+    // What lies in another step of its own agent, other than the model call that asked for it, stays there.
+    let above = flow.steps.get(step.parent as usize).filter(|above| above.agent == step.agent);
+    let container = above.filter(|above| {
+        matches!(above.kind, StepKind::Generic | StepKind::ToolCall | StepKind::Retrieval | StepKind::Router)
+    });
+    let name = match step.kind {
+        StepKind::UserMessage => "user",
+        StepKind::Compaction => "compaction",
+        _ => batch.text.get(step.name),
+    };
+    Item {
+        id: step.id.show('s'),
+        parent: container.map(|above| above.id.show('s')).or(agent),
+        name: name.to_string(),
+        node_type: node_type(step.kind),
+        caller: caller(flow, step),
+        started: step.started,
+        ended: step.ended,
+        is_error: step.is_error,
+        tokens: flow.usage_of(step).map_or(0, unspool_model::Usage::total),
+        manual: None,
+    }
+}
+
+/// The model call that asked for a tool.
+fn caller(flow: &Flow, step: &Step) -> Option<String> {
+    let above = flow.steps.get(step.parent as usize)?;
+    (step.kind == StepKind::ToolCall && above.kind == StepKind::ModelCall).then(|| above.id.show('s'))
+}
+
+fn node_type(kind: StepKind) -> Option<NodeType> {
+    Some(match kind {
+        StepKind::ModelCall => NodeType::Llm,
+        StepKind::ToolCall => NodeType::Tool,
+        StepKind::Retrieval => NodeType::Retrieval,
+        StepKind::Embedding => NodeType::Embedding,
+        StepKind::Memory => NodeType::Memory,
+        StepKind::Router => NodeType::Router,
+        StepKind::Guardrail => NodeType::Guardrail,
+        StepKind::Generic => return None,
+        _ => NodeType::Default,
+    })
+}

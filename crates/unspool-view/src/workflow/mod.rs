@@ -1,0 +1,177 @@
+//! The workflow graph: the pattern behind many steps. Steps of one name under one parent are one node, and what followed
+//! what is an edge with a count.
+//!
+//! In: items, which are spans or the steps of a flow. Out: nodes with the items they stand for, transitions, begin and end.
+//! Never here: where items come from, how the graph is drawn. The order of the input does not matter.
+
+mod from_flow;
+mod group;
+mod transitions;
+
+pub use from_flow::items;
+
+use group::group;
+use transitions::transitions;
+use unspool_model::Timestamp;
+
+/// What a node does.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum NodeType {
+    /// A model was asked.
+    Llm,
+    /// A tool ran.
+    Tool,
+    /// Somebody who asks models and runs tools.
+    Agent,
+    /// Something was looked up.
+    Retrieval,
+    /// Text was turned into vectors.
+    Embedding,
+    /// A decision about who goes on.
+    Router,
+    /// A memory was read or written.
+    Memory,
+    /// A check of what goes in or out.
+    Guardrail,
+    /// The workflow begins.
+    Start,
+    /// The workflow ends.
+    End,
+    /// Anything else.
+    #[default]
+    Default,
+}
+
+impl NodeType {
+    /// The word used in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            NodeType::Llm => "llm",
+            NodeType::Tool => "tool",
+            NodeType::Agent => "agent",
+            NodeType::Retrieval => "retrieval",
+            NodeType::Embedding => "embedding",
+            NodeType::Router => "router",
+            NodeType::Memory => "memory",
+            NodeType::Guardrail => "guardrail",
+            NodeType::Start => "start",
+            NodeType::End => "end",
+            NodeType::Default => "default",
+        }
+    }
+}
+
+/// One thing that happened, as the pattern sees it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Item {
+    /// Its own id, unique.
+    pub id: String,
+    /// The item it happened in; an id that no item has is a parent all the same.
+    pub parent: Option<String>,
+    /// What it is called; empty = "Operation".
+    pub name: String,
+    /// What it does, if its source says; else it is inferred.
+    pub node_type: Option<NodeType>,
+    /// What asked for it: items of one caller ran side by side.
+    pub caller: Option<String>,
+    /// Begin and end.
+    pub started: Timestamp,
+    /// See `started`.
+    pub ended: Timestamp,
+    /// It failed.
+    pub is_error: bool,
+    /// Tokens it took.
+    pub tokens: u64,
+    /// The place its source gave it in a graph of its own.
+    pub manual: Option<Manual>,
+}
+
+/// `graph.node.*`: where an item belongs by its source's own word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Manual {
+    /// The node's id.
+    pub id: String,
+    /// The ids of the nodes before it.
+    pub parents: Vec<String>,
+    /// What to call it.
+    pub display_name: String,
+    /// What it does, in the source's word.
+    pub node_type: String,
+}
+
+/// What to leave out.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Items of these names are no part of the pattern.
+    pub hide_names: Vec<String>,
+}
+
+/// A node of the pattern.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WorkflowNode {
+    /// `{parent|root}:{name}`.
+    pub id: String,
+    /// What people see.
+    pub display_name: String,
+    /// What it does.
+    pub node_type: NodeType,
+    /// The node it lies in, for what happens inside an agent.
+    pub parent: Option<String>,
+    /// The items it stands for, in order.
+    pub item_ids: Vec<String>,
+    /// How many of them failed.
+    pub errors: u64,
+    /// Milliseconds they took together, as far as known.
+    pub duration_ms: i64,
+    /// Tokens they took together.
+    pub tokens: u64,
+}
+
+/// What followed what.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkflowEdge {
+    /// Node that came first, the first time.
+    pub source: String,
+    /// Node that followed.
+    pub target: String,
+    /// Both followed each other.
+    pub bidirectional: bool,
+    /// How often the target followed the source.
+    pub forward: u64,
+    /// How often the source followed the target.
+    pub backward: u64,
+    /// It leads into an agent rather than along it.
+    pub enters: bool,
+}
+
+/// The pattern.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Workflow {
+    /// Nodes, begin first, end last, the others by their first item.
+    pub nodes: Vec<WorkflowNode>,
+    /// Edges by their first occurrence.
+    pub edges: Vec<WorkflowEdge>,
+    /// The nodes were found, not given by the source.
+    pub auto_generated: bool,
+}
+
+/// Id of the node where everything begins.
+pub const START: &str = "__start__";
+/// Id of the node where everything ends.
+pub const END: &str = "__end__";
+
+/// The pattern of some items.
+pub fn workflow(items: &[Item], options: &Options) -> Workflow {
+    let mut sorted: Vec<&Item> =
+        items.iter().filter(|item| !options.hide_names.contains(&item.name)).collect();
+    sorted.sort_by(|a, b| (a.started, &a.id).cmp(&(b.started, &b.id)));
+    if sorted.iter().any(|item| item.manual.is_some()) {
+        return group::manual(&sorted);
+    }
+    let groups = group(&sorted);
+    let edges = transitions(&sorted, &groups);
+    groups.finish(&sorted, edges)
+}
+
+#[cfg(test)]
+mod tests;
