@@ -9,6 +9,8 @@ pub mod document;
 pub mod explain;
 pub mod filtered;
 pub mod flow_json;
+pub mod graph;
+pub mod labels;
 pub mod list;
 pub mod prices;
 pub mod rows;
