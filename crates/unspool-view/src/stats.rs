@@ -7,7 +7,7 @@ use crate::totals::{Pricer, Totals};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use unspool_model::{Batch, Code, Flow, Issue, StepKind};
+use unspool_model::{Batch, Code, Flow, Issue, StepKind, Timestamp};
 
 /// All tables.
 #[derive(Serialize, JsonSchema)]
@@ -105,7 +105,7 @@ impl Stats {
             line.totals.add(own);
             line.durations_ms.extend(agent.ended.ms_since(agent.started));
         }
-        let mut days: BTreeMap<String, Totals> = BTreeMap::new();
+        let mut days: BTreeMap<Option<i64>, (Timestamp, Totals)> = BTreeMap::new();
         let mut pricer = Pricer::new(flow, text, prices);
         for step in &flow.steps {
             let sum = &pricer.step(step);
@@ -122,10 +122,10 @@ impl Stats {
                 line.durations_ms.extend(step.duration_ms.get());
             }
             let at = step.ended.later(step.started);
-            let day = if at.is_some() { at.day() } else { NO_DAY.into() };
-            days.entry(day).or_default().add(sum);
+            days.entry(at.day_number()).or_insert((at, Totals::default())).1.add(sum);
         }
-        for (day, totals) in days {
+        for (at, totals) in days.into_values() {
+            let day = if at.is_some() { at.day() } else { NO_DAY.into() };
             let line = line(&mut self.days, &day);
             line.count += 1;
             line.totals.add(&totals);
