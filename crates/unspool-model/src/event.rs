@@ -249,6 +249,8 @@ pub enum KeyKind {
     User,
     /// A command line by its letters and digits.
     Command,
+    /// A node of a graph the source drew itself. `Refers`: a node before it.
+    GraphNode,
 }
 
 /// A set of kinds of keys, so that nobody looks for what is not there.
@@ -371,6 +373,10 @@ pub enum AttrName {
     Channel,
     /// Text: a field of a tool call or its outcome that could not be read, should the tool be one that links agents.
     Unreadable,
+    /// Text: what to call the node of a graph the source drew itself.
+    GraphLabel,
+    /// Text: what that node does, in the source's word.
+    GraphType,
 }
 
 impl AttrName {

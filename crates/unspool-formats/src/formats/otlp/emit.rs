@@ -1,6 +1,7 @@
 //! From what is known about a span to events with keys: one event for the span, one for every new result it was given,
 //! one for what was said to it, one for every call it asks for.
 
+use super::graph;
 use super::reading::{Reading, SpanRole};
 use super::span::{Origin, Span};
 use super::talk::Talk;
@@ -66,6 +67,7 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
     if let Some(title) = reading.title.as_deref().filter(|title| span.parent.is_empty() && *title != span.name) {
         out.text(AttrName::Title, title).int(AttrName::TitleRank, TITLE_RANK);
     }
+    graph::place(span, out);
     match role {
         SpanRole::Model => model(span, &reading, out),
         SpanRole::Tool => tool(span, &reading, out),

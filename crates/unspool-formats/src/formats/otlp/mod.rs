@@ -5,6 +5,7 @@
 
 mod dialects;
 mod emit;
+mod graph;
 mod json;
 mod langfuse;
 mod logs;
