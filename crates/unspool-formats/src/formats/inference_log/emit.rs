@@ -232,10 +232,11 @@ impl Emission<'_, '_> {
         for hash in answer.texts.iter().filter_map(|text| text_hash(text)) {
             out.key(KeyKind::AnswerHash, Role::Provides, &hash);
         }
+        let mut limit = answer.limit;
         if out.wants_text() {
             let mut shown = answer.texts.first().map(|text| preview(text)).unwrap_or_default();
             if failed {
-                let why = exchange.error.and_then(error_text).or_else(|| answer.error.clone());
+                let why = exchange.error.and_then(|raw| error_text(raw, &mut limit)).or_else(|| answer.error.clone());
                 let status = || exchange.status.map(|status| format!("status {status}"));
                 let why = preview(&why.or_else(status).unwrap_or_default());
                 if shown.is_empty() {
@@ -255,6 +256,9 @@ impl Emission<'_, '_> {
         }
         if answer.interrupted {
             out.issue(Code::StreamInterrupted, "");
+        }
+        if let Some(limit) = limit {
+            out.issue(Code::LimitReached, limit);
         }
         if !answer.present && !failed && exchange.invocations.is_none() {
             out.issue(Code::ResponseMissing, "");

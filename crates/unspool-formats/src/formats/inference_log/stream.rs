@@ -18,9 +18,11 @@ pub(super) struct Assembly {
     seen: bool,
 }
 
-/// Choices that are told apart, and the blocks each may have.
+/// Choices that are told apart. Named so in notices.
 const MAX_CHOICES: i64 = 1 << 20;
-const BLOCKS_PER_CHOICE: i64 = 1 << 20;
+
+/// Blocks of a choice that are told apart; its text is one more. Named so in notices.
+const MAX_BLOCKS_PER_CHOICE: i64 = (1 << 20) - 1;
 
 #[derive(Default)]
 struct Block {
@@ -154,7 +156,7 @@ impl Assembly {
             "message_stop" => self.ended = true,
             "error" | "response.failed" | "response.error" => {
                 let raw = event.error.or(event.response).unwrap_or(raw);
-                self.answer.error = error_text(raw);
+                self.answer.error = error_text(raw, &mut self.answer.limit);
                 self.ended = true;
             }
             "response.created" | "response.in_progress" => {
@@ -257,9 +259,17 @@ impl Assembly {
                 Ok(())
             })?;
             // Each choice is an answer of its own.
-            let first = choice.clamp(0, MAX_CHOICES) * BLOCKS_PER_CHOICE;
+            let first = self.number(choice, MAX_CHOICES, "max_choices") * (MAX_BLOCKS_PER_CHOICE + 1);
             delta.map_or(Ok(()), |delta| self.chat_delta(&mut Json::new(delta), first))
         });
+    }
+
+    /// A number that things are told apart by: all beyond a limit are taken for one.
+    fn number(&mut self, number: i64, limit: i64, name: &'static str) -> i64 {
+        if number >= limit {
+            self.answer.limit = Some(name);
+        }
+        number.clamp(0, limit - 1)
     }
 
     fn chat_delta(&mut self, json: &mut Json<'_>, first: i64) -> Result<(), Malformed> {
@@ -297,7 +307,8 @@ impl Assembly {
             }
             Ok(())
         })?;
-        let call = self.blocks.entry(first.saturating_add(index)).or_default().call.get_or_insert_default();
+        let index = self.number(index, MAX_BLOCKS_PER_CHOICE, "max_blocks_per_choice");
+        let call = self.blocks.entry(first + index).or_default().call.get_or_insert_default();
         for (slot, value) in [(&mut call.id, piece.id), (&mut call.name, piece.name)] {
             if slot.is_empty() {
                 *slot = value;

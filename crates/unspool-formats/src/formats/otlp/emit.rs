@@ -1,7 +1,7 @@
 //! From what is known about a span to events with keys: one event for the span, one for every new result it was given,
 //! one for what was said to it, one for every call it asks for.
 
-use super::reading::{Reading, SpanRole};
+use super::reading::{Reading, SpanRole, report_cuts};
 use super::span::{Origin, Span};
 use super::talk::Talk;
 use crate::formats::claude_code::tool::ToolInput;
@@ -19,6 +19,7 @@ pub(crate) fn emit(span: &mut Span<'_>, origin: &Origin<'_>, out: &mut Sink<'_>)
 
 fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut Sink<'_>) {
     let reading = Reading::of(span, origin);
+    report_cuts(&span.attrs, reading.input.iter().chain(&reading.output), out);
     let role = reading.role.unwrap_or(SpanRole::Work);
     let mut head = Head { span, reading: &reading, done: false };
     if role == SpanRole::Model {

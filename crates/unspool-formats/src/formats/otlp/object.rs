@@ -17,14 +17,15 @@ pub(super) fn read(json: &mut Json<'_>, out: &mut Sink<'_>) -> Result<(), Malfor
     value(json, 0, out)
 }
 
-/// How deep lists of spans may lie in other objects.
-const MAX_DEPTH: usize = 4;
+/// Lists and objects around a list of spans. Named so in notices.
+const MAX_SPAN_LIST_LEVELS: usize = 4;
 
 fn value(json: &mut Json<'_>, depth: usize, out: &mut Sink<'_>) -> Result<(), Malformed> {
-    if depth > MAX_DEPTH {
-        return json.skip();
-    }
     match json.kind()? {
+        Kind::Array | Kind::Object if depth > MAX_SPAN_LIST_LEVELS => {
+            out.issue(Code::LimitReached, "max_span_list_levels");
+            json.skip()
+        }
         Kind::Array => json.array(|json| value(json, depth + 1, out)),
         Kind::Object if is_span(json.clone()) => {
             let start = json.mark();
@@ -264,7 +265,7 @@ fn iso_duration_ns(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_SPAN_LEVELS, iso_duration_ns, moment};
+    use super::{MAX_SPAN_LEVELS, MAX_SPAN_LIST_LEVELS, iso_duration_ns, moment};
     use crate::json::Json;
     use crate::{Decoder, Detail, best};
     use unspool_model::{Batch, Code, KeyKind};
@@ -285,6 +286,17 @@ mod tests {
         let batch = read(&(open.repeat(levels) + &"]}".repeat(levels)));
         assert_eq!(batch.records.len(), MAX_SPAN_LEVELS);
         assert_eq!(batch.issues.iter().filter(|issue| issue.code == Code::LimitReached).count(), 1);
+    }
+
+    #[test]
+    fn lists_of_spans_in_too_many_lists_are_noted() {
+        let span = r#"{"trace_id":"t1","span_id":"s1","start_time":1767348000}"#;
+        let nested = |levels: usize| format!("{}{span}{}", "[".repeat(levels), "]".repeat(levels));
+        let near = read(&format!("[{span},{}]", nested(MAX_SPAN_LIST_LEVELS - 1)));
+        assert_eq!((near.records.len(), near.issues.iter().count()), (2, 0));
+        let far = read(&format!("[{span},{}]", nested(MAX_SPAN_LIST_LEVELS)));
+        let noted: Vec<_> = far.issues.iter().map(|issue| (issue.code, far.text.get(issue.detail))).collect();
+        assert_eq!((far.records.len(), noted), (1, vec![(Code::LimitReached, "max_span_list_levels")]));
     }
 
     #[test]
