@@ -167,7 +167,7 @@ fn result(call: &(String, bool), content: Option<&[u8]>, is_error: bool, out: &m
     let failed = is_error || says_error(&text);
     chat::result_facts(&call.0, &Outcome { failed, text, ..Outcome::default() }, out);
     if call.1 {
-        out.flag(EventFlags::INFERRED);
+        out.flag(EventFlags::RESULT_BY_ORDER);
     }
 }
 

@@ -280,7 +280,7 @@ impl State {
             let uuid = format!("{}/{name}", head.uuid);
             Head { uuid: &uuid, ..*head }.open(EventKind::System, at, out);
             out.name("tokens not stated per call").text(AttrName::Model, name);
-            out.flag(EventFlags::INFERRED).usage(rest);
+            out.usage(rest);
         }
     }
 }

@@ -151,7 +151,7 @@ fn prompt(head: &mut Head<'_, '_>, role: SpanRole, out: &mut Sink<'_>) {
     out.begin(EventKind::UserMessage, head.span.start).flag(EventFlags::HAS_TEXT);
     head.keys(out);
     if !is_agent && !is_turn {
-        out.flag(EventFlags::INFERRED);
+        out.flag(EventFlags::IMPLIED);
     }
     out.key(KeyKind::PromptHash, Role::Provides, &hash);
     if let Some(prompt) = &head.reading.prompt_id {
@@ -225,7 +225,7 @@ fn agent(span: &Span<'_>, reading: &Reading<'_>, role: SpanRole, failed: bool, o
     out.name(name).text(AttrName::AgentType, name);
     out.text(AttrName::Status, if failed { "failed" } else { "completed" });
     if role == SpanRole::Umbrella {
-        out.flag(EventFlags::INFERRED);
+        out.flag(EventFlags::UMBRELLA);
         out.text(AttrName::Model, reading.model.as_deref().unwrap_or_default());
     }
     let Some(text) = reading.output.as_ref().and_then(|output| output.answer()) else { return };
