@@ -100,6 +100,7 @@ codes! {
     UsageConflict "usage_conflict" Info "Lines of one API message report different final usage; the larger value of each field was counted.";
     UsageUnsplit "usage_unsplit" Info "A response reports only the sum of its tokens; no bucket can take it, so it is not counted.";
     StreamInterrupted "stream_interrupted" Info "A streamed response ended before its last event; what had arrived is kept.";
+    StreamTorn "stream_torn" Warning "An event in the middle of a streamed response is not whole; the others are kept, and what it said may be missing.";
     ResponseMissing "response_missing" Info "A request was recorded without its response.";
     UsageDisagreement "usage_disagreement" Info "Sources of different sorts report different tokens for one model call; the one closest to the wire was counted.";
     LimitReached "limit_reached" Info "So many things that some were left out: the limit is named, the count says how many were left out.";

@@ -18,6 +18,8 @@ pub(super) struct Answer {
     pub(super) error: Option<String>,
     /// There was a stream and it ended before its last event.
     pub(super) interrupted: bool,
+    /// Events of a stream that are not whole, though others follow them.
+    pub(super) torn: usize,
     /// Something was recorded as the response.
     pub(super) present: bool,
     /// A field of another type than it should have.

@@ -257,6 +257,9 @@ impl Emission<'_, '_> {
         if answer.interrupted {
             out.issue(Code::StreamInterrupted, "");
         }
+        for _ in 0..answer.torn {
+            out.issue(Code::StreamTorn, "");
+        }
         if let Some(limit) = limit {
             out.issue(Code::LimitReached, limit);
         }
