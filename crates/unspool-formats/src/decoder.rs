@@ -172,6 +172,12 @@ pub fn note_unreadable(batch: &mut Batch, name: &str, why: &str) {
     batch.issues.add(Code::UnreadableFile, detail, u32::MAX, None);
 }
 
+/// Notes a file of which only the first bytes could be read.
+pub fn note_cut(batch: &mut Batch, name: &str, bytes: u64, why: &str) {
+    let detail = batch.text.intern(&format!("{name}: {why} behind the first {bytes} bytes"));
+    batch.issues.add(Code::FileCut, detail, u32::MAX, None);
+}
+
 /// Notes files that were not looked into.
 pub fn note_not_data(batch: &mut Batch, count: u64) {
     for _ in 0..count {

@@ -73,7 +73,8 @@ codes! {
     BadTimestamp "bad_timestamp" Warning "A timestamp cannot be read; the moment counts as unknown.";
     UnknownType "unknown_type" Info "A record type this version does not know. It is kept and linked by its keys, without meaning.";
     UnknownFormat "unknown_format" Warning "No format recognised a file, so it was not read.";
-    UnreadableFile "unreadable_file" Error "A file could not be opened or read to its end.";
+    UnreadableFile "unreadable_file" Error "A file could not be opened or read.";
+    FileCut "file_cut" Error "A file could not be read to its end, as when it is packed and damaged; what came before is kept.";
     EmptyFile "empty_file" Info "A file holds no records.";
     FileNotData "file_not_data" Info "Files in the folder whose names do not end as data does (.json, .jsonl, .ndjson, .pb, .binpb, .otlp; packed or not) were not looked into.";
     DuplicateUuid "duplicate_uuid" Warning "Two different records claim the same uuid; both are kept.";

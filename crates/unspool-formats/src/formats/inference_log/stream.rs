@@ -33,7 +33,7 @@ struct Block {
     thinking: bool,
 }
 
-/// What OpenAI's streams end with.
+/// What ends a stream of Chat Completions.
 const DONE: &str = "[DONE]";
 
 /// Reads server-sent events: `data:` lines, several of which make one event.
