@@ -225,17 +225,6 @@ pub(crate) fn spawned(call: &str, agent: &str, at: Timestamp, out: &mut Sink<'_>
     }
 }
 
-/// The name of a file without its folder and the given endings.
-pub(crate) fn stem<'a>(name: &'a str, endings: &[&str]) -> &'a str {
-    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    endings.iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(file)
-}
-
-/// The folder a file lies in, counted upwards from the file.
-pub(crate) fn folder(name: &str, up: usize) -> &str {
-    name.rsplit(['/', '\\']).nth(up).unwrap_or_default()
-}
-
 /// How many of the first lines of a head pass a test, and how many there are. The last line may be cut.
 pub(crate) fn matching_lines(head: &[u8], test: impl Fn(&Object<'_>) -> bool) -> (usize, usize) {
     const LINES: usize = 24;

@@ -3,8 +3,7 @@
 //! Several agents write it with small differences; their formats say what a stream's name means and this reads the lines.
 
 use crate::chat::{self, Head, Outcome};
-use crate::format::{Reader, Rejected};
-use crate::formats::claude_code::rejection;
+use crate::format::{Reader, Rejected, rejection};
 use crate::json::RawStr;
 use crate::object::{Object, elements};
 use crate::sink::Sink;

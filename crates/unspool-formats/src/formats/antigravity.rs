@@ -3,9 +3,8 @@
 //! Calls have no ids: the steps that follow a planner's answer are the results of its calls, in order. A sub-agent is a
 //! conversation of its own, named in the result of the call that started it.
 
-use super::claude_code::rejection;
-use crate::chat::{self, Head, Outcome, folder, matching_lines, score};
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
+use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, folder, rejection};
 use crate::object::Object;
 use crate::prose::tag;
 use crate::sink::Sink;

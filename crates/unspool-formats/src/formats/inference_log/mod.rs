@@ -14,8 +14,7 @@ mod stream;
 mod summary;
 mod usage;
 
-use super::claude_code::rejection;
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff, rejection};
 use crate::json::{Json, Kind, Malformed};
 use crate::sink::Sink;
 use emit::Told;
