@@ -38,6 +38,7 @@ impl<'b> Decoder<'b> {
             format: batch.text.intern(id),
             container: batch.text.intern(&scope.container),
             session: batch.text.intern(&scope.session),
+            own_session: Sym::EMPTY,
             agent: batch.text.intern(&scope.agent),
             workflow: batch.text.intern(&scope.workflow),
             witness: format.descriptor().witness,

@@ -1,6 +1,8 @@
 //! Where formats put what they read: events with keys and attributes, and issues.
 
+use crate::format::stem;
 use crate::lines::Line;
+use crate::registry::plain_name;
 use unspool_model::{
     Attr, AttrName, Batch, Code, Event, EventFlags, EventKind, Id, Key, KeyKind, LinkSource, Outcome, Record,
     Role, Stream, Sym, Timestamp, Usage,
@@ -109,10 +111,10 @@ impl<'b> Sink<'b> {
     }
 
     /// What tells this stream's ids from those of others, for formats that number things within a file: the session and
-    /// agent the name speaks of, else the name.
+    /// agent the name speaks of, else what its session is called for want of a name.
     pub fn id_prefix(&self) -> String {
         let stream = self.stream();
-        let place = stream.session.some().unwrap_or(stream.name);
+        let place = stream.session.some().unwrap_or(stream.own_session);
         let (place, agent) = (self.batch.text.get(place), self.batch.text.get(stream.agent));
         if agent.is_empty() { format!("{place}/") } else { format!("{place}/{agent}/") }
     }
@@ -195,7 +197,23 @@ impl<'b> Sink<'b> {
         }
     }
 
+    /// A session that nothing names is called after its file and the first bytes in it.
+    fn name_session(&mut self, first: &[u8]) {
+        const FIRST_BYTES: usize = 64 << 10;
+        let stem = stem(plain_name(self.text_of(self.stream().name)));
+        let stem = if stem == "-" { "stdin" } else { stem };
+        let hash = Id::from_u128(xxh3_128(&first[..first.len().min(FIRST_BYTES)]));
+        let name = format!("{stem}-{}", hash.short());
+        let name = self.batch.text.intern(&name);
+        if let Some(stream) = self.batch.streams.get_mut(self.stream as usize) {
+            stream.own_session = name;
+        }
+    }
+
     pub(crate) fn open_frame(&mut self, line: &Line<'_>) {
+        if self.ordinal == 0 && self.stream().session.is_empty() {
+            self.name_session(line.bytes);
+        }
         self.frame = Frame {
             address: line.bytes.as_ptr().addr(),
             offset: line.offset,
@@ -474,6 +492,26 @@ mod tests {
         let last = batch.events.last().unwrap();
         let preview = batch.attr_text(last, AttrName::Preview).unwrap();
         assert_eq!(batch.text.get(preview), "Find the bug");
+    }
+
+    #[test]
+    fn a_session_that_nothing_names_is_called_the_same_wherever_its_file_lies() {
+        let line = |text: &str| {
+            format!(r#"{{"step_index":0,"source":"USER_EXPLICIT","type":"USER_INPUT","content":"{text}"}}"#)
+        };
+        let named = |name: &str, text: &str| {
+            let mut batch = Batch::default();
+            let (format, sniff) = best(name, text.as_bytes()).unwrap();
+            let mut decoder = Decoder::new(&mut batch, format, sniff, name, Detail::Full);
+            decoder.push(text.as_bytes());
+            decoder.finish();
+            batch.text.get(batch.streams[0].own_session).to_string()
+        };
+        let name = named("here/transcript.jsonl", &line("Go"));
+        assert!(name.starts_with("transcript-") && !name.contains('/'), "{name}");
+        assert_eq!(named("there/transcript.jsonl.gz", &(line("Go") + "\n" + &line("on"))), name);
+        assert_ne!(named("here/transcript.jsonl", &line("Stop")), name);
+        assert_eq!(named("brain/conv-1/.system_generated/logs/transcript.jsonl", &line("Go")), "");
     }
 
     #[test]
