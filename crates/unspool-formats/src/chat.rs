@@ -101,6 +101,15 @@ pub(crate) fn shown(text: &str) -> String {
     preview(&text[..end])
 }
 
+/// A call of a tool that a model asked for, on its own.
+#[derive(Clone, Default, Debug, PartialEq)]
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    /// JSON.
+    pub(crate) input: String,
+}
+
 /// Emits a call with what its input says. The input is an object, or an object as text.
 pub(crate) fn call(id: &str, name: &str, input: Option<&[u8]>, at: Timestamp, out: &mut Sink<'_>) {
     out.begin(EventKind::ToolCall, at).name(name).key(KeyKind::ToolUse, Role::Provides, id);

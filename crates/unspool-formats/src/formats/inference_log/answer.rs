@@ -3,6 +3,7 @@
 use super::envelope::Given;
 use super::stream;
 use super::usage::Tokens;
+use crate::chat::Call;
 use crate::json::{Json, Kind, Malformed, RawStr};
 use std::borrow::Cow;
 
@@ -35,15 +36,6 @@ const MAX_ANSWER_LEVELS: usize = 16;
 
 /// Errors in errors; the words of the last that is read count. Named so in notices.
 const MAX_ERROR_LEVELS: usize = 16;
-
-/// A call the model asked for.
-#[derive(Default, Debug)]
-pub(super) struct Call {
-    pub(super) id: String,
-    pub(super) name: String,
-    /// JSON.
-    pub(super) input: String,
-}
 
 impl Answer {
     /// Reads a response in whatever form it was recorded.

@@ -1,11 +1,12 @@
 //! What an exchange means, as events: what was said to the model, what it answered, and which conversation that was.
 
-use super::answer::{Answer, Call, error_text, json_text, owned};
+use super::answer::{Answer, error_text, json_text, owned};
 use super::envelope::{Exchange, Given};
 use super::purpose;
-use super::history::Speaker;
+use super::history::Side;
 use super::request::{Part, Request, Turn};
 use super::summary;
+use crate::chat::Call;
 use crate::formats::claude_code::emit::prompt_facts;
 use crate::formats::claude_code::markup::emit_returns;
 use crate::formats::claude_code::tool::{ToolInput, ToolOutcome};
@@ -155,7 +156,7 @@ impl Emission<'_, '_> {
     /// What is new to the model: words, and what tools returned.
     fn said(&mut self, purpose: Option<&str>, out: &mut Sink<'_>) {
         let request = self.request;
-        for turn in request.tail.iter().filter(|turn| turn.speaker == Speaker::User) {
+        for turn in request.tail.iter().filter(|turn| turn.side == Side::User) {
             self.message(turn, purpose, out);
             for part in &turn.parts {
                 if let Part::Result { id, content, is_error } = part {
@@ -355,7 +356,7 @@ impl Emission<'_, '_> {
             for call in &self.answer.calls {
                 history.call(&call.id, &call.name, call.input.as_bytes());
             }
-            history.end(Speaker::Model);
+            history.end(Side::Model);
         })
     }
 }

@@ -3,7 +3,8 @@
 //! Tool calls arrive in pieces: id and name first, then their input in fragments of JSON. A piece may come for a block
 //! whose start was lost. Tokens come at the start and grow until the end.
 
-use super::answer::{Answer, Call, error_text, owned};
+use super::answer::{Answer, error_text, owned};
+use crate::chat::Call;
 use crate::json::{Json, Kind, Malformed};
 use std::collections::BTreeMap;
 

@@ -7,7 +7,6 @@ use super::emit::emit;
 use super::json::{attributes, each, event, id, is_error, link, scope, status};
 use super::span::{Origin, Span};
 use super::value::Value;
-use crate::object::since_epoch;
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::sink::Sink;
 use unspool_model::{Code, Timestamp};
@@ -206,19 +205,13 @@ fn context(json: &mut Json<'_>, trace: &mut String, own: &mut String) -> Result<
 /// A moment as text, as `[seconds, nanoseconds]`, or as a number of seconds, milli-, micro- or nanoseconds: its size tells.
 pub(super) fn moment(json: &mut Json<'_>) -> Result<Timestamp, Malformed> {
     Ok(match json.kind()? {
-        Kind::String => {
-            let text = json.string()?.unwrap_or_default().decode();
-            Timestamp::parse(&text).unwrap_or_else(|| number(&text))
+        // A span without a time says 0.
+        Kind::String | Kind::Number => {
+            crate::object::moment(json.raw()?).filter(|at| at.ns() > Some(0)).unwrap_or_default()
         }
-        Kind::Number => number(&String::from_utf8_lossy(json.raw()?)),
         Kind::Array => pair_ns(json)?.map_or(Timestamp::NONE, Timestamp::from_ns),
         _ => json.skip().map(|()| Timestamp::NONE)?,
     })
-}
-
-/// A span without a time says 0.
-fn number(text: &str) -> Timestamp {
-    since_epoch(text).filter(|at| at.ns() > Some(0)).unwrap_or_default()
 }
 
 /// `[seconds, nanoseconds]`.

@@ -3,6 +3,7 @@
 //! In: JSON of any shape, or messages spread over numbered attributes. Out: the new input, the answer's text, the calls
 //! it asks for, the results that are new. Never here: which attribute holds them.
 
+use crate::chat::Call;
 use crate::json::{Json, Kind, Malformed, RawStr};
 use std::collections::BTreeMap;
 
@@ -28,15 +29,6 @@ pub(crate) struct Message {
     pub(crate) finish: String,
     /// Values in it that lie too deep to be read.
     pub(crate) cut: usize,
-}
-
-/// A call of a tool that a model asked for.
-#[derive(Clone, Default, Debug, PartialEq)]
-pub(crate) struct Call {
-    pub(crate) id: String,
-    pub(crate) name: String,
-    /// JSON.
-    pub(crate) input: String,
 }
 
 /// Messages in order.
