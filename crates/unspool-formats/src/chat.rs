@@ -101,6 +101,15 @@ pub(crate) fn shown(text: &str) -> String {
     preview(&text[..end])
 }
 
+/// A call of a tool that a model asked for, on its own.
+#[derive(Clone, Default, Debug, PartialEq)]
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    /// JSON.
+    pub(crate) input: String,
+}
+
 /// Emits a call with what its input says. The input is an object, or an object as text.
 pub(crate) fn call(id: &str, name: &str, input: Option<&[u8]>, at: Timestamp, out: &mut Sink<'_>) {
     out.begin(EventKind::ToolCall, at).name(name).key(KeyKind::ToolUse, Role::Provides, id);
@@ -223,17 +232,6 @@ pub(crate) fn spawned(call: &str, agent: &str, at: Timestamp, out: &mut Sink<'_>
         );
         out.key(KeyKind::Agent, Role::Provides, agent);
     }
-}
-
-/// The name of a file without its folder and the given endings.
-pub(crate) fn stem<'a>(name: &'a str, endings: &[&str]) -> &'a str {
-    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    endings.iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(file)
-}
-
-/// The folder a file lies in, counted upwards from the file.
-pub(crate) fn folder(name: &str, up: usize) -> &str {
-    name.rsplit(['/', '\\']).nth(up).unwrap_or_default()
 }
 
 /// How many of the first lines of a head pass a test, and how many there are. The last line may be cut.

@@ -494,7 +494,7 @@ impl Spans {
             let slot = said.entry((node.origin, node.trace)).or_default();
             let is_agent = node.kind == NodeKind::Agent || node.kind == NodeKind::Umbrella;
             let only_looks = is_agent && !self.makes_agent(at);
-            let implied = only_looks || draft.event(at).flags.has(EventFlags::INFERRED);
+            let implied = only_looks || draft.event(at).flags.has(EventFlags::IMPLIED);
             if implied { slot.implied.push(at) } else { slot.stated.push(at) }
         }
         let place = |at: &usize| {
@@ -535,7 +535,7 @@ impl Spans {
 fn node_kind(draft: &Draft<'_>, at: usize) -> NodeKind {
     let event = draft.event(at);
     match event.kind {
-        EventKind::AgentStart if event.flags.has(EventFlags::INFERRED) => NodeKind::Umbrella,
+        EventKind::AgentStart if event.flags.has(EventFlags::UMBRELLA) => NodeKind::Umbrella,
         EventKind::AgentStart => NodeKind::Agent,
         EventKind::ToolCall => NodeKind::Call,
         EventKind::ModelCall => NodeKind::Model,

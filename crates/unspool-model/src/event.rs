@@ -148,12 +148,16 @@ impl EventFlags {
     pub const TRIGGER: EventFlags = EventFlags(1 << 20);
     /// The source says that the work was given up before its end.
     pub const ABORTED: EventFlags = EventFlags(1 << 21);
-    /// A value of the event was not in the source but follows from others.
-    pub const INFERRED: EventFlags = EventFlags(1 << 22);
+    /// Which call it is the result of is not in the source but follows from their order.
+    pub const RESULT_BY_ORDER: EventFlags = EventFlags(1 << 22);
     /// The event tells of the beginning of something that takes time; its end is another event's.
     pub const BEGUN: EventFlags = EventFlags(1 << 23);
     /// When it began was not in the source but follows from when it ended.
     pub const START_INFERRED: EventFlags = EventFlags(1 << 24);
+    /// The agent is one only where nothing around it is.
+    pub const UMBRELLA: EventFlags = EventFlags(1 << 25);
+    /// The message is what a model or some work was given; it is a prompt only where nobody states one.
+    pub const IMPLIED: EventFlags = EventFlags(1 << 26);
 
     /// No marks.
     pub const fn none() -> EventFlags {

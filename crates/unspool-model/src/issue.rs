@@ -73,7 +73,8 @@ codes! {
     BadTimestamp "bad_timestamp" Warning "A timestamp cannot be read; the moment counts as unknown.";
     UnknownType "unknown_type" Info "A record type this version does not know. It is kept and linked by its keys, without meaning.";
     UnknownFormat "unknown_format" Warning "No format recognised a file, so it was not read.";
-    UnreadableFile "unreadable_file" Error "A file could not be opened or read to its end.";
+    UnreadableFile "unreadable_file" Error "A file could not be opened or read.";
+    FileCut "file_cut" Error "A file could not be read to its end, as when it is packed and damaged; what came before is kept.";
     EmptyFile "empty_file" Info "A file holds no records.";
     FileNotData "file_not_data" Info "Files in the folder whose names do not end as data does (.json, .jsonl, .ndjson, .pb, .binpb, .otlp; packed or not) were not looked into.";
     DuplicateUuid "duplicate_uuid" Warning "Two different records claim the same uuid; both are kept.";
@@ -100,6 +101,7 @@ codes! {
     UsageConflict "usage_conflict" Info "Lines of one API message report different final usage; the larger value of each field was counted.";
     UsageUnsplit "usage_unsplit" Info "A response reports only the sum of its tokens; no bucket can take it, so it is not counted.";
     StreamInterrupted "stream_interrupted" Info "A streamed response ended before its last event; what had arrived is kept.";
+    StreamTorn "stream_torn" Warning "An event in the middle of a streamed response is not whole; the others are kept, and what it said may be missing.";
     ResponseMissing "response_missing" Info "A request was recorded without its response.";
     UsageDisagreement "usage_disagreement" Info "Sources of different sorts report different tokens for one model call; the one closest to the wire was counted.";
     LimitReached "limit_reached" Info "So many things that some were left out: the limit is named, the count says how many were left out.";

@@ -1,7 +1,5 @@
 //! What must hold for every graph of every session, at every level.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use proptest::prelude::*;
 use unspool_link::{Corpus, Table};
 use unspool_model::{Flow, StepKind, Timestamp};

@@ -159,7 +159,7 @@ impl Natives<'_> {
             }
         }
         let row = self.batch.streams[stream as usize];
-        let named = row.session.some().unwrap_or(row.name);
+        let named = row.session.some().unwrap_or(row.own_session);
         let mut current = match only {
             Some(number) => number,
             None if records.iter().any(|record| self.head(*record).is_some()) => self.intern(named),

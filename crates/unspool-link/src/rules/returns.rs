@@ -92,7 +92,7 @@ fn answered(
     if !known.insert((last, receiver)) {
         return;
     }
-    let by_order = draft.event(result).flags.has(EventFlags::INFERRED);
+    let by_order = draft.event(result).flags.has(EventFlags::RESULT_BY_ORDER);
     let rule = if by_order { Rule::ToolResultOrder } else { Rule::ReturnResultId };
     return_edge(draft, spawn, last, receiver, rule, is_error, record);
 }

@@ -9,6 +9,7 @@ use crate::term::{CYAN, DIM, GREEN, PLAIN, RED, YELLOW};
 use anstyle::Style;
 use std::io::Write;
 use unspool_formats::Detail;
+use unspool_model::Code;
 use unspool_view::list::{SessionRow, session_row};
 use unspool_view::totals;
 
@@ -110,18 +111,16 @@ pub(crate) fn write_footer(out: &mut dyn Write, loaded: &Loaded) -> Result<(), C
         line = format!("{line}, {} not readable", counts.rejected);
     }
     writeln!(out, "{}", crate::term::paint(DIM, &line))?;
-    let unknown: u64 = loaded
-        .corpus
-        .loose_issues()
-        .iter()
-        .filter(|issue| {
-            matches!(issue.code, unspool_model::Code::UnknownFormat | unspool_model::Code::UnreadableFile)
-        })
-        .map(|issue| issue.count)
-        .sum();
-    if unknown > 0 {
-        let line = format!("{} not read; `unspool doctor` says why", plural(unknown, "file"));
-        writeln!(out, "{}", crate::term::paint(YELLOW, &line))?;
+    let issues = loaded.corpus.loose_issues();
+    for (codes, what) in [
+        (&[Code::UnknownFormat, Code::UnreadableFile][..], "not read"),
+        (&[Code::FileCut], "not read to the end"),
+    ] {
+        let files = issues.iter().filter(|issue| codes.contains(&issue.code)).map(|issue| issue.count).sum();
+        if files > 0 {
+            let line = format!("{} {what}; `unspool doctor` says why", plural(files, "file"));
+            writeln!(out, "{}", crate::term::paint(YELLOW, &line))?;
+        }
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! one for what was said to it, one for every call it asks for.
 
 use super::graph;
-use super::reading::{Reading, SpanRole};
+use super::reading::{Reading, SpanRole, report_cuts};
 use super::span::{Origin, Span};
 use super::talk::Talk;
 use crate::formats::claude_code::tool::ToolInput;
@@ -20,6 +20,7 @@ pub(crate) fn emit(span: &mut Span<'_>, origin: &Origin<'_>, out: &mut Sink<'_>)
 
 fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut Sink<'_>) {
     let reading = Reading::of(span, origin);
+    report_cuts(&span.attrs, reading.input.iter().chain(&reading.output), out);
     let role = reading.role.unwrap_or(SpanRole::Work);
     let mut head = Head { span, reading: &reading, done: false };
     if role == SpanRole::Model {
@@ -152,7 +153,7 @@ fn prompt(head: &mut Head<'_, '_>, role: SpanRole, out: &mut Sink<'_>) {
     out.begin(EventKind::UserMessage, head.span.start).flag(EventFlags::HAS_TEXT);
     head.keys(out);
     if !is_agent && !is_turn {
-        out.flag(EventFlags::INFERRED);
+        out.flag(EventFlags::IMPLIED);
     }
     out.key(KeyKind::PromptHash, Role::Provides, &hash);
     if let Some(prompt) = &head.reading.prompt_id {
@@ -226,7 +227,7 @@ fn agent(span: &Span<'_>, reading: &Reading<'_>, role: SpanRole, failed: bool, o
     out.name(name).text(AttrName::AgentType, name);
     out.text(AttrName::Status, if failed { "failed" } else { "completed" });
     if role == SpanRole::Umbrella {
-        out.flag(EventFlags::INFERRED);
+        out.flag(EventFlags::UMBRELLA);
         out.text(AttrName::Model, reading.model.as_deref().unwrap_or_default());
     }
     let Some(text) = reading.output.as_ref().and_then(|output| output.answer()) else { return };

@@ -4,11 +4,12 @@
 //! [`super::dialects`] that states a fact is believed.
 
 use super::dialects::DIALECTS;
-use super::span::{Origin, Span};
+use super::span::{Attrs, Origin, Span};
 use super::talk::Talk;
 use super::value::Value;
+use crate::sink::Sink;
 use std::borrow::Cow;
-use unspool_model::Usage;
+use unspool_model::{Code, Usage};
 
 /// What a span is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -128,6 +129,16 @@ impl<'a> Reading<'a> {
             reading.role = Some(by_facts(&reading));
         }
         reading
+    }
+}
+
+/// Says what lay too deep in attributes to be read.
+pub(crate) fn report_cuts<'t>(attrs: &Attrs<'_>, talks: impl IntoIterator<Item = &'t Talk>, out: &mut Sink<'_>) {
+    for _ in 0..attrs.iter().map(|(_, value)| value.cut()).sum() {
+        out.issue(Code::LimitReached, "max_value_levels");
+    }
+    for _ in 0..talks.into_iter().map(Talk::cut).sum() {
+        out.issue(Code::LimitReached, "max_message_levels");
     }
 }
 

@@ -98,6 +98,7 @@ fn answer(span: &Span<'_>) -> Option<Talk> {
         let message_of = [&b"{\"tool_calls\":"[..], &calls.json(), b"}"].concat();
         let talk = Talk::read(&message_of, Speaker::Assistant);
         message.calls = talk.calls().cloned().collect();
+        message.cut = talk.cut();
     }
     Some(Talk(vec![message]))
 }
