@@ -249,6 +249,8 @@ pub enum KeyKind {
     User,
     /// A command line by its letters and digits.
     Command,
+    /// What an answer asks tools for, by its letters and digits.
+    CallsHash,
 }
 
 /// A set of kinds of keys, so that nobody looks for what is not there.
@@ -365,6 +367,8 @@ pub enum AttrName {
     ErrorText,
     /// Number: when it ended, in nanoseconds since the epoch, where the source says so.
     EndedAt,
+    /// Text: what watched the thing and wrote the record, where several may watch one.
+    Instrument,
     /// Text: what a client asked a model for besides its work (`title`, `quota`, …).
     Purpose,
     /// Text: the way a run came in (`text`, `voice`, …).

@@ -44,6 +44,9 @@ impl Spans {
         for at in 0..draft.group.events.len() {
             let event = draft.event(at);
             let Some(node) = self.node(at) else { continue };
+            if self.twin(at).is_some() {
+                continue;
+            }
             let id = draft.key(at, KeyKind::ToolUse, Role::Provides);
             match event.kind {
                 EventKind::ToolCall

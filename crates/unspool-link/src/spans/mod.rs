@@ -6,6 +6,7 @@
 
 mod calls;
 mod prompts;
+mod twins;
 
 use crate::agents::Origin;
 use crate::draft::{Draft, IssueDraft};
@@ -23,6 +24,8 @@ pub(crate) struct Spans {
     by_id: Option<SymMap>,
     /// Listed calls and call spans that are one: the call's id for a span, the span for a call without id.
     pub(crate) fused: FxHashMap<u32, Fused>,
+    /// Model calls that several instruments watched, and what these asked for: the event that names each, also for itself.
+    twins: FxHashMap<u32, u32>,
     /// Prompts that are repeated: the first event that tells of each.
     pub(crate) prompt: FxHashMap<u32, u32>,
     /// Events that are no step: prompts and results that are only copies.
@@ -49,6 +52,8 @@ pub(crate) struct Node {
     pub(crate) is_double: bool,
     /// Its parent is named and was not read.
     pub(crate) is_orphan: bool,
+    /// Another span of its call gives it its place.
+    pub(crate) is_echo: bool,
     /// A model call that another one inside it does.
     pub(crate) is_wrapper: bool,
     /// A loop that is no agent and in which no model call was traced: it is the call.
@@ -87,7 +92,10 @@ impl Spans {
         }
         let mut issues = Vec::new();
         spans.collect(draft, &mut issues);
-        let order = spans.order(draft, &mut issues);
+        let mut order = spans.order(draft, &mut issues);
+        if spans.find_twins(draft, &order, &mut issues) {
+            order = spans.order(draft, &mut issues);
+        }
         spans.find_agents(draft, &order);
         spans.find_wrappers(draft, &order, &mut issues);
         spans.name_owners(draft, &mut issues);
@@ -110,6 +118,12 @@ impl Spans {
     /// The span an event is.
     pub(crate) fn own(&self, at: usize) -> Option<&Node> {
         self.node(at).filter(|node| node.event as usize == at)
+    }
+
+    /// The event that names what an event tells of, when another instrument's span does.
+    pub(crate) fn twin(&self, at: usize) -> Option<usize> {
+        let index = u32::try_from(at).ok()?;
+        self.twins.get(&index).copied().filter(|head| *head != index).map(|head| head as usize)
     }
 
     pub(crate) fn find(&self, id: Sym) -> Option<u32> {
@@ -172,6 +186,7 @@ impl Spans {
                     kind: node_kind(draft, main),
                     is_double,
                     is_orphan: false,
+                    is_echo: false,
                     is_wrapper: false,
                     is_call_itself: false,
                     repeats_usage: false,
@@ -304,12 +319,14 @@ impl Spans {
             let is_model = node.kind == NodeKind::Model;
             let says_nothing = draft.event(event).name.is_empty() && !has_usage && own.any;
             node.is_wrapper = is_model
+                && !self.twins.contains_key(&node.event)
                 && (own.model || says_nothing)
                 && draft.key(event, KeyKind::Message, Role::Provides).is_none();
             node.is_call_itself =
                 node.kind == NodeKind::Umbrella && node.agent != *n && has_usage && !own.model;
-            node.repeats_usage = has_usage && if is_model { own.near_usage } else { own.usage };
-            if node.repeats_usage {
+            let repeats = has_usage && if is_model { own.near_usage } else { own.usage };
+            node.repeats_usage |= repeats;
+            if repeats {
                 let record = Some(draft.event(event).record);
                 issues.push(IssueDraft { code: Code::UsageOfWrapper, detail: Sym::EMPTY, record });
             }

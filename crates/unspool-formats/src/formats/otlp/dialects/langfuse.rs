@@ -8,6 +8,7 @@ use super::Dialect;
 use crate::json::Json;
 
 pub(super) const OVERRIDE: Dialect = Dialect {
+    name: "langfuse",
     speaks: |span, _| span.attrs.has(family::LANGFUSE),
     role: |span, _| {
         let kind = span.attrs.text(&["langfuse.observation.type"])?;
@@ -39,6 +40,7 @@ fn has_other_role(span: &Span<'_>) -> bool {
 }
 
 pub(super) const REST: Dialect = Dialect {
+    name: "langfuse",
     speaks: |span, _| span.attrs.has(family::LANGFUSE),
     role: |_, _| None,
     facts,
