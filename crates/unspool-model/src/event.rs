@@ -154,6 +154,8 @@ impl EventFlags {
     pub const BEGUN: EventFlags = EventFlags(1 << 23);
     /// When it began was not in the source but follows from when it ended.
     pub const START_INFERRED: EventFlags = EventFlags(1 << 24);
+    /// The record itself names the agent at work.
+    pub const NAMES_AGENT: EventFlags = EventFlags(1 << 25);
 
     /// No marks.
     pub const fn none() -> EventFlags {

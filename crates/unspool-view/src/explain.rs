@@ -8,7 +8,7 @@ use crate::prices::Prices;
 use crate::totals::totals;
 use serde::Serialize;
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, Edge, EventKind, Flow, RecordIx, Rule, StepKind, Sym, Witness};
+use unspool_model::{AgentSource, Batch, Edge, EventKind, Flow, RecordIx, Rule, StepKind, Sym, Witness};
 
 /// An explanation: headed lists of sentences, the same for people and programs.
 #[derive(Serialize, Debug)]
@@ -213,6 +213,15 @@ impl Why<'_> {
         )];
         if step.parent != NONE {
             place.push(format!("under {}", self.name(step.parent)));
+        }
+        match step.agent_source {
+            AgentSource::Stated => {}
+            AgentSource::Inherited => {
+                place.push("its records name no agent: it is that of the span around them".into());
+            }
+            AgentSource::Assumed => {
+                place.push("nothing says whose it is: the session's main agent was taken".into());
+            }
         }
         if step.start_estimated {
             place.push(

@@ -13,7 +13,9 @@ use crate::draft::{Draft, IssueDraft};
 use crate::symmap::SymMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
-use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Sym, Timestamp, Witness};
+use unspool_model::{
+    AgentSource, AttrName, Code, EventFlags, EventKind, KeyKind, Role, Sym, Timestamp, Witness,
+};
 
 /// All spans of a group.
 #[derive(Default)]
@@ -148,6 +150,19 @@ impl Spans {
     /// Whether a span makes an agent; others only look like one.
     pub(crate) fn is_agent(&self, n: u32) -> bool {
         self.nodes.get(n as usize).is_some_and(|node| node.agent == n)
+    }
+
+    /// How it is known whose an event is.
+    pub(crate) fn agent_source(&self, draft: &Draft<'_>, at: usize) -> AgentSource {
+        let Some(node) = self.node(at) else { return AgentSource::Stated };
+        let is_named = draft.event(node.event as usize).flags.has(EventFlags::NAMES_AGENT);
+        if is_named || self.makes_agent(at) {
+            AgentSource::Stated
+        } else if node.agent == NONE {
+            AgentSource::Assumed
+        } else {
+            AgentSource::Inherited
+        }
     }
 
     fn collect(&mut self, draft: &Draft<'_>, issues: &mut Vec<IssueDraft>) {

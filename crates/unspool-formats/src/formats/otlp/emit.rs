@@ -54,6 +54,9 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
             out.text(AttrName::ErrorText, &preview(reading.error.as_deref().unwrap_or_default()));
         }
     }
+    if reading.agent_name.is_some() || reading.agent_id.is_some() {
+        out.flag(EventFlags::NAMES_AGENT);
+    }
     if reading.denied {
         out.flag(EventFlags::DENIED);
     }
