@@ -315,10 +315,12 @@ pub struct TotalsDoc {
     pub tool_calls: u64,
     /// Steps that failed.
     pub errors: u64,
-    /// Tokens, once per API message.
-    pub usage: UsageDoc,
-    /// US dollars for the calls that have a price.
-    pub cost_usd: f64,
+    /// Tokens, once per API message; null when no source says how many.
+    pub usage: Option<UsageDoc>,
+    /// Model calls whose sources do not say how many tokens they took; when not 0, `usage` is a part only.
+    pub uncounted_calls: u64,
+    /// US dollars for the calls that have a price; null when no source says how many tokens were used.
+    pub cost_usd: Option<f64>,
     /// Calls whose model has no price; when not 0, `cost_usd` is a part only.
     pub unpriced_calls: u64,
     /// Milliseconds from first to last moment.
@@ -470,8 +472,9 @@ pub fn totals_doc(totals: &Totals) -> TotalsDoc {
         model_calls: totals.model_calls,
         tool_calls: totals.tool_calls,
         errors: totals.errors,
-        usage: usage_doc(&totals.usage),
-        cost_usd: totals.cost.dollars(),
+        usage: totals.stated_usage().map(usage_doc),
+        uncounted_calls: totals.uncounted_calls,
+        cost_usd: totals.stated_dollars(),
         unpriced_calls: totals.unpriced_calls,
         duration_ms: totals.elapsed_ms(),
     }

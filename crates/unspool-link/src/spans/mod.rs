@@ -328,7 +328,7 @@ impl Spans {
         for n in order.iter().rev() {
             let own = below[*n as usize];
             let event = self.nodes[*n as usize].event as usize;
-            let has_usage = draft.event(event).usage != u32::MAX;
+            let has_usage = has_tokens(draft, event);
             let cuts = self.nodes[*n as usize].kind == NodeKind::Call || self.nodes[*n as usize].agent == *n;
             let node = &mut self.nodes[*n as usize];
             let is_model = node.kind == NodeKind::Model;
@@ -416,6 +416,11 @@ fn node_kind(draft: &Draft<'_>, at: usize) -> NodeKind {
         EventKind::ModelCall => NodeKind::Model,
         _ => NodeKind::Other,
     }
+}
+
+/// Whether a span says that tokens were used.
+fn has_tokens(draft: &Draft<'_>, at: usize) -> bool {
+    draft.corpus.batch.usage(draft.event(at)).is_some_and(|usage| !usage.is_zero())
 }
 
 /// Whether two spans of one id are one span, told twice. Formats differ in what they keep of a span's name and time.

@@ -5,7 +5,7 @@
 //! instruments differ, one lies in the time of the other, what encloses one encloses the other, and both tell the same answer or the
 //! same tokens and nothing that differs. Two calls that one instrument watched are two calls.
 
-use super::{NodeKind, Spans};
+use super::{NodeKind, Spans, has_tokens};
 use crate::draft::{Draft, IssueDraft};
 use crate::limits::MAX_OPEN_CALLS;
 use rustc_hash::FxHashMap;
@@ -183,7 +183,7 @@ impl Spans {
             let node = &mut self.nodes[*n as usize];
             self.twins.insert(node.event, head);
             node.repeats_usage = is_counted;
-            is_counted |= draft.event(node.event as usize).usage != NONE;
+            is_counted |= has_tokens(draft, node.event as usize);
         }
     }
 

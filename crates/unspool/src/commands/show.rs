@@ -102,9 +102,8 @@ impl Figures {
 
     fn draw(self, took_ms: Option<i64>, sums: &Totals) -> String {
         let took = took_ms.map(duration).unwrap_or_default();
-        let used = sums.usage.total();
-        let tokens = if used > 0 { count(used) } else { String::new() };
-        let cost = if used > 0 { money(sums.cost.dollars(), sums.unpriced_calls) } else { String::new() };
+        let tokens = sums.stated_usage().map(|usage| count(usage.total())).unwrap_or_default();
+        let cost = sums.stated_dollars().map(|cost| money(cost, sums.unpriced_calls)).unwrap_or_default();
         let line = format!("{took:>0$} {tokens:>1$} {cost:>2$}", self.took, self.tokens, self.cost);
         line.trim_end().to_string()
     }
@@ -152,8 +151,11 @@ impl Tree<'_> {
         let mut facts =
             vec![minute(started.as_deref()), took, plural(self.flow.agents.len() as u64, "agent")];
         facts.push(plural(sums.steps, "step"));
-        facts.push(format!("{} tokens", count(sums.usage.total())));
-        facts.push(money(sums.cost.dollars(), sums.unpriced_calls));
+        match sums.stated_usage() {
+            Some(usage) => facts.push(format!("{} tokens", count(usage.total()))),
+            None => facts.push("tokens not stated".into()),
+        }
+        facts.extend(sums.stated_dollars().map(|dollars| money(dollars, sums.unpriced_calls)));
         facts.retain(|fact| !fact.is_empty());
         let errors = plural(sums.errors, "error");
         if sums.errors > 0 {

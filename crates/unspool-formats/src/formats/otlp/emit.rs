@@ -60,8 +60,9 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
     if reading.denied {
         out.flag(EventFlags::DENIED);
     }
+    // Only of a model call it says something that it took no tokens.
     if role != SpanRole::ModelPart
-        && let Some(usage) = reading.tokens.usage().filter(|usage| !usage.is_zero())
+        && let Some(usage) = reading.tokens.usage().filter(|usage| role == SpanRole::Model || !usage.is_zero())
     {
         out.usage(usage);
     }
