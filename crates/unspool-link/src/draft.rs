@@ -85,6 +85,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     draft.evidence.reserve_exact(draft.steps.len() * 6);
     rules::tool_calls::link(&mut draft);
     rules::declared::link(&mut draft);
+    order::causes_first(&mut draft);
     rules::spawn_ids::link(&mut draft);
     rules::spawn_chain::link(&mut draft);
     rules::spans::spawns(&mut draft);
@@ -94,10 +95,10 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     rules::spawn_parent::link(&mut draft);
     structure::clocks::compare(&mut draft);
     rules::returns::link(&mut draft);
-    rules::sequence::link(&mut draft);
     rules::continuation::link(&mut draft);
     rules::content_reuse::link(&mut draft);
     rules::spans::link(&mut draft);
+    rules::sequence::link(&mut draft);
     structure::tree::depths(&mut draft);
     structure::runs::build(&mut draft);
     structure::status::judge(&mut draft);

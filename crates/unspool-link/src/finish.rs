@@ -188,6 +188,7 @@ fn agents(draft: &Draft<'_>, order: &[u32], index: &[u32], step_index: &[u32]) -
             id: agent_id(draft, *n),
             native_id: agent.native_id,
             kind: or(agent.kind.value, asked(AttrName::AgentType)),
+            kind_inferred: agent.kind.is_inferred(),
             name: or(
                 agent.name.value,
                 or(agent.description.value, or(asked(AttrName::AgentName), asked(AttrName::Description))),
@@ -296,6 +297,7 @@ fn finished(draft: &Draft<'_>, step: &StepDraft, first_witness: u32, witnesses: 
         meta: step.kind != StepKind::ToolCall
             && (step.flags.has(EventFlags::META) || step.flags.has(EventFlags::COMMAND)),
         is_async: step.flags.has(EventFlags::ASYNC),
+        agent_source: draft.spans.agent_source(draft, step.first_event as usize),
     }
 }
 

@@ -158,6 +158,8 @@ impl EventFlags {
     pub const UMBRELLA: EventFlags = EventFlags(1 << 25);
     /// The message is what a model or some work was given; it is a prompt only where nobody states one.
     pub const IMPLIED: EventFlags = EventFlags(1 << 26);
+    /// The record itself names the agent at work.
+    pub const NAMES_AGENT: EventFlags = EventFlags(1 << 27);
 
     /// No marks.
     pub const fn none() -> EventFlags {
@@ -255,6 +257,8 @@ pub enum KeyKind {
     Command,
     /// A node of a graph the source drew itself. `Refers`: a node before it.
     GraphNode,
+    /// What an answer asks tools for, by its letters and digits.
+    CallsHash,
 }
 
 /// A set of kinds of keys, so that nobody looks for what is not there.
@@ -371,6 +375,8 @@ pub enum AttrName {
     ErrorText,
     /// Number: when it ended, in nanoseconds since the epoch, where the source says so.
     EndedAt,
+    /// Text: what watched the thing and wrote the record, where several may watch one.
+    Instrument,
     /// Text: what a client asked a model for besides its work (`title`, `quota`, …).
     Purpose,
     /// Text: the way a run came in (`text`, `voice`, …).

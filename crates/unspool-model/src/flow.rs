@@ -115,6 +115,8 @@ pub struct Agent {
     pub native_id: Sym,
     /// Kind of agent (`Explore`, …); empty when unknown.
     pub kind: Sym,
+    /// The kind is the name of a span that names no agent.
+    pub kind_inferred: bool,
     /// Its own name or description.
     pub name: Sym,
     /// The model it was told to use, when its source says.
@@ -287,6 +289,31 @@ pub struct Step {
     pub meta: bool,
     /// The call returned before its work was done.
     pub is_async: bool,
+    /// How it is known whose step it is.
+    pub agent_source: AgentSource,
+}
+
+/// How it is known whose step a step is.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum AgentSource {
+    /// Its records say so.
+    #[default]
+    Stated,
+    /// They name no agent; the agent's span lies around theirs.
+    Inherited,
+    /// Nothing says so; the session's main agent was taken.
+    Assumed,
+}
+
+impl AgentSource {
+    /// Name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            AgentSource::Stated => "stated",
+            AgentSource::Inherited => "inherited",
+            AgentSource::Assumed => "assumed",
+        }
+    }
 }
 
 /// What a step was.

@@ -3,7 +3,7 @@
 //! Where this project's graph is different on purpose: nothing is hidden by its name unless the caller asks for it (the
 //! original hides `Bash`, `Agent` and other tools), and fan-out is seen at the root, too.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use serde_json::Value;
 use std::path::Path;

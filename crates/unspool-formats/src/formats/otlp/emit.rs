@@ -56,11 +56,15 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
             out.text(AttrName::ErrorText, &preview(reading.error.as_deref().unwrap_or_default()));
         }
     }
+    if reading.agent_name.is_some() || reading.agent_id.is_some() {
+        out.flag(EventFlags::NAMES_AGENT);
+    }
     if reading.denied {
         out.flag(EventFlags::DENIED);
     }
+    // Only of a model call it says something that it took no tokens.
     if role != SpanRole::ModelPart
-        && let Some(usage) = reading.tokens.usage().filter(|usage| !usage.is_zero())
+        && let Some(usage) = reading.tokens.usage().filter(|usage| role == SpanRole::Model || !usage.is_zero())
     {
         out.usage(usage);
     }
@@ -70,7 +74,7 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
     }
     graph::place(span, out);
     match role {
-        SpanRole::Model => model(span, &reading, out),
+        SpanRole::Model => model(span, origin, &reading, out),
         SpanRole::Tool => tool(span, &reading, out),
         SpanRole::Agent | SpanRole::Umbrella => agent(span, &reading, role, failed, out),
         _ => work(span, &reading, out),
@@ -168,8 +172,9 @@ fn prompt(head: &mut Head<'_, '_>, role: SpanRole, out: &mut Sink<'_>) {
     }
 }
 
-fn model(span: &Span<'_>, reading: &Reading<'_>, out: &mut Sink<'_>) {
+fn model(span: &Span<'_>, origin: &Origin<'_>, reading: &Reading<'_>, out: &mut Sink<'_>) {
     out.name(reading.model.as_deref().unwrap_or_default());
+    out.text(AttrName::Instrument, if origin.scope.is_empty() { reading.dialect } else { &origin.scope });
     // Should the call turn out to be done by another one inside it.
     out.text(AttrName::Summary, &span.name);
     let response = reading.response_id.as_deref().unwrap_or_default();
@@ -184,8 +189,8 @@ fn model(span: &Span<'_>, reading: &Reading<'_>, out: &mut Sink<'_>) {
         out.text(AttrName::StopReason, finish);
     }
     let Some(output) = &reading.output else { return };
-    if output.calls().next().is_some() {
-        out.flag(EventFlags::HAS_TOOL_USE);
+    if let Some(hash) = calls_hash(output) {
+        out.flag(EventFlags::HAS_TOOL_USE).key(KeyKind::CallsHash, Role::Provides, &hash);
     }
     if let Some(text) = output.answer() {
         out.flag(EventFlags::HAS_TEXT);
@@ -258,6 +263,12 @@ fn calls(span: &Span<'_>, reading: &Reading<'_>, out: &mut Sink<'_>) {
         out.key(KeyKind::ToolUse, Role::Provides, &call.id);
         call_facts(&call.input, out);
     }
+}
+
+/// What an answer asks for, however its instrument writes inputs.
+fn calls_hash(output: &Talk) -> Option<String> {
+    let words = output.calls().flat_map(|call| call.name.chars().chain(call.input.chars()));
+    text_hash(&words.filter(|character| character.is_alphanumeric()).collect::<String>())
 }
 
 /// What a call is for, as its input says.

@@ -39,6 +39,8 @@ pub(crate) type Text<'a> = Option<Cow<'a, str>>;
 #[derive(Default)]
 pub(crate) struct Reading<'a> {
     pub(crate) role: Option<SpanRole>,
+    /// The dialect that states the role.
+    pub(crate) dialect: &'static str,
     /// A name for people that is better than the span's.
     pub(crate) label: Text<'a>,
     pub(crate) session: Text<'a>,
@@ -114,6 +116,7 @@ impl<'a> Reading<'a> {
         for dialect in DIALECTS.iter().filter(|dialect| (dialect.speaks)(span, origin)) {
             if reading.role.is_none() {
                 reading.role = (dialect.role)(span, origin);
+                reading.dialect = dialect.name;
             }
             (dialect.facts)(span, &mut reading);
         }

@@ -9,6 +9,7 @@ use crate::json::Json;
 use std::borrow::Cow;
 
 pub(super) const DIALECT: Dialect = Dialect {
+    name: "vercel",
     speaks: |span, _| span.attrs.has(family::VERCEL),
     role: |span, _| {
         let operation = operation(span)?;
