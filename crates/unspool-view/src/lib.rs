@@ -3,13 +3,17 @@
 //! In: a flow, the batch it was linked from, and a question. Out: plain values and text. Never here: a store, a
 //! terminal, HTTP, a decision about causality.
 
+mod dag;
 pub mod detection;
 pub mod doctor;
 pub mod document;
+#[cfg(test)]
+mod drawn;
 pub mod explain;
 pub mod filtered;
 pub mod flow_json;
 pub mod list;
+pub mod path;
 pub mod prices;
 pub mod rows;
 pub mod stats;
