@@ -10,9 +10,11 @@ pub mod document;
 #[cfg(test)]
 mod drawn;
 pub mod explain;
+pub mod failures;
 pub mod filtered;
 pub mod flow_json;
 pub mod list;
+pub mod metrics;
 pub mod path;
 pub mod prices;
 pub mod rows;

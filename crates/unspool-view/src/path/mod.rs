@@ -14,6 +14,9 @@ pub use class::Class;
 pub use doc::{
     PathDoc, Paths, Scope, ScopeDoc, ScopePathDoc, SegmentDoc, SessionPathDoc, StepSlackDoc, session_path,
 };
+pub(crate) use moments::{is_begin, step_of};
+pub(crate) use network::Network;
+pub(crate) use split::ratio;
 pub use split::{ParallelismDoc, SplitDoc};
 pub use what_if::{Change, ChangeDoc, Subject, WhatIfDoc};
 
