@@ -111,4 +111,4 @@ impl Causes {
 }
 
 /// How far back a chain of failures is told.
-pub const MAX_CHAIN: usize = 100;
+const MAX_CHAIN: usize = 100;

@@ -88,13 +88,13 @@ fn plain(step: &Step, is_asking: &mut impl FnMut(Sym) -> bool) -> Class {
 
 /// Steps that failed and were tried again: the agent's next call of the same tool with the same input, or its next model call.
 fn retried(flow: &Flow) -> Vec<u32> {
-    let mut failed: FxHashMap<(u32, StepKind, Sym, Sym, u32), u32> = FxHashMap::default();
+    let mut failed: FxHashMap<(u32, u32, StepKind, Sym, Sym, Option<u32>), u32> = FxHashMap::default();
     let mut retried = Vec::new();
     for (n, step) in (0_u32..).zip(&flow.steps) {
         let key = match step.kind {
-            StepKind::ModelCall => (step.agent, step.kind, Sym::EMPTY, Sym::EMPTY, step.run),
+            StepKind::ModelCall => (step.agent, step.run, step.kind, Sym::EMPTY, Sym::EMPTY, None),
             StepKind::ToolCall if !step.preview.is_empty() => {
-                (step.agent, step.kind, step.name, step.preview, step.run)
+                (step.agent, step.run, step.kind, step.name, step.preview, flow.input_of(n))
             }
             _ => continue,
         };
