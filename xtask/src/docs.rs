@@ -2,7 +2,7 @@
 //! formats, so that none is forgotten.
 
 use crate::{fuzz, say};
-use schemars::schema_for;
+use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
@@ -10,6 +10,7 @@ use std::path::Path;
 use unspool_model::Code;
 use unspool_view::doctor::DoctorDoc;
 use unspool_view::flow_json::FlowDoc;
+use unspool_view::path::PathDoc;
 use unspool_view::stats::StatsDoc;
 use unspool_view::tree_json::TreesDoc;
 
@@ -45,20 +46,23 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
 }
 
 fn documents(root: &Path) -> Result<Vec<Document>, String> {
-    let flow = serde_json::to_value(schema_for!(FlowDoc)).map_err(|error| error.to_string())?;
-    let stats = serde_json::to_value(schema_for!(StatsDoc)).map_err(|error| error.to_string())?;
-    let tree = serde_json::to_value(schema_for!(TreesDoc)).map_err(|error| error.to_string())?;
-    let doctor = serde_json::to_value(schema_for!(DoctorDoc)).map_err(|error| error.to_string())?;
     let mut documents = vec![
-        Document::new("docs/flow.schema.json", pretty(&flow)?),
-        Document::new("docs/stats.schema.json", pretty(&stats)?),
-        Document::new("docs/tree.schema.json", pretty(&tree)?),
-        Document::new("docs/doctor.schema.json", pretty(&doctor)?),
-        Document::new("docs/flow.md", fields(FLOW_HEAD, &flow)),
+        schema::<FlowDoc>("docs/flow.schema.json")?,
+        schema::<StatsDoc>("docs/stats.schema.json")?,
+        schema::<TreesDoc>("docs/tree.schema.json")?,
+        schema::<DoctorDoc>("docs/doctor.schema.json")?,
+        schema::<PathDoc>("docs/path.schema.json")?,
+        Document::new("docs/flow.md", fields(FLOW_HEAD, &schema_for!(FlowDoc).to_value())),
         Document::new("docs/issues.md", issues()),
     ];
     documents.extend(fuzz::generated(root));
     Ok(documents)
+}
+
+/// The schema of a document.
+fn schema<T: JsonSchema>(path: &str) -> Result<Document, String> {
+    let text = pretty(&schema_for!(T).to_value())?;
+    Ok(Document::new(path, text))
 }
 
 fn pretty(value: &Value) -> Result<String, String> {

@@ -6,7 +6,7 @@ use crate::object::{Object, elements, string};
 use crate::prose::{PREVIEW_SOURCE_BYTES, preview};
 use crate::sink::Sink;
 use std::borrow::Cow;
-use unspool_model::prompt::{text_hash, without_reminders};
+use unspool_model::prompt::{input_hash, text_hash, without_reminders};
 use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp};
 
 /// What a record says about itself; its first event carries it.
@@ -119,6 +119,9 @@ pub(crate) fn call(id: &str, name: &str, input: Option<&[u8]>, at: Timestamp, ou
 /// Adds what the input of a call says to the open event.
 pub(crate) fn call_facts(input: Option<&[u8]>, out: &mut Sink<'_>) {
     let Some(raw) = input else { return };
+    if out.wants_text() {
+        out.int(AttrName::InputHash, input_hash(raw).into());
+    }
     match string(raw).map(RawStr::decode) {
         Some(text) if text.trim_start().starts_with('{') => {
             input_facts(&Object::of(text.as_bytes()), out);

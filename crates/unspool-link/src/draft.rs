@@ -34,6 +34,8 @@ pub(crate) struct Draft<'c> {
     pub(crate) usages: Vec<Usage>,
     /// First words of what went wrong, by step.
     pub(crate) errors: FxHashMap<u32, Sym>,
+    /// Hashes of what tools were given, by step; the first witness counts.
+    pub(crate) inputs: Vec<(u32, u32)>,
     /// The step around a step, for spans that lie in others.
     pub(crate) around: FxHashMap<u32, u32>,
     /// Each agent's steps in order.
@@ -68,6 +70,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
         event_step: Vec::new(),
         usages: Vec::new(),
         errors: FxHashMap::default(),
+        inputs: Vec::new(),
         around: FxHashMap::default(),
         timeline: Vec::new(),
         edges: Vec::new(),

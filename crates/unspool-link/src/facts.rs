@@ -185,6 +185,7 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
     let summary = draft.attr_text(at, AttrName::Summary).unwrap_or_default();
     let model = draft.attr_text(at, AttrName::Model).unwrap_or_default();
     let duration = draft.attr_int(at, AttrName::DurationMs).filter(|ms| *ms >= 0);
+    let input_hash = draft.attr_int(at, AttrName::InputHash).and_then(|hash| u32::try_from(hash).ok());
     let step = &mut draft.steps[n];
     let first = |slot: &mut Sym, value: Sym| {
         if slot.is_empty() {
@@ -217,6 +218,9 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
                 step.intent_source = source;
             }
             first(&mut step.preview, summary);
+            if let Some(hash) = input_hash {
+                draft.inputs.push((u32::try_from(n).unwrap_or(NONE), hash));
+            }
         }
         EventKind::ToolResult => {
             first(&mut step.name, event.name);

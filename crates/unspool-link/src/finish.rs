@@ -29,6 +29,12 @@ pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
     let errors = draft.errors.iter().filter(|(n, _)| failed(n));
     flow.errors = errors.map(|(n, words)| (step_index[*n as usize], *words)).collect();
     flow.errors.sort_unstable_by_key(|(n, _)| *n);
+    flow.inputs = std::mem::take(&mut draft.inputs);
+    for (step, _) in &mut flow.inputs {
+        *step = step_index[*step as usize];
+    }
+    flow.inputs.sort_by_key(|(step, _)| *step);
+    flow.inputs.dedup_by_key(|(step, _)| *step);
     flow.agents = agents(&draft, &agent_order, &agent_index, &step_index);
     draft.reached = Vec::new();
     draft.timeline = Vec::new();

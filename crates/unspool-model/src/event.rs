@@ -381,6 +381,8 @@ pub enum AttrName {
     Purpose,
     /// Text: the way a run came in (`text`, `voice`, …).
     Channel,
+    /// Number: a hash of everything a tool was given. Only where text is wanted.
+    InputHash,
     /// Text: a field of a tool call or its outcome that could not be read, should the tool be one that links agents.
     Unreadable,
     /// Text: what to call the node of a graph the source drew itself.
@@ -402,6 +404,7 @@ impl AttrName {
                 | AttrName::LedgerCacheWrite
                 | AttrName::LedgerOutput
                 | AttrName::EndedAt
+                | AttrName::InputHash
         )
     }
 }

@@ -51,6 +51,8 @@ pub struct Flow {
     pub usages: Vec<Usage>,
     /// First words of what went wrong, by step, in order; few steps fail.
     pub errors: Vec<(u32, Sym)>,
+    /// A hash of everything a tool was given, by step, in order; where it is known.
+    pub inputs: Vec<(u32, u32)>,
     /// What was odd.
     pub issues: Vec<Issue>,
     /// How many records are in the session and not in any step.
@@ -574,6 +576,12 @@ impl Flow {
         let step = u32::try_from(step).unwrap_or(NONE);
         let at = self.errors.binary_search_by_key(&step, |(n, _)| *n);
         at.ok().and_then(|at| self.errors.get(at)).map_or(Sym::EMPTY, |(_, words)| *words)
+    }
+
+    /// A hash of everything a tool call was given, where it is known.
+    pub fn input_of(&self, step: u32) -> Option<u32> {
+        let at = self.inputs.binary_search_by_key(&step, |(n, _)| *n).ok()?;
+        self.inputs.get(at).map(|(_, hash)| *hash)
     }
 
     /// A step's usage.

@@ -24,6 +24,10 @@ pub(crate) enum CliError {
     AmbiguousThing { wanted: String, candidates: Vec<String> },
     #[error("nothing in session {session} matches `{wanted}`")]
     NoSuchThing { session: String, wanted: String },
+    #[error("session {session} has no {what} `{wanted}`")]
+    NoSuchPart { session: String, what: &'static str, wanted: String, candidates: Vec<String> },
+    #[error("`{change}` changes nothing: no step of the path's scope is like that")]
+    NoSuchChange { change: String, candidates: Vec<String> },
     #[error("no record with id {0}")]
     NoSuchRecord(String),
     #[error("configuration {path}: {why}")]
@@ -55,6 +59,12 @@ impl CliError {
                 "an id of a step or agent, a tool_use id, a message id, a uuid or an agent's native id works; \
                  `unspool export --format json` lists them"
             }
+            CliError::NoSuchPart { .. } => {
+                "a number from 1 or the start of an id works for runs; for agents, a part of a type, name or id"
+            }
+            CliError::NoSuchChange { .. } => {
+                "tool:NAME takes a whole name, model:NAME and agent:NAME a part of one; `unspool stats --by tool` lists them"
+            }
             CliError::NoSuchRecord(_) => "record ids stand in `witnesses` and `evidence` of the JSON export",
             CliError::Config { .. } => "docs/configuration.md lists every setting",
             CliError::Output(_) | CliError::Json(_) => return None,
@@ -64,9 +74,10 @@ impl CliError {
     /// What the user may have meant.
     fn candidates(&self) -> &[String] {
         match self {
-            CliError::AmbiguousSession { candidates, .. } | CliError::AmbiguousThing { candidates, .. } => {
-                candidates
-            }
+            CliError::AmbiguousSession { candidates, .. }
+            | CliError::AmbiguousThing { candidates, .. }
+            | CliError::NoSuchPart { candidates, .. }
+            | CliError::NoSuchChange { candidates, .. } => candidates,
             _ => &[],
         }
     }

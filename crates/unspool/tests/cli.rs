@@ -8,6 +8,8 @@ mod drift;
 mod names;
 #[path = "cli/newcomer.rs"]
 mod newcomer;
+#[path = "cli/path.rs"]
+mod path;
 #[path = "cli/repeat.rs"]
 mod repeat;
 #[path = "cli/schema.rs"]
