@@ -8,10 +8,15 @@ pub mod doctor;
 pub mod document;
 pub mod explain;
 pub mod filtered;
+#[cfg(test)]
+mod fixture;
 pub mod flow_json;
 pub mod list;
 pub mod prices;
+pub mod query;
+pub mod query_json;
 pub mod rows;
+pub mod search;
 pub mod stats;
 pub mod totals;
 pub mod tree_json;

@@ -94,6 +94,18 @@ Examples:
   unspool explain 3f2a toolu_01ABC       one tool call and its links
   unspool explain 3f2a msg_01XYZ         how this call's tokens were counted")]
     Explain(ExplainArgs),
+    /// Find steps by what they are and how they stand to each other.
+    #[command(after_help = "\
+Examples:
+  unspool query 'tool:Bash is:error'             failed commands in all your sessions
+  unspool query 'under:agent:Explore tokens>10k' 3f2a    in one session
+  unspool query 'tool:Edit followed-by:(tool:Bash is:error)' PATH
+  unspool query 'text:\"connection refused\"'    words in messages, tool inputs and results
+  unspool query --count 'is:retry since:7d'      how many, per session
+
+Exits with 0 when a step is found, with 1 when none is, with 2 when the query is not understood.
+docs/query.md has the whole language.")]
+    Query(super::commands::query::QueryArgs),
     /// Write everything as JSON, or give a record's native bytes back.
     #[command(after_help = "\
 Examples:

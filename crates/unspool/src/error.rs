@@ -26,6 +26,8 @@ pub(crate) enum CliError {
     NoSuchThing { session: String, wanted: String },
     #[error("no record with id {0}")]
     NoSuchRecord(String),
+    #[error("query: {why}")]
+    Query { why: String, pointed: Vec<String>, hint: String },
     #[error("configuration {path}: {why}")]
     Config { path: String, why: String },
     #[error("cannot write the answer: {0}")]
@@ -35,7 +37,7 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
-    fn hint(&self) -> Option<&'static str> {
+    fn hint(&self) -> Option<&str> {
         Some(match self {
             CliError::NothingFound(_) => {
                 "give a file or folder (`unspool ls PATH`), set CLAUDE_CONFIG_DIR, or try `unspool demo`"
@@ -56,17 +58,19 @@ impl CliError {
                  `unspool export --format json` lists them"
             }
             CliError::NoSuchRecord(_) => "record ids stand in `witnesses` and `evidence` of the JSON export",
+            CliError::Query { hint, .. } => hint,
             CliError::Config { .. } => "docs/configuration.md lists every setting",
             CliError::Output(_) | CliError::Json(_) => return None,
         })
     }
 
-    /// What the user may have meant.
+    /// What the user may have meant, or typed.
     fn candidates(&self) -> &[String] {
         match self {
             CliError::AmbiguousSession { candidates, .. } | CliError::AmbiguousThing { candidates, .. } => {
                 candidates
             }
+            CliError::Query { pointed, .. } => pointed,
             _ => &[],
         }
     }
@@ -83,7 +87,7 @@ impl CliError {
         }
         crate::term::error_line(&self.to_string(), self.candidates(), self.hint());
         ExitCode::from(match self {
-            CliError::Config { .. } => 2,
+            CliError::Config { .. } | CliError::Query { .. } => 2,
             _ => 1,
         })
     }

@@ -7,19 +7,23 @@ mod export;
 mod home;
 mod inspect;
 mod ls;
+pub(crate) mod query;
 mod show;
 mod stats;
 
 use crate::args::{Args, Color, Command};
 use crate::error::CliError;
+use std::process::ExitCode;
 
-pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
     match args.color {
         Color::Auto => {}
         Color::Always => anstream::ColorChoice::Always.write_global(),
         Color::Never => anstream::ColorChoice::Never.write_global(),
     }
-    match &args.command {
+    let done: Result<(), CliError> = match &args.command {
+        // What finds nothing says so by its exit code.
+        Some(Command::Query(query)) => return query::run(args, query),
         None => home::run(args),
         Some(Command::Ls(ls)) => ls::run(args, ls),
         Some(Command::Show(show)) => show::run(args, show),
@@ -29,5 +33,6 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),
         Some(Command::Demo(demo)) => demo::run(args, demo),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }
