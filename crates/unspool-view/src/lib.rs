@@ -4,6 +4,7 @@
 //! terminal, HTTP, a decision about causality.
 
 pub mod detection;
+pub mod diff;
 pub mod doctor;
 pub mod document;
 pub mod explain;

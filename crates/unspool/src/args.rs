@@ -106,6 +106,15 @@ Examples:
 Exits with 0 when a step is found, with 1 when none is, with 2 when the query is not understood.
 docs/query.md has the whole language.")]
     Query(super::commands::query::QueryArgs),
+    /// Compare two sessions, runs or agents: where they part, what was added, removed and changed.
+    #[command(after_help = "\
+Examples:
+  unspool diff 3f2a 9c41         two sessions
+  unspool diff 3f2a:1 3f2a:2     two runs of a session, by position or id
+  unspool diff 3f2a:a9f8 :a7c1   two agents of a session, each with all below it
+  unspool diff old.jsonl new.jsonl --stat    sums only
+  unspool diff 3f2a 9c41 --json  everything, for programs")]
+    Diff(super::commands::diff::DiffArgs),
     /// Write everything as JSON, or give a record's native bytes back.
     #[command(after_help = "\
 Examples:

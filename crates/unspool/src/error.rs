@@ -24,6 +24,10 @@ pub(crate) enum CliError {
     AmbiguousThing { wanted: String, candidates: Vec<String> },
     #[error("nothing in session {session} matches `{wanted}`")]
     NoSuchThing { session: String, wanted: String },
+    #[error("{path} holds {} sessions; diff takes one on each side", candidates.len())]
+    NotOneSession { path: String, candidates: Vec<String> },
+    #[error("session {session} has no run or agent `{wanted}`; it has")]
+    NoSuchPart { session: String, wanted: String, candidates: Vec<String> },
     #[error("no record with id {0}")]
     NoSuchRecord(String),
     #[error("query: {why}")]
@@ -57,6 +61,10 @@ impl CliError {
                 "an id of a step or agent, a tool_use id, a message id, a uuid or an agent's native id works; \
                  `unspool export --format json` lists them"
             }
+            CliError::NotOneSession { .. } => "name them by id: `unspool diff ID ID --in PATH`",
+            CliError::NoSuchPart { .. } => {
+                "SESSION:2 is its second run, SESSION:ID the run or agent with that id"
+            }
             CliError::NoSuchRecord(_) => "record ids stand in `witnesses` and `evidence` of the JSON export",
             CliError::Query { hint, .. } => hint,
             CliError::Config { .. } => "docs/configuration.md lists every setting",
@@ -67,9 +75,10 @@ impl CliError {
     /// What the user may have meant, or typed.
     fn candidates(&self) -> &[String] {
         match self {
-            CliError::AmbiguousSession { candidates, .. } | CliError::AmbiguousThing { candidates, .. } => {
-                candidates
-            }
+            CliError::AmbiguousSession { candidates, .. }
+            | CliError::AmbiguousThing { candidates, .. }
+            | CliError::NotOneSession { candidates, .. }
+            | CliError::NoSuchPart { candidates, .. } => candidates,
             CliError::Query { pointed, .. } => pointed,
             _ => &[],
         }

@@ -1,6 +1,7 @@
 //! One file per command.
 
 mod demo;
+pub(crate) mod diff;
 mod doctor;
 mod explain;
 mod export;
@@ -24,6 +25,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
     let done: Result<(), CliError> = match &args.command {
         // What finds nothing says so by its exit code.
         Some(Command::Query(query)) => return query::run(args, query),
+        Some(Command::Diff(diff)) => return diff::run(args, diff),
         None => home::run(args),
         Some(Command::Ls(ls)) => ls::run(args, ls),
         Some(Command::Show(show)) => show::run(args, show),

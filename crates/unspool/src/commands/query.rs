@@ -6,7 +6,7 @@ use crate::figures::{count, duration, minute, money, plural};
 use crate::load::{Loaded, load, settings};
 use crate::natives::Bytes;
 use crate::table::{Cell, Column, cell, styled, write_table};
-use crate::term::{CYAN, DIM, RED, paint, text_width};
+use crate::term::{CYAN, DIM, RED, cut, paint, text_width};
 use std::cell::Cell as Counter;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -138,7 +138,7 @@ fn write_steps(loaded: &Loaded, query: &Query, now: Timestamp, limit: usize) -> 
         rows.extend(session.steps.iter().take(room).map(|step| step_cells(&session, step)));
     }
     if !rows.is_empty() {
-        write_table(&mut out, COLUMNS, &rows)?;
+        write_filled(&mut out, rows.as_mut_slice())?;
     }
     let mut line = match found {
         0 => format!("no step matches {query}"),
@@ -154,6 +154,9 @@ fn write_steps(loaded: &Loaded, query: &Query, now: Timestamp, limit: usize) -> 
     Ok(found)
 }
 
+/// Columns of what a failed step did, before why it failed.
+const SAID_BEFORE_ERROR: usize = 32;
+
 const COLUMNS: &[Column] = &[
     Column::rest("SESSION", 8),
     Column::number("STEP"),
@@ -166,15 +169,29 @@ const COLUMNS: &[Column] = &[
     Column::rest("TEXT", 24),
 ];
 
+/// Writes the columns that hold something.
+fn write_filled(out: &mut dyn Write, rows: &mut [Vec<Cell>]) -> std::io::Result<()> {
+    let filled: Vec<bool> = (0..COLUMNS.len()).map(|n| rows.iter().any(|row| !row[n].is_empty())).collect();
+    for row in rows.iter_mut() {
+        let mut filled = filled.iter();
+        row.retain(|_| filled.next() == Some(&true));
+    }
+    let columns: Vec<Column> =
+        COLUMNS.iter().zip(&filled).filter(|(_, yes)| **yes).map(|(column, _)| *column).collect();
+    write_table(out, &columns, rows)
+}
+
 fn step_cells(session: &SessionHits, step: &StepHit) -> Vec<Cell> {
-    let said = step.intent.as_ref().or(step.preview.as_ref()).cloned().unwrap_or_default();
+    let said = step.intent.as_ref().or(step.preview.as_ref()).map_or("", String::as_str);
     let text = match (step.snippets.first(), &step.error) {
         (Some(hit), _) => format!("{}[{}]{}", hit.before, hit.hit, hit.after),
-        (None, Some(error)) => format!("✗ {error}"),
-        (None, None) => said,
+        // What failed and why, both as far as there is room.
+        (None, Some(error)) => format!("{} ✗ {error}", cut(said, SAID_BEFORE_ERROR)).trim_start().to_string(),
+        (None, None) => said.to_string(),
     };
-    let what = match (step.kind, &step.name) {
-        ("tool_call" | "model_call", Some(name)) => name.clone(),
+    let what = match (step.kind, step.name.as_deref()) {
+        ("tool_call", Some(name)) => name.to_string(),
+        ("model_call", Some(name)) => super::show::short_model(name).to_string(),
         (kind, _) => kind.to_string(),
     };
     let cost = step.cost_usd.map(|cost| money(cost, 0));
