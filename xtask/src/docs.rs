@@ -7,8 +7,11 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use unspool_model::Code;
+use unspool_view::diff::DiffDoc;
 use unspool_view::doctor::DoctorDoc;
 use unspool_view::flow_json::FlowDoc;
+use unspool_view::query::manual;
+use unspool_view::query_json::QueryDoc;
 use unspool_view::stats::StatsDoc;
 use unspool_view::tree_json::TreesDoc;
 
@@ -40,11 +43,16 @@ fn documents() -> Result<Vec<Document>, String> {
     let stats = serde_json::to_value(schema_for!(StatsDoc)).map_err(|error| error.to_string())?;
     let tree = serde_json::to_value(schema_for!(TreesDoc)).map_err(|error| error.to_string())?;
     let doctor = serde_json::to_value(schema_for!(DoctorDoc)).map_err(|error| error.to_string())?;
+    let query = serde_json::to_value(schema_for!(QueryDoc)).map_err(|error| error.to_string())?;
+    let diff = serde_json::to_value(schema_for!(DiffDoc)).map_err(|error| error.to_string())?;
     Ok(vec![
         Document { path: "docs/flow.schema.json", text: pretty(&flow)? },
         Document { path: "docs/stats.schema.json", text: pretty(&stats)? },
         Document { path: "docs/tree.schema.json", text: pretty(&tree)? },
         Document { path: "docs/doctor.schema.json", text: pretty(&doctor)? },
+        Document { path: "docs/query.schema.json", text: pretty(&query)? },
+        Document { path: "docs/diff.schema.json", text: pretty(&diff)? },
+        Document { path: "docs/query.md", text: manual() },
         Document { path: "docs/flow.md", text: fields(FLOW_HEAD, &flow) },
         Document { path: "docs/issues.md", text: issues() },
     ])

@@ -178,8 +178,11 @@ impl<'a> Walk<'a> {
         let (exact_b, rough_b) = signs(self.b, b);
         let (side_a, side_b) = (self.a, self.b);
         let similar = |x: usize, y: usize| {
+            let is_opening = x == 0 && y == 0;
             let (x, y) = (side_a.step(a[x]), side_b.step(b[y]));
-            x.kind != StepKind::ToolCall || alike(side_a.text(x.preview), side_b.text(y.preview))
+            // Models never say the same twice, and every agent is asked something first.
+            let must_be_alike = matches!(x.kind, StepKind::ToolCall | StepKind::UserMessage) && !is_opening;
+            !must_be_alike || alike(side_a.text(x.preview), side_b.text(y.preview))
         };
         let places = self.matched(&exact_a, &exact_b, &rough_a, &rough_b, similar);
         places.into_iter().map(|(x, y)| (a[x], b[y])).collect()

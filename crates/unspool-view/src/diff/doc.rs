@@ -25,12 +25,12 @@ pub struct DiffDoc {
     pub counts: Counts,
     /// The first step that was added, removed or changed in more than figures; null when there is none.
     pub first_divergence: Option<StepDiff>,
-    /// Sums of each side.
-    pub totals: Sides<TotalsDoc>,
+    /// Sums of each side, and what changed.
+    pub totals: TotalsDiff,
     /// Tools that either side used, by name.
     pub tools: Vec<ToolDiff>,
     /// Models that each side used.
-    pub models: Sides<Vec<String>>,
+    pub models: ModelsDiff,
     /// Agents, those that belong together as one.
     pub agents: Vec<AgentDiff>,
     /// Steps that are not the same, agent by agent, in order.
@@ -39,13 +39,43 @@ pub struct DiffDoc {
     pub unaligned_steps: usize,
 }
 
-/// The same thing of both sides.
+/// Sums of both sides.
 #[derive(Serialize, JsonSchema, Debug, Clone)]
-pub struct Sides<T> {
+pub struct TotalsDiff {
     /// Of the first.
-    pub a: T,
+    pub a: TotalsDoc,
     /// Of the second.
-    pub b: T,
+    pub b: TotalsDoc,
+    /// The second less the first.
+    pub delta: TotalsDelta,
+}
+
+/// How much more the second side has; negative when it has less.
+#[derive(Serialize, JsonSchema, Debug, Clone)]
+pub struct TotalsDelta {
+    /// Steps.
+    pub steps: i64,
+    /// Calls of models.
+    pub model_calls: i64,
+    /// Calls of tools.
+    pub tool_calls: i64,
+    /// Steps that failed.
+    pub errors: i64,
+    /// Tokens of all five buckets.
+    pub tokens: i64,
+    /// US dollars; null when a call of either side has no price.
+    pub cost_usd: Option<f64>,
+    /// Milliseconds from first to last moment; null when either is not known.
+    pub duration_ms: Option<i64>,
+}
+
+/// Models that were used, sorted.
+#[derive(Serialize, JsonSchema, Debug, Clone)]
+pub struct ModelsDiff {
+    /// On the first side.
+    pub a: Vec<String>,
+    /// On the second side.
+    pub b: Vec<String>,
 }
 
 /// What was compared.
@@ -68,9 +98,8 @@ pub struct SideDoc {
 }
 
 /// What became of a step or an agent.
-#[derive(Serialize, JsonSchema, Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Serialize, Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum Change {
     /// Only the first side has it.
     Removed,
@@ -119,9 +148,8 @@ impl Counts {
 }
 
 /// What differs in a step that both sides have.
-#[derive(Serialize, JsonSchema, Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Serialize, Debug, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum Field {
     /// What it is called.
     Name,
@@ -165,7 +193,8 @@ impl Field {
 /// One difference of a step that both sides have.
 #[derive(Serialize, JsonSchema, Debug, Clone, PartialEq, Eq)]
 pub struct FieldChange {
-    /// What differs.
+    /// What differs: `name`, `input`, `text`, `intent`, `status`, `model`, `tokens` or `duration`.
+    #[schemars(with = "String")]
     pub field: Field,
     /// How it is on the first side.
     pub a: Option<String>,
@@ -176,7 +205,8 @@ pub struct FieldChange {
 /// A step that is not the same on both sides.
 #[derive(Serialize, JsonSchema, Debug, Clone, PartialEq)]
 pub struct StepDiff {
-    /// What became of it.
+    /// What became of it: `removed`, `added`, `changed` or `figures` (at most times and tokens differ).
+    #[schemars(with = "String")]
     pub change: Change,
     /// What its agent is called.
     pub agent: String,
@@ -208,7 +238,8 @@ pub struct StepSide {
 /// An agent, or two that belong together.
 #[derive(Serialize, JsonSchema, Debug, Clone)]
 pub struct AgentDiff {
-    /// What became of it.
+    /// What became of it: `removed`, `added`, `changed` or `figures` (at most times and tokens differ).
+    #[schemars(with = "String")]
     pub change: Change,
     /// What it is called.
     pub agent: String,

@@ -13,8 +13,8 @@ mod sums;
 mod tests;
 
 pub use doc::{
-    AgentDiff, AgentSide, Change, Counts, DiffDoc, Field, FieldChange, SideDoc, Sides, StepDiff, StepSide,
-    ToolDiff, ToolSide,
+    AgentDiff, AgentSide, Change, Counts, DiffDoc, Field, FieldChange, ModelsDiff, SideDoc, StepDiff,
+    StepSide, ToolDiff, ToolSide, TotalsDelta, TotalsDiff,
 };
 pub use lcs::MAX_EDITS;
 pub use side::{Part, Side};
@@ -22,7 +22,7 @@ pub use side::{Part, Side};
 use align::{Pair, Row, align};
 use changes::field_changes;
 use doc::SCHEMA;
-use sums::{agent_totals, models, side_doc, tools, totals_of};
+use sums::{agent_totals, models, side_doc, tools, totals_diff};
 
 /// Compares two sides.
 pub fn diff(a: &Side<'_>, b: &Side<'_>) -> DiffDoc {
@@ -52,10 +52,7 @@ pub fn diff(a: &Side<'_>, b: &Side<'_>) -> DiffDoc {
         same: steps.is_empty(),
         counts,
         first_divergence: first,
-        totals: Sides {
-            a: totals_of(a, alignment.pairs.iter().flat_map(|pair| &pair.rows).filter_map(|row| row.0)),
-            b: totals_of(b, alignment.pairs.iter().flat_map(|pair| &pair.rows).filter_map(|row| row.1)),
-        },
+        totals: totals_diff(a, b, &alignment),
         tools: tools(a, b, &alignment),
         models: models(a, b, &alignment),
         agents,

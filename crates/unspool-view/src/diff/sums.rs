@@ -3,21 +3,45 @@
 //! In: two sides and how they belong together. Out: what each side has of everything. Never here: which steps differ.
 
 use super::align::{Alignment, Pair, Row};
-use super::doc::{AgentSide, SideDoc, Sides, ToolDiff, ToolSide};
+use super::doc::{AgentSide, ModelsDiff, SideDoc, ToolDiff, ToolSide, TotalsDelta, TotalsDiff};
 use super::side::{Part, Side};
-use crate::flow_json::{TotalsDoc, totals_doc};
+use crate::flow_json::totals_doc;
 use crate::totals::{Pricer, Totals};
 use std::collections::{BTreeMap, BTreeSet};
 use unspool_model::{StepKind, Sym, Timestamp};
 
+/// Sums of both sides, and the second less the first.
+pub(super) fn totals_diff(a: &Side<'_>, b: &Side<'_>, alignment: &Alignment) -> TotalsDiff {
+    let (sum_a, sum_b) =
+        (totals_of(a, all(alignment, |row| row.0)), totals_of(b, all(alignment, |row| row.1)));
+    let less = |b: u64, a: u64| i64::try_from(i128::from(b) - i128::from(a)).unwrap_or(i64::MAX);
+    let picodollars = |sum: &Totals| sum.full_cost().and_then(|cost| i64::try_from(cost.picodollars()).ok());
+    let delta = TotalsDelta {
+        steps: less(sum_b.steps, sum_a.steps),
+        model_calls: less(sum_b.model_calls, sum_a.model_calls),
+        tool_calls: less(sum_b.tool_calls, sum_a.tool_calls),
+        errors: less(sum_b.errors, sum_a.errors),
+        tokens: less(sum_b.usage.total(), sum_a.usage.total()),
+        cost_usd: picodollars(&sum_b).zip(picodollars(&sum_a)).map(|(b, a)| in_dollars(b - a)),
+        duration_ms: sum_b.elapsed_ms().zip(sum_a.elapsed_ms()).map(|(b, a)| b - a),
+    };
+    TotalsDiff { a: totals_doc(&sum_a), b: totals_doc(&sum_b), delta }
+}
+
+/// Rounded to a billionth, so that the shortest decimal is shown.
+#[expect(clippy::cast_precision_loss, reason = "shown, never summed")]
+fn in_dollars(picodollars: i64) -> f64 {
+    (picodollars as f64 / 1e3).round() / 1e9
+}
+
 /// Sums over some steps of a side.
-pub(super) fn totals_of(side: &Side<'_>, steps: impl Iterator<Item = usize>) -> TotalsDoc {
+fn totals_of(side: &Side<'_>, steps: impl Iterator<Item = usize>) -> Totals {
     let mut pricer = Pricer::new(side.flow, &side.batch.text, side.prices);
     let mut sum = Totals::default();
     for step in steps {
         sum.add(&pricer.step(side.step(step)));
     }
-    totals_doc(&sum)
+    sum
 }
 
 pub(super) fn agent_totals(
@@ -32,7 +56,7 @@ pub(super) fn agent_totals(
         native_id: side.text(row.native_id).to_string(),
         prompt: prompt.and_then(|n| some(side, side.step(n).preview)),
         status: row.status.name(),
-        totals: totals_of(side, steps),
+        totals: totals_doc(&totals_of(side, steps)),
     }
 }
 
@@ -68,12 +92,15 @@ fn name_in<'a>(side: &Side<'a>, name: Sym) -> &'a str {
     if name.is_empty() { crate::stats::UNNAMED } else { name }
 }
 
-pub(super) fn models(a: &Side<'_>, b: &Side<'_>, alignment: &Alignment) -> Sides<Vec<String>> {
+pub(super) fn models(a: &Side<'_>, b: &Side<'_>, alignment: &Alignment) -> ModelsDiff {
     let names = |side: &Side<'_>, steps: &mut dyn Iterator<Item = usize>| -> Vec<String> {
         let names: BTreeSet<&str> = steps.map(|n| side.text(side.step(n).model)).collect();
         names.into_iter().filter(|name| !name.is_empty()).map(String::from).collect()
     };
-    Sides { a: names(a, &mut all(alignment, |row| row.0)), b: names(b, &mut all(alignment, |row| row.1)) }
+    ModelsDiff {
+        a: names(a, &mut all(alignment, |row| row.0)),
+        b: names(b, &mut all(alignment, |row| row.1)),
+    }
 }
 
 pub(super) fn side_doc(

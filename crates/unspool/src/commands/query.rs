@@ -6,7 +6,7 @@ use crate::figures::{count, duration, minute, money, plural};
 use crate::load::{Loaded, load, settings};
 use crate::natives::Bytes;
 use crate::table::{Cell, Column, cell, styled, write_table};
-use crate::term::{CYAN, DIM, RED, cut, paint, text_width};
+use crate::term::{CYAN, DIM, RED, columns, cut, paint, text_width};
 use std::cell::Cell as Counter;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -110,14 +110,14 @@ fn write_counts(loaded: &Loaded, query: &Query, now: Timestamp) -> Result<usize,
         }
     }
     let mut out = anstream::stdout().lock();
-    let columns = [
+    let table = [
         Column::number("FOUND"),
         Column::number("STEPS"),
         Column::rest("SESSION", 12),
         Column::rest("TITLE", 20),
     ];
     if !rows.is_empty() {
-        write_table(&mut out, &columns, &rows)?;
+        write_table(&mut out, &table, &rows)?;
     }
     let all = loaded.sessions.len() as u64;
     let line = format!("{} in {} of {}", plural(found as u64, "step"), rows.len(), plural(all, "session"));
@@ -127,25 +127,26 @@ fn write_counts(loaded: &Loaded, query: &Query, now: Timestamp) -> Result<usize,
 
 fn write_steps(loaded: &Loaded, query: &Query, now: Timestamp, limit: usize) -> Result<usize, CliError> {
     let mut out = anstream::stdout().lock();
-    let mut rows = Vec::new();
+    let mut shown: Vec<(String, StepHit)> = Vec::new();
     let (mut found, mut sessions, mut unread) = (0, 0, 0);
     for flow in loaded.flows() {
         let session = hits(loaded, &flow, query, now);
+        let name = short_session(&session);
         sessions += u64::from(!session.steps.is_empty());
         found += session.steps.len();
         unread += session.unread_records;
-        let room = if limit == 0 { usize::MAX } else { limit.saturating_sub(rows.len()) };
-        rows.extend(session.steps.iter().take(room).map(|step| step_cells(&session, step)));
+        let room = if limit == 0 { usize::MAX } else { limit.saturating_sub(shown.len()) };
+        shown.extend(session.steps.into_iter().take(room).map(|step| (name.clone(), step)));
     }
-    if !rows.is_empty() {
-        write_filled(&mut out, rows.as_mut_slice())?;
+    if !shown.is_empty() {
+        write_table_of(&mut out, &shown)?;
     }
     let mut line = match found {
         0 => format!("no step matches {query}"),
         _ => format!("{} in {}", plural(found as u64, "step"), plural(sessions, "session")),
     };
-    if rows.len() < found {
-        line = format!("{line}, the first {} shown", rows.len());
+    if shown.len() < found {
+        line = format!("{line}, the first {} shown", shown.len());
     }
     writeln!(out, "{}", paint(DIM, &line))?;
     if unread > 0 {
@@ -157,34 +158,39 @@ fn write_steps(loaded: &Loaded, query: &Query, now: Timestamp, limit: usize) -> 
 /// Columns of what a failed step did, before why it failed.
 const SAID_BEFORE_ERROR: usize = 32;
 
-const COLUMNS: &[Column] = &[
-    Column::rest("SESSION", 8),
-    Column::number("STEP"),
-    Column::text("STARTED (UTC)").spare(2),
-    Column::rest("AGENT", 8).spare(3),
-    Column::rest("WHAT", 8),
-    Column::number("TOOK").spare(1),
-    Column::number("TOKENS").spare(4),
-    Column::number("COST").spare(5),
-    Column::rest("TEXT", 24),
-];
+/// Columns of what stands before a hit, on a screen.
+const BEFORE_HIT: usize = 16;
 
-/// Writes the columns that hold something.
-fn write_filled(out: &mut dyn Write, rows: &mut [Vec<Cell>]) -> std::io::Result<()> {
-    let filled: Vec<bool> = (0..COLUMNS.len()).map(|n| rows.iter().any(|row| !row[n].is_empty())).collect();
-    for row in rows.iter_mut() {
+/// Writes the columns that hold something. On one day, the time of day is enough.
+fn write_table_of(out: &mut dyn Write, steps: &[(String, StepHit)]) -> std::io::Result<()> {
+    let day = |step: &StepHit| step.started_at.as_ref().and_then(|at| at.get(..10).map(String::from));
+    let one_day = steps.windows(2).all(|pair| day(&pair[0].1) == day(&pair[1].1));
+    let table = [
+        Column::rest("SESSION", 8),
+        Column::number("STEP"),
+        Column::text(if one_day { "TIME (UTC)" } else { "STARTED (UTC)" }).spare(2),
+        Column::rest("AGENT", 8).spare(3),
+        Column::rest("WHAT", 9),
+        Column::number("TOOK").spare(1),
+        Column::number("TOKENS").spare(4),
+        Column::number("COST").spare(5),
+        Column::rest("TEXT", 28),
+    ];
+    let mut rows: Vec<Vec<Cell>> =
+        steps.iter().map(|(session, step)| step_cells(session, step, one_day)).collect();
+    let filled: Vec<bool> = (0..table.len()).map(|n| rows.iter().any(|row| !row[n].is_empty())).collect();
+    for row in &mut rows {
         let mut filled = filled.iter();
         row.retain(|_| filled.next() == Some(&true));
     }
-    let columns: Vec<Column> =
-        COLUMNS.iter().zip(&filled).filter(|(_, yes)| **yes).map(|(column, _)| *column).collect();
-    write_table(out, &columns, rows)
+    let table = table.iter().zip(&filled).filter(|(_, yes)| **yes);
+    write_table(out, &table.map(|(column, _)| *column).collect::<Vec<Column>>(), &rows)
 }
 
-fn step_cells(session: &SessionHits, step: &StepHit) -> Vec<Cell> {
+fn step_cells(session: &str, step: &StepHit, one_day: bool) -> Vec<Cell> {
     let said = step.intent.as_ref().or(step.preview.as_ref()).map_or("", String::as_str);
     let text = match (step.snippets.first(), &step.error) {
-        (Some(hit), _) => format!("{}[{}]{}", hit.before, hit.hit, hit.after),
+        (Some(hit), _) => format!("{}[{}]{}", before_hit(&hit.before), hit.hit, hit.after),
         // What failed and why, both as far as there is room.
         (None, Some(error)) => format!("{} ✗ {error}", cut(said, SAID_BEFORE_ERROR)).trim_start().to_string(),
         (None, None) => said.to_string(),
@@ -197,9 +203,12 @@ fn step_cells(session: &SessionHits, step: &StepHit) -> Vec<Cell> {
     let cost = step.cost_usd.map(|cost| money(cost, 0));
     let unpriced = || if step.tokens.is_some_and(|tokens| tokens > 0) { "?".into() } else { String::new() };
     vec![
-        styled(short_session(session), CYAN),
+        styled(session, CYAN),
         cell(format!("#{}", step.seq)),
-        cell(minute(step.started_at.as_deref())),
+        cell(match step.started_at.as_ref().and_then(|at| at.get(11..19)) {
+            Some(time) if one_day => time.to_string(),
+            _ => minute(step.started_at.as_deref()),
+        }),
         cell(step.agent.as_str()),
         if step.is_error { styled(what, RED) } else { cell(what) },
         cell(step.duration_ms.map(duration).unwrap_or_default()),
@@ -207,6 +216,15 @@ fn step_cells(session: &SessionHits, step: &StepHit) -> Vec<Cell> {
         cell(cost.filter(|_| step.tokens != Some(0)).unwrap_or_else(unpriced)),
         cell(text),
     ]
+}
+
+/// What stands before a hit, short enough on a screen for the hit to be seen.
+fn before_hit(text: &str) -> String {
+    let letters = text.chars().count();
+    if columns().is_none() || letters <= BEFORE_HIT {
+        return text.to_string();
+    }
+    format!("…{}", text.chars().skip(letters - BEFORE_HIT).collect::<String>())
 }
 
 /// Enough of the session's id to type.

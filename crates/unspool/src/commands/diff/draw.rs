@@ -82,13 +82,16 @@ fn signed(a: i128, b: i128, show: impl Fn(u128) -> String) -> Cell {
         std::cmp::Ordering::Equal => return cell("="),
         std::cmp::Ordering::Greater => "+",
     };
-    let share = if a == 0 {
-        String::new()
-    } else {
-        format!(" ({sign}{}%)", (b - a).unsigned_abs() * 100 / a.unsigned_abs())
+    let share = match (a, (b - a).unsigned_abs() * 100 / a.unsigned_abs().max(1)) {
+        (0, _) => String::new(),
+        (_, percent @ ..MANY_PERCENT) => format!(" ({sign}{percent}%)"),
+        _ => format!(" (×{})", b / a),
     };
     styled(format!("{sign}{}{share}", show((b - a).unsigned_abs())), if b > a { YELLOW } else { GREEN })
 }
+
+/// From here on, how many times as much says more than percent.
+const MANY_PERCENT: u128 = 900;
 
 fn number(n: u128) -> String {
     count(u64::try_from(n).unwrap_or(u64::MAX))
@@ -244,12 +247,12 @@ fn write_steps(out: &mut dyn Write, diff: &DiffDoc, limit: usize, width: usize) 
         step(out, one, width)?;
     }
     if meant.len() > limit {
-        let line = format!("… {} more (--limit 0 shows all)", plural((meant.len() - limit) as u64, "step"));
+        let line = format!("… and {} more (--limit 0 shows all)", meant.len() - limit);
         writeln!(out, "{}", paint(DIM, &line))?;
     }
     let figures = diff.counts.figures;
     if figures > 0 {
-        let line = format!("{} differ in times or tokens only (--json lists them)", plural(figures, "step"));
+        let line = format!("times or tokens only: {} (--json lists them)", plural(figures, "step"));
         writeln!(out, "\n{}", paint(DIM, &line))?;
     }
     Ok(())
