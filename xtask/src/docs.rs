@@ -8,9 +8,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use unspool_model::Code;
+use unspool_view::diff::DiffDoc;
 use unspool_view::doctor::DoctorDoc;
 use unspool_view::flow_json::FlowDoc;
 use unspool_view::path::PathDoc;
+use unspool_view::query::manual;
+use unspool_view::query_json::QueryDoc;
 use unspool_view::stats::StatsDoc;
 use unspool_view::tree_json::TreesDoc;
 
@@ -46,13 +49,17 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
 }
 
 fn documents(root: &Path) -> Result<Vec<Document>, String> {
+    let flow = serde_json::to_value(schema_for!(FlowDoc)).map_err(|error| error.to_string())?;
     let mut documents = vec![
         schema::<FlowDoc>("docs/flow.schema.json")?,
         schema::<StatsDoc>("docs/stats.schema.json")?,
         schema::<TreesDoc>("docs/tree.schema.json")?,
         schema::<DoctorDoc>("docs/doctor.schema.json")?,
         schema::<PathDoc>("docs/path.schema.json")?,
-        Document::new("docs/flow.md", fields(FLOW_HEAD, &schema_for!(FlowDoc).to_value())),
+        schema::<QueryDoc>("docs/query.schema.json")?,
+        schema::<DiffDoc>("docs/diff.schema.json")?,
+        Document::new("docs/query.md", manual()),
+        Document::new("docs/flow.md", fields(FLOW_HEAD, &flow)),
         Document::new("docs/issues.md", issues()),
     ];
     documents.extend(fuzz::generated(root));
@@ -61,8 +68,8 @@ fn documents(root: &Path) -> Result<Vec<Document>, String> {
 
 /// The schema of a document.
 fn schema<T: JsonSchema>(path: &str) -> Result<Document, String> {
-    let text = pretty(&schema_for!(T).to_value())?;
-    Ok(Document::new(path, text))
+    let schema = serde_json::to_value(schema_for!(T)).map_err(|error| error.to_string())?;
+    Ok(Document::new(path, pretty(&schema)?))
 }
 
 fn pretty(value: &Value) -> Result<String, String> {

@@ -318,6 +318,40 @@ impl AgentSource {
     }
 }
 
+/// A step of which nothing is known.
+impl Default for Step {
+    fn default() -> Step {
+        Step {
+            id: Id::default(),
+            started: Timestamp::NONE,
+            ended: Timestamp::NONE,
+            duration_ms: Millis::NONE,
+            agent: NONE,
+            run: NONE,
+            parent: NONE,
+            first_witness: 0,
+            witness_count: 0,
+            usage: NONE,
+            name: Sym::EMPTY,
+            tool_use_id: Sym::EMPTY,
+            message_id: Sym::EMPTY,
+            uuid: Sym::EMPTY,
+            native_id: Sym::EMPTY,
+            model: Sym::EMPTY,
+            preview: Sym::EMPTY,
+            intent: Sym::EMPTY,
+            intent_source: IntentSource::None,
+            kind: StepKind::Generic,
+            is_error: false,
+            start_estimated: false,
+            pending: false,
+            meta: false,
+            is_async: false,
+            agent_source: AgentSource::default(),
+        }
+    }
+}
+
 /// What a step was.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum StepKind {

@@ -41,30 +41,11 @@ impl Drawn {
             ended: Timestamp::from_ms(times.1),
             duration_ms: Millis::new(Some(times.1 - times.0)),
             agent,
-            run: if self.flow.runs.is_empty() {
-                NONE
-            } else {
-                u32::try_from(self.flow.runs.len() - 1).unwrap()
-            },
-            parent: NONE,
-            first_witness: 0,
-            witness_count: 0,
-            usage: NONE,
+            run: u32::try_from(self.flow.runs.len()).unwrap().wrapping_sub(1),
             name: named,
-            tool_use_id: Sym::EMPTY,
-            message_id: Sym::EMPTY,
-            uuid: Sym::EMPTY,
-            native_id: Sym::EMPTY,
             model: if kind == StepKind::ModelCall { named } else { Sym::EMPTY },
-            preview: Sym::EMPTY,
-            intent: Sym::EMPTY,
-            intent_source: IntentSource::None,
             kind,
-            is_error: false,
-            start_estimated: false,
-            pending: false,
-            meta: false,
-            is_async: false,
+            ..Step::default()
         });
         if let Some(last) = last {
             self.edge(u32::try_from(last).unwrap(), n, EdgeKind::Sequence);

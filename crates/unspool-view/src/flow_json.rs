@@ -238,7 +238,7 @@ pub struct IntentDoc {
 }
 
 /// Tokens in five disjoint buckets.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, Debug, Clone)]
 pub struct UsageDoc {
     /// Input neither read from nor written to a cache.
     pub input: u64,
@@ -305,7 +305,7 @@ pub struct IssueDoc {
 }
 
 /// Sums.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, Debug, Clone)]
 pub struct TotalsDoc {
     /// All steps.
     pub steps: u64,

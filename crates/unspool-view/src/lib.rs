@@ -5,6 +5,7 @@
 
 mod dag;
 pub mod detection;
+pub mod diff;
 pub mod doctor;
 pub mod document;
 #[cfg(test)]
@@ -13,6 +14,8 @@ pub mod explain;
 pub mod failures;
 pub mod filtered;
 pub mod findings;
+#[cfg(test)]
+mod fixture;
 pub mod flow_json;
 pub mod graph;
 pub mod labels;
@@ -20,7 +23,10 @@ pub mod list;
 pub mod metrics;
 pub mod path;
 pub mod prices;
+pub mod query;
+pub mod query_json;
 pub mod rows;
+pub mod search;
 pub mod stats;
 pub mod templates;
 pub mod totals;

@@ -103,6 +103,27 @@ Examples:
   unspool path 3f2a --what-if tool:Bash=0.5    were Bash twice as fast
   unspool path 3f2a --what-if human=0  were nobody waited for")]
     Path(crate::commands::PathArgs),
+    /// Find steps by what they are and how they stand to each other.
+    #[command(after_help = "\
+Examples:
+  unspool query 'tool:Bash is:error'             failed commands in all your sessions
+  unspool query 'under:agent:Explore tokens>10k' 3f2a    in one session
+  unspool query 'tool:Edit followed-by:(tool:Bash is:error)' PATH
+  unspool query 'text:\"connection refused\"'    words in messages, tool inputs and results
+  unspool query --count 'is:retry since:7d'      how many, per session
+
+Exits with 0 when a step is found, with 1 when none is, with 2 when the query is not understood.
+docs/query.md has the whole language.")]
+    Query(super::commands::query::QueryArgs),
+    /// Compare two sessions, runs or agents: where they part, what was added, removed and changed.
+    #[command(after_help = "\
+Examples:
+  unspool diff 3f2a 9c41         two sessions
+  unspool diff 3f2a:1 3f2a:2     two runs of a session, by position or id
+  unspool diff 3f2a:a9f8 :a7c1   two agents of a session, each with all below it
+  unspool diff old.jsonl new.jsonl --stat    sums only
+  unspool diff 3f2a 9c41 --json  everything, for programs")]
+    Diff(super::commands::diff::DiffArgs),
     /// Write everything as JSON, or give a record's native bytes back.
     #[command(after_help = "\
 Examples:

@@ -28,8 +28,12 @@ pub(crate) enum CliError {
     NoSuchPart { session: String, what: &'static str, wanted: String, candidates: Vec<String> },
     #[error("`{change}` changes nothing: no step of the path's scope is like that")]
     NoSuchChange { change: String, candidates: Vec<String> },
+    #[error("{path} holds {} sessions; diff takes one on each side", candidates.len())]
+    NotOneSession { path: String, candidates: Vec<String> },
     #[error("no record with id {0}")]
     NoSuchRecord(String),
+    #[error("query: {why}")]
+    Query { why: String, pointed: Vec<String>, hint: String },
     #[error("configuration {path}: {why}")]
     Config { path: String, why: String },
     #[error("cannot write the answer: {0}")]
@@ -39,7 +43,7 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
-    fn hint(&self) -> Option<&'static str> {
+    fn hint(&self) -> Option<&str> {
         Some(match self {
             CliError::NothingFound(_) => {
                 "give a file or folder (`unspool ls PATH`), set CLAUDE_CONFIG_DIR, or try `unspool demo`"
@@ -60,24 +64,28 @@ impl CliError {
                  `unspool export --format json` lists them"
             }
             CliError::NoSuchPart { .. } => {
-                "a number from 1 or the start of an id works for runs; for agents, a part of a type, name or id"
+                "name a run by its number from 1 or its id, an agent by its id, type or name"
             }
             CliError::NoSuchChange { .. } => {
                 "tool:NAME takes a whole name, model:NAME and agent:NAME a part of one; `unspool stats --by tool` lists them"
             }
+            CliError::NotOneSession { .. } => "name them by id: `unspool diff ID ID --in PATH`",
             CliError::NoSuchRecord(_) => "record ids stand in `witnesses` and `evidence` of the JSON export",
+            CliError::Query { hint, .. } => hint,
             CliError::Config { .. } => "docs/configuration.md lists every setting",
             CliError::Output(_) | CliError::Json(_) => return None,
         })
     }
 
-    /// What the user may have meant.
+    /// What the user may have meant, or typed.
     fn candidates(&self) -> &[String] {
         match self {
             CliError::AmbiguousSession { candidates, .. }
             | CliError::AmbiguousThing { candidates, .. }
+            | CliError::NotOneSession { candidates, .. }
             | CliError::NoSuchPart { candidates, .. }
             | CliError::NoSuchChange { candidates, .. } => candidates,
+            CliError::Query { pointed, .. } => pointed,
             _ => &[],
         }
     }
@@ -94,7 +102,7 @@ impl CliError {
         }
         crate::term::error_line(&self.to_string(), self.candidates(), self.hint());
         ExitCode::from(match self {
-            CliError::Config { .. } => 2,
+            CliError::Config { .. } | CliError::Query { .. } => 2,
             _ => 1,
         })
     }

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "cli/diff.rs"]
+mod diff;
 #[path = "cli/drift.rs"]
 mod drift;
 #[path = "cli/names.rs"]
@@ -10,6 +12,8 @@ mod names;
 mod newcomer;
 #[path = "cli/path.rs"]
 mod path;
+#[path = "cli/query.rs"]
+mod query;
 #[path = "cli/repeat.rs"]
 mod repeat;
 #[path = "cli/schema.rs"]

@@ -87,7 +87,11 @@ fn session_cells(row: &SessionRow) -> Vec<Cell> {
 
 /// Enough of the native id to type: the first part of a uuid, else the whole.
 fn short_id(row: &SessionRow) -> String {
-    let native = row.native_ids.first().map(String::as_str).unwrap_or_default();
+    short_native(row.native_ids.first().map(String::as_str).unwrap_or_default())
+}
+
+/// The same of a native id.
+pub(crate) fn short_native(native: &str) -> String {
     let file = native.rsplit('/').next().unwrap_or(native);
     match file.split_once('-') {
         Some((first, _)) if first.len() == 8 && file.len() == 36 => first.to_string(),

@@ -398,7 +398,7 @@ fn telling(mut ids: Vec<&str>) -> usize {
 }
 
 /// A model's name without the place it is served from, the vendor and the release date.
-fn short_model(name: &str) -> &str {
+pub(crate) fn short_model(name: &str) -> &str {
     let name = name.rsplit_once("/models/").map_or(name, |(_, name)| name);
     let name = name.strip_prefix("claude-").unwrap_or(name);
     match name.rsplit_once('-') {
