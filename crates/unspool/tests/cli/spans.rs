@@ -86,7 +86,10 @@ fn tokens_that_nobody_states_are_not_zero() {
     assert_eq!((&row(&zero)["tokens"], &row(&zero)["usage"]["input"]), (&0.into(), &0.into()));
     let totals = |path: &str| unspool.json(&["stats", "--json", path])["totals"].clone();
     assert_eq!((&totals(&silent)["usage"], &totals(&silent)["uncounted_calls"]), (&Value::Null, &1.into()));
-    assert_eq!((&totals(&zero)["usage"]["output"], &totals(&zero)["uncounted_calls"]), (&0.into(), &0.into()));
+    assert_eq!(
+        (&totals(&zero)["usage"]["output"], &totals(&zero)["uncounted_calls"]),
+        (&0.into(), &0.into())
+    );
     assert!(unspool.ok(&["show", &silent]).contains("tokens not stated"));
     assert!(unspool.ok(&["show", &zero]).contains("0 tokens"));
     assert!(unspool.ok(&["ls", &silent]).contains("— tokens are not stated in 1 session"));
