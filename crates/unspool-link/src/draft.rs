@@ -187,6 +187,22 @@ impl Draft<'_> {
         first.map(|first| self.steps[*first as usize].started).unwrap_or_default()
     }
 
+    /// Agents by the ids their sources gave them, which another session's may bear, too.
+    pub(crate) fn agents_by_native_id(&self) -> FxHashMap<Sym, Vec<u32>> {
+        let mut by_id: FxHashMap<Sym, Vec<u32>> = FxHashMap::default();
+        for (n, agent) in (0_u32..).zip(&self.agents) {
+            by_id.entry(agent.native_id).or_default().push(n);
+        }
+        by_id
+    }
+
+    /// Of agents of one id, the one that is meant in a session at a moment.
+    pub(crate) fn meant(&self, namesakes: &[u32], session: Sym, at: Timestamp) -> Option<u32> {
+        let is_of_session = |n: &u32| self.agents[*n as usize].session == session;
+        let of_session: Vec<u32> = namesakes.iter().copied().filter(is_of_session).collect();
+        self.bearer(if of_session.is_empty() { namesakes } else { &of_session }, at)
+    }
+
     /// Of agents that bore one name one after the other, the one who bore it at a moment: the last to have been called,
     /// or to have begun where the call is not known.
     pub(crate) fn bearer(&self, namesakes: &[u32], at: Timestamp) -> Option<u32> {

@@ -166,6 +166,13 @@ pub struct Spawn {
     pub confidence: Confidence,
 }
 
+impl Spawn {
+    /// Whether it is guessed who started the agent, or by which step.
+    pub fn is_inferred(&self) -> bool {
+        self.rule.inferred() || self.confidence < Confidence::EXACT
+    }
+}
+
 /// A spawn that was considered for an agent and not chosen.
 #[derive(Clone, Copy, Debug)]
 pub struct Rival {

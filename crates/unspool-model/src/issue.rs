@@ -99,7 +99,7 @@ codes! {
     UnknownModel "unknown_model" Info "A model without a price at the time of the call; its tokens are counted and its cost is left open.";
     ClockSkew "clock_skew" Warning "A later event carries an earlier time than what caused it.";
     UsageConflict "usage_conflict" Info "Lines of one API message report different final usage; the larger value of each field was counted.";
-    UsageUnsplit "usage_unsplit" Info "A response reports only the sum of its tokens; no bucket can take it, so it is not counted.";
+    UsageUnsplit "usage_unsplit" Info "A call reports a sum of tokens that its parts do not make up, or no parts at all; no bucket can take the rest, so it is not counted.";
     StreamInterrupted "stream_interrupted" Info "A streamed response ended before its last event; what had arrived is kept.";
     StreamTorn "stream_torn" Warning "An event in the middle of a streamed response is not whole; the others are kept, and what it said may be missing.";
     ResponseMissing "response_missing" Info "A request was recorded without its response.";

@@ -5,8 +5,8 @@
 use proptest::prelude::*;
 use unspool_model::flow::{Millis, NONE};
 use unspool_model::{
-    Agent, Confidence, Edge, EdgeKind, Flow, Id, IntentSource, Interner, Rule, Run, Spawn, Step, StepKind,
-    Sym, Timestamp, Usage,
+    Agent, Confidence, Edge, EdgeKind, Flow, Id, Interner, Rule, Run, Spawn, Step, StepKind, Sym, Timestamp,
+    Usage,
 };
 
 /// A flow in the making.

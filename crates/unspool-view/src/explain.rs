@@ -149,6 +149,11 @@ impl Why<'_> {
                     "inferred, confidence {} (share of right links when measured with all ids hidden)",
                     spawn.confidence.as_f64()
                 )
+            } else if spawn.is_inferred() {
+                format!(
+                    "its parent is stated; that this step started it is a guess, confidence {}",
+                    spawn.confidence.as_f64()
+                )
             } else {
                 "exact: explicit ids".into()
             },

@@ -1,7 +1,7 @@
 //! Small flows for tests, one word per step.
 
 use unspool_model::flow::{Millis, NONE};
-use unspool_model::{Agent, Batch, Flow, Id, IntentSource, Run, Step, StepKind, Sym, Timestamp};
+use unspool_model::{Agent, Batch, Flow, Id, Run, Step, StepKind, Sym, Timestamp};
 
 /// A step of a kind and name (`tool:Bash`), `!` behind a failed one, words behind a space as its preview.
 pub(crate) fn step(batch: &mut Batch, word: &str, n: usize) -> Step {

@@ -365,7 +365,7 @@ pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
                     step_id: step_id(spawn.step).unwrap_or_default(),
                     rule: spawn.rule.name(),
                     confidence: spawn.confidence.as_f64(),
-                    inferred: spawn.rule.inferred(),
+                    inferred: spawn.is_inferred(),
                     rivals: agent.rival_count,
                 }),
                 started_at: time(agent.started),

@@ -69,7 +69,7 @@ pub fn session_row(flow: &Flow, batch: &Batch, sums: &Totals) -> SessionRow {
         status: status.unwrap_or(Status::Unknown).name(),
         runs: flow.runs.len(),
         subagents: subagents().count(),
-        inferred_links: subagents().filter(|a| a.spawn.is_some_and(|s| s.rule.inferred())).count(),
+        inferred_links: subagents().filter(|a| a.spawn.is_some_and(|s| s.is_inferred())).count(),
         steps: sums.steps,
         errors: sums.errors,
         usage: sums.stated_usage().map(usage_doc),

@@ -369,7 +369,7 @@ fn rail(depth: u32) -> String {
 /// Inferred links are marked, briefly when there is little room; exact ones need no word.
 fn link_mark(agent: &Agent, brief: bool) -> String {
     match agent.spawn {
-        Some(spawn) if spawn.rule.inferred() => {
+        Some(spawn) if spawn.is_inferred() => {
             let rule = if brief { "" } else { spawn.rule.name() };
             let text = format!("~ {rule} {:.2}", spawn.confidence.as_f64()).replace("  ", " ");
             paint(YELLOW, &text)

@@ -9,7 +9,7 @@ use crate::formats::claude_code::tool::ToolInput;
 use crate::prose::preview;
 use crate::sink::Sink;
 use unspool_model::prompt::text_hash;
-use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Timestamp};
+use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp};
 
 /// Emits the events of one span. Its record must be open.
 pub(crate) fn emit(span: &mut Span<'_>, origin: &Origin<'_>, out: &mut Sink<'_>) {
@@ -67,6 +67,9 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
         && let Some(usage) = reading.tokens.usage().filter(|usage| role == SpanRole::Model || !usage.is_zero())
     {
         out.usage(usage);
+    }
+    if role == SpanRole::Model && reading.tokens.unsplit() > 0 {
+        out.issue(Code::UsageUnsplit, "");
     }
     // Where nobody named a trace it bears its root's name, which says nothing new.
     if let Some(title) = reading.title.as_deref().filter(|title| span.parent.is_empty() && *title != span.name) {
