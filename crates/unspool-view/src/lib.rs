@@ -9,6 +9,7 @@ pub mod document;
 pub mod explain;
 pub mod filtered;
 pub mod flow_json;
+pub mod layout;
 pub mod list;
 pub mod prices;
 pub mod rows;
