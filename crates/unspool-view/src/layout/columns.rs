@@ -169,6 +169,9 @@ pub(crate) fn across_near(
     let into = Adjacency::new(variables, (0u32..).zip(&rules).map(|(n, rule)| (rule.b, n)));
     let mut places = vec![f64::NEG_INFINITY; variables];
     places[..wanted.len()].copy_from_slice(wanted);
+    for (n, (left, _)) in hulls(grid, forest, frames, wanted).into_iter().enumerate() {
+        places[grid.leaves.len() + 2 * n] = left;
+    }
     for at in sorted {
         for rule in into.of(at) {
             let rule = &rules[*rule as usize];
@@ -178,27 +181,45 @@ pub(crate) fn across_near(
     finish(grid, forest, frames, places)
 }
 
-/// Draws the sides of clusters to what is in them.
-fn finish(grid: &Grid, forest: &Forest, frames: &[Frame], mut places: Vec<f64>) -> Across {
-    places.truncate(grid.leaves.len());
-    let mut content = vec![(f64::INFINITY, f64::NEG_INFINITY); forest.len()];
-    for (leaf, place) in grid.leaves.iter().zip(&places) {
-        if let Some((left, right)) = content.get_mut(leaf.cluster as usize) {
+/// The outermost places of what each cluster holds, with the room around it.
+fn hulls(grid: &Grid, forest: &Forest, frames: &[Frame], places: &[f64]) -> Vec<(f64, f64)> {
+    let mut hulls = vec![(f64::INFINITY, f64::NEG_INFINITY); forest.len()];
+    for (leaf, place) in grid.leaves.iter().zip(places) {
+        if let Some((left, right)) = hulls.get_mut(leaf.cluster as usize) {
             *left = left.min(place - leaf.size.width / 2.0);
             *right = right.max(place + leaf.size.width / 2.0);
         }
     }
     for &cluster in forest.inner_first() {
         let frame = &frames[cluster as usize];
-        let (left, right) = content[cluster as usize];
-        let left = left - frame.left;
-        let sides = (left, (right + frame.right).max(left + frame.min_width));
-        content[cluster as usize] = sides;
-        if let Some(outer) = content.get_mut(forest.parent(cluster) as usize) {
-            *outer = (outer.0.min(sides.0), outer.1.max(sides.1));
+        let (left, right) = hulls[cluster as usize];
+        let hull = (left - frame.left, right + frame.right);
+        hulls[cluster as usize] = hull;
+        if let Some(outer) = hulls.get_mut(forest.parent(cluster) as usize) {
+            *outer = (outer.0.min(hull.0), outer.1.max(hull.1));
         }
     }
-    Across { leaves: places, sides: content }
+    hulls
+}
+
+/// Draws the sides of clusters to what is in them, as far as their labels allow.
+fn finish(grid: &Grid, forest: &Forest, frames: &[Frame], mut places: Vec<f64>) -> Across {
+    let allowed = places.split_off(grid.leaves.len());
+    let mut sides = hulls(grid, forest, frames, &places);
+    for &cluster in forest.inner_first() {
+        let n = cluster as usize;
+        let (mut left, mut right) = sides[n];
+        let (leftmost, rightmost) = (allowed[2 * n], allowed[2 * n + 1]);
+        right += (frames[n].min_width - (right - left)).clamp(0.0, (rightmost - right).max(0.0));
+        left -= (frames[n].min_width - (right - left)).clamp(0.0, (left - leftmost).max(0.0));
+        sides[n] = (left, right);
+        let outer = forest.parent(cluster) as usize;
+        if let Some(around) = sides.get_mut(outer) {
+            around.0 = around.0.min(left - frames[outer].left);
+            around.1 = around.1.max(right + frames[outer].right);
+        }
+    }
+    Across { leaves: places, sides }
 }
 
 /// Columns and the rules between them, seen from the left or, mirrored, from the right.

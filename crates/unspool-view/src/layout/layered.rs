@@ -349,6 +349,19 @@ impl Problem {
             let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
             (count > 0.0).then(|| sum / count)
         };
+        // Edges that are new pass to the right of what stands in their cluster, so that they push nothing away.
+        let mut rightmost = rustc_hash::FxHashMap::default();
+        for (leaf, x) in grid.leaves.iter().zip(&wanted) {
+            if let Some(x) = x {
+                let known = rightmost.entry((leaf.rank, leaf.cluster)).or_insert(*x);
+                *known = known.max(*x);
+            }
+        }
+        for (leaf, x) in grid.leaves.iter().zip(&mut wanted) {
+            if x.is_none() && leaf.kind == Kind::Bend {
+                *x = rightmost.get(&(leaf.rank, leaf.cluster)).map(|x| x + number(1));
+            }
+        }
         for &leaf in &by_rank {
             if wanted[leaf as usize].is_none() && grid.leaves[leaf as usize].kind != Kind::Filler {
                 let mut above = grid

@@ -254,7 +254,7 @@ struct Sweeper<'a> {
 
 impl<'a> Sweeper<'a> {
     fn new(grid: &'a Grid, forest: &'a Forest) -> Sweeper<'a> {
-        let none = vec![(usize::MAX, 0); forest.len()];
+        let none = vec![(0, 0); forest.len()];
         Sweeper { grid, forest, listed: none.clone(), placed: none, step: 0, lists: Vec::new() }
     }
 
