@@ -10,6 +10,8 @@ pub mod explain;
 pub mod filtered;
 pub mod flow_json;
 pub mod layout;
+pub mod graph;
+pub mod labels;
 pub mod list;
 pub mod prices;
 pub mod rows;

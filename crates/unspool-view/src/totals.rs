@@ -7,7 +7,7 @@ use unspool_model::flow::NONE;
 use unspool_model::{Flow, Interner, Step, StepKind, Sym, Timestamp, Usage};
 
 /// Sums over some steps.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct Totals {
     /// All steps.
     pub steps: u64,

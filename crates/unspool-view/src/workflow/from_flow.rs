@@ -4,11 +4,13 @@
 //! that started an agent is that agent.
 
 use super::{Item, NodeType};
+use crate::prices::Prices;
+use crate::totals::Pricer;
 use unspool_model::flow::NONE;
 use unspool_model::{Batch, Flow, Step, StepKind};
 
 /// The items of a flow, or of one of its runs.
-pub fn items(flow: &Flow, batch: &Batch, run: Option<u32>) -> Vec<Item> {
+pub fn items(flow: &Flow, batch: &Batch, prices: &Prices, run: Option<u32>) -> Vec<Item> {
     let wanted = |step: &Step| run.is_none_or(|run| step.run == run);
     let mut spawned_by = vec![NONE; flow.steps.len()];
     for (n, agent) in (0_u32..).zip(&flow.agents) {
@@ -19,9 +21,15 @@ pub fn items(flow: &Flow, batch: &Batch, run: Option<u32>) -> Vec<Item> {
             *slot = n;
         }
     }
+    let mut active = vec![false; flow.agents.len()];
+    for step in flow.steps.iter().filter(|step| wanted(step)) {
+        if let Some(active) = active.get_mut(step.agent as usize) {
+            *active = true;
+        }
+    }
+    let mut pricer = Pricer::new(flow, &batch.text, prices);
     let mut items = Vec::new();
-    for (n, agent) in (0_u32..).zip(&flow.agents) {
-        let active = flow.steps.iter().any(|step| step.agent == n && wanted(step));
+    for (agent, active) in flow.agents.iter().zip(active) {
         if agent.internal || !active {
             continue;
         }
@@ -54,12 +62,12 @@ pub fn items(flow: &Flow, batch: &Batch, run: Option<u32>) -> Vec<Item> {
         if hidden || internal || step.meta || !wanted(step) || spawned_by[n] != NONE {
             continue;
         }
-        items.push(item(flow, batch, step));
+        items.push(item(flow, batch, &mut pricer, step));
     }
     items
 }
 
-fn item(flow: &Flow, batch: &Batch, step: &Step) -> Item {
+fn item(flow: &Flow, batch: &Batch, pricer: &mut Pricer<'_>, step: &Step) -> Item {
     let agent = flow.agents.get(step.agent as usize).map(|agent| agent.id.show('a'));
     // What lies in another step of its own agent, other than the model call that asked for it, stays there.
     let above = flow.steps.get(step.parent as usize).filter(|above| above.agent == step.agent);
@@ -80,7 +88,7 @@ fn item(flow: &Flow, batch: &Batch, step: &Step) -> Item {
         started: step.started,
         ended: step.ended,
         is_error: step.is_error,
-        tokens: flow.usage_of(step).map_or(0, unspool_model::Usage::total),
+        totals: pricer.step(step),
         manual: None,
     }
 }
