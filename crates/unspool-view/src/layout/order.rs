@@ -17,7 +17,7 @@ pub(crate) struct Order {
 }
 
 /// Work spent on sweeps: leaves times sweeps.
-const SWEEP_BUDGET: usize = 400_000;
+const SWEEP_BUDGET: usize = 1_000_000;
 const MOST_SWEEPS: usize = 24;
 const FEWEST_SWEEPS: usize = 4;
 /// Sweeps without a better order before giving up.

@@ -5,7 +5,6 @@
 
 use super::bands::Bands;
 use super::columns::{Across, Frame};
-use super::forest::ROOT;
 use super::grid::{Grid, LANE_WIDTH, Link, Way};
 use super::types::{Path, Point, Rect, Routing, number};
 
@@ -46,12 +45,10 @@ impl<'a> Router<'a> {
         routing: Routing,
         gap: f64,
     ) -> Router<'a> {
-        let mut stretches: Vec<Vec<Stretch>> = grid
-            .ways
-            .iter()
-            .zip(links)
-            .map(|(way, link)| stretches(grid, across, frames, gap, way, link))
-            .collect();
+        let lanes = lanes(grid, across, frames, gap);
+        let ways = grid.ways.iter().zip(links);
+        let mut stretches: Vec<Vec<Stretch>> =
+            ways.map(|(way, link)| stretches(grid, across, &lanes, way, link)).collect();
         spread_ports(grid, links, &mut stretches);
         let mut router =
             Router { grid, links, routing, stretches, tracks: Vec::new(), track_counts: Vec::new() };
@@ -187,14 +184,7 @@ impl Points {
     }
 }
 
-fn stretches(
-    grid: &Grid,
-    across: &Across,
-    frames: &[Frame],
-    gap: f64,
-    way: &Way,
-    link: &Link,
-) -> Vec<Stretch> {
+fn stretches(grid: &Grid, across: &Across, lanes: &[Vec<f64>], way: &Way, link: &Link) -> Vec<Stretch> {
     let at = |leaf: u32| {
         let rank = grid.leaves[leaf as usize].rank;
         Stretch { x: across.leaves[leaf as usize], first_rank: rank, last_rank: rank }
@@ -204,19 +194,28 @@ fn stretches(
     match *way {
         Way::Bends { first, count, .. } => stretches.extend((first..first + count).map(at)),
         Way::Gutter { cluster, lane } => {
-            let lanes = grid.gutter(cluster);
-            let left = if cluster == ROOT {
-                root_gutter(grid, across, gap)
-            } else {
-                let width: f64 = lanes.iter().sum();
-                across.sides[cluster as usize].1 - (frames[cluster as usize].right - width) - width
-            };
-            let x = left + lanes[..lane as usize].iter().sum::<f64>() + LANE_WIDTH / 2.0;
+            let x = lanes[(cluster as usize).min(lanes.len() - 1)][lane as usize];
             stretches.push(Stretch { x, first_rank: from.last_rank + 1, last_rank: to.first_rank - 1 });
         }
     }
     stretches.push(to);
     stretches
+}
+
+/// The places of the gutters' lanes: by cluster, the root last.
+fn lanes(grid: &Grid, across: &Across, frames: &[Frame], gap: f64) -> Vec<Vec<f64>> {
+    let starts = across.sides.iter().zip(frames).map(|(side, frame)| side.1 - frame.right);
+    let starts = starts.chain([root_gutter(grid, across, gap)]);
+    let place = |(start, widths): (f64, &Vec<f64>)| {
+        let mut left = start;
+        let mut next = |width: &f64| {
+            let x = left + LANE_WIDTH / 2.0;
+            left += width;
+            x
+        };
+        widths.iter().map(&mut next).collect()
+    };
+    starts.zip(&grid.gutters).map(place).collect()
 }
 
 /// Where the gutter beside everything begins.
