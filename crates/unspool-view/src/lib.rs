@@ -6,6 +6,7 @@
 pub mod detection;
 pub mod doctor;
 pub mod document;
+pub mod draw;
 pub mod explain;
 pub mod filtered;
 pub mod flow_json;

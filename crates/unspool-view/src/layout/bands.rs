@@ -10,6 +10,8 @@ use super::types::Cluster;
 pub(crate) struct Bands {
     /// Top and bottom of each rank.
     pub(crate) ranks: Vec<(f64, f64)>,
+    /// The same with the frames that begin or end there.
+    pub(crate) framed: Vec<(f64, f64)>,
     /// Top and bottom of each cluster.
     pub(crate) clusters: Vec<(f64, f64)>,
 }
@@ -52,11 +54,13 @@ pub(crate) fn bands(
         }
     }
     let mut ranks = Vec::with_capacity(grid.rank_count);
+    let mut framed = Vec::with_capacity(grid.rank_count);
     let mut y = 0.0;
     for rank in 0..grid.rank_count {
         let top = y + room_above[rank];
         let bottom = top + heights[rank];
         ranks.push((top, bottom));
+        framed.push((y, bottom + room_below[rank]));
         y = bottom + room_below[rank] + gap + extra.get(rank).copied().unwrap_or(0.0);
     }
     let place = |n: usize| {
@@ -64,5 +68,5 @@ pub(crate) fn bands(
         (ranks[span.first as usize].0 - above[n], ranks[span.last as usize].1 + below[n])
     };
     let clusters = (0..forest.len()).map(place).collect();
-    Bands { ranks, clusters }
+    Bands { ranks, framed, clusters }
 }

@@ -23,6 +23,11 @@ const CORNER: f64 = 8.0;
 /// Room between parallel lines in a gap.
 const TRACK_GAP: f64 = 7.0;
 
+/// How high a curve is for its width.
+const STEEPNESS: f64 = 0.12;
+/// No gap grows by more for the sake of wide curves.
+const MOST_EXTRA: f64 = 60.0;
+
 /// Routes before the ranks have their places: stretches and the tracks their joints take.
 pub(crate) struct Router<'a> {
     grid: &'a Grid,
@@ -58,10 +63,18 @@ impl<'a> Router<'a> {
         router
     }
 
-    /// Room each gap needs beyond the usual.
+    /// Room each gap needs beyond the usual: for parallel lines, or so that wide curves are not too flat.
     pub(crate) fn extra(&self, gap: f64) -> Vec<f64> {
-        let need = |tracks: &u32| (f64::from(*tracks + 1) * TRACK_GAP - gap).max(0.0);
-        self.track_counts.iter().map(need).collect()
+        if self.routing == Routing::Orthogonal {
+            let need = |tracks: &u32| (f64::from(*tracks + 1) * TRACK_GAP - gap).max(0.0);
+            return self.track_counts.iter().map(need).collect();
+        }
+        let mut widest = vec![0.0f64; self.grid.rank_count];
+        for pair in self.stretches.iter().flat_map(|stretches| stretches.windows(2)) {
+            let gap = &mut widest[pair[0].last_rank as usize];
+            *gap = gap.max((pair[0].x - pair[1].x).abs());
+        }
+        widest.iter().map(|width| (width * STEEPNESS - gap).clamp(0.0, MOST_EXTRA)).collect()
     }
 
     /// Gives every joint a line of its own in its gap, as long as they overlap.
@@ -106,8 +119,8 @@ impl<'a> Router<'a> {
         let mut points = Points { points: Vec::new(), is_curve: self.routing == Routing::Spline };
         let mut via = Vec::new();
         for (at, stretch) in stretches.iter().enumerate() {
-            let mut top = bands.ranks[stretch.first_rank as usize].0;
-            let mut bottom = bands.ranks[stretch.last_rank as usize].1;
+            let mut top = bands.framed[stretch.first_rank as usize].0;
+            let mut bottom = bands.framed[stretch.last_rank as usize].1;
             if at == 0 {
                 top = from.0 + from.1;
             } else if at + 1 == stretches.len() {
