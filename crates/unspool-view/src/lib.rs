@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod document;
 #[cfg(test)]
 mod drawn;
+pub mod draw;
 pub mod explain;
 pub mod failures;
 pub mod filtered;
@@ -19,6 +20,7 @@ mod fixture;
 pub mod flow_json;
 pub mod graph;
 pub mod labels;
+pub mod layout;
 pub mod list;
 pub mod metrics;
 pub mod path;
