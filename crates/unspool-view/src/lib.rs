@@ -7,6 +7,7 @@ pub mod detection;
 pub mod doctor;
 pub mod document;
 pub mod explain;
+pub mod export;
 pub mod filtered;
 pub mod flow_json;
 pub mod graph;

@@ -28,6 +28,10 @@ pub(crate) enum CliError {
     NoSuchRecord(String),
     #[error("configuration {path}: {why}")]
     Config { path: String, why: String },
+    #[error("{why}")]
+    Usage { why: String, hint: &'static str },
+    #[error("cannot write {path}: {why}")]
+    Unwritable { path: String, why: String },
     #[error("cannot write the answer: {0}")]
     Output(#[from] io::Error),
     #[error("cannot write the answer: {0}")]
@@ -57,6 +61,8 @@ impl CliError {
             }
             CliError::NoSuchRecord(_) => "record ids stand in `witnesses` and `evidence` of the JSON export",
             CliError::Config { .. } => "docs/configuration.md lists every setting",
+            CliError::Usage { hint, .. } => hint,
+            CliError::Unwritable { .. } => "check that the folder exists and that you may write there",
             CliError::Output(_) | CliError::Json(_) => return None,
         })
     }
@@ -83,7 +89,7 @@ impl CliError {
         }
         crate::term::error_line(&self.to_string(), self.candidates(), self.hint());
         ExitCode::from(match self {
-            CliError::Config { .. } => 2,
+            CliError::Config { .. } | CliError::Usage { .. } => 2,
             _ => 1,
         })
     }

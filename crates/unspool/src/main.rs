@@ -5,6 +5,7 @@ mod commands;
 mod error;
 mod figures;
 mod load;
+mod output;
 mod progress;
 mod table;
 mod term;

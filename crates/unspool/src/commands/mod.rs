@@ -3,7 +3,7 @@
 mod demo;
 mod doctor;
 mod explain;
-mod export;
+pub(crate) mod export;
 mod home;
 mod inspect;
 mod ls;
