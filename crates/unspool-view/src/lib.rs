@@ -8,10 +8,11 @@ pub mod detection;
 pub mod diff;
 pub mod doctor;
 pub mod document;
+pub mod draw;
 #[cfg(test)]
 mod drawn;
-pub mod draw;
 pub mod explain;
+pub mod export;
 pub mod failures;
 pub mod filtered;
 pub mod findings;
