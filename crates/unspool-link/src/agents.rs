@@ -69,7 +69,7 @@ impl Learned {
     }
 
     /// Whether nobody stated it as what it is.
-    pub(crate) fn is_inferred(&self) -> bool {
+    pub(crate) fn is_inferred(self) -> bool {
         !self.value.is_empty() && self.standing == INFERRED
     }
 

@@ -321,6 +321,12 @@ fn estimate_model_starts(draft: &mut Draft<'_>) {
 }
 
 fn settle(draft: &mut Draft<'_>, n: usize) {
+    let step = &draft.steps[n];
+    let result = (step.result_event != NONE).then(|| draft.event(step.result_event as usize));
+    let call = draft.event(step.first_event as usize).record;
+    let has_result =
+        result.is_some_and(|result| result.record != call && !result.flags.has(EventFlags::COPY));
+    let has_two_moments = has_result || (step.flags.has(EventFlags::BEGUN) && step.has_end);
     let step = &mut draft.steps[n];
     if step.kind == StepKind::ToolCall && !step.has_call {
         step.started = step.started.earlier(step.ended);
@@ -331,7 +337,9 @@ fn settle(draft: &mut Draft<'_>, n: usize) {
     }
     let between = step.ended.ms_since(step.started);
     let skewed = between.is_some_and(|ms| ms < 0);
-    step.duration_ms = step.duration_ms.or(between.filter(|ms| *ms >= 0));
+    // Where one record tells of it and not of the whole, its beginning and its end are one moment: how long it took is not known.
+    let is_known = step.times_from.is_some() || between != Some(0) || has_two_moments;
+    step.duration_ms = step.duration_ms.or(between.filter(|ms| *ms >= 0 && is_known));
     let (kind, has_call) = (step.kind, step.has_call);
     let native_id = draft.native_id_of(&draft.steps[n]);
     let record = draft.first_record(u32::try_from(n).unwrap_or(NONE));

@@ -46,14 +46,16 @@ pub(crate) fn causes_first(draft: &mut Draft<'_>) {
     if late.is_empty() {
         return;
     }
-    let mut causes: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+    let mut pairs: Vec<(u32, u32)> = Vec::new();
     each_cause(draft, |cause, effect| {
         if late.binary_search(&draft.steps[effect as usize].agent).is_ok() {
-            causes.entry(effect).or_default().push(cause);
+            pairs.push((cause, effect));
         }
     });
-    for own in causes.values_mut() {
-        own.sort_unstable_by_key(|cause| positions[*cause as usize]);
+    pairs.sort_unstable_by_key(|(cause, _)| positions[*cause as usize]);
+    let mut causes: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+    for (cause, effect) in pairs {
+        causes.entry(effect).or_default().push(cause);
     }
     for agent in late {
         let timeline = std::mem::take(&mut draft.timeline[agent as usize]);

@@ -119,7 +119,11 @@ impl State {
                 let call = data.text("toolCallId");
                 let agent = if head.agent.is_empty() { &call } else { head.agent };
                 Head { agent, ..*head }.open(EventKind::AgentStop, at, out);
-                out.text(AttrName::Status, if kind == "subagent.failed" { "failed" } else { "completed" });
+                let failed = kind == "subagent.failed";
+                out.text(AttrName::Status, if failed { "failed" } else { "completed" });
+                if failed {
+                    out.flag(EventFlags::ERROR);
+                }
                 out.text(AttrName::ErrorText, &chat::shown(&data.text("error")));
             }
             "system.notification" => {

@@ -3,14 +3,14 @@
 //! What an agent does lies in that agent: a tool call stands beside the model call that asked for it, not below it. A call
 //! that started an agent is that agent.
 
-use super::{Item, Manual, NodeType};
+use super::{Item, ItemId, Manual, NodeType};
 use crate::prices::Prices;
 use crate::totals::{Pricer, Totals};
 use unspool_model::flow::NONE;
-use unspool_model::{AttrName, Batch, Flow, Key, KeyKind, Role, Step, StepKind};
+use unspool_model::{Agent, AttrName, Batch, Flow, Key, KeyKind, Role, Step, StepKind};
 
 /// The items of a flow, or of one of its runs.
-pub fn items(flow: &Flow, batch: &Batch, prices: &Prices, run: Option<u32>) -> Vec<Item> {
+pub fn items<'b>(flow: &Flow, batch: &'b Batch, prices: &Prices, run: Option<u32>) -> Vec<Item<'b>> {
     let wanted = |step: &Step| run.is_none_or(|run| step.run == run);
     let mut spawned_by = vec![NONE; flow.steps.len()];
     for (n, agent) in (0_u32..).zip(&flow.agents) {
@@ -39,12 +39,12 @@ pub fn items(flow: &Flow, batch: &Batch, prices: &Prices, run: Option<u32>) -> V
         let begin =
             flow.steps.get(agent.first_step as usize).filter(|step| step.kind == StepKind::AgentStart);
         items.push(Item {
-            id: agent.id.show('a'),
-            parent: flow.agents.get(agent.parent as usize).map(|parent| parent.id.show('a')),
+            id: of_agent(agent),
+            parent: flow.agents.get(agent.parent as usize).map(of_agent),
             name: if agent.main {
                 "main".into()
             } else {
-                named.map_or("", |name| batch.text.get(name)).to_string()
+                named.map_or("", |name| batch.text.get(name)).into()
             },
             node_type: Some(NodeType::Agent),
             caller: call.and_then(|call| caller(flow, call)),
@@ -71,8 +71,16 @@ pub fn items(flow: &Flow, batch: &Batch, prices: &Prices, run: Option<u32>) -> V
     items
 }
 
-fn item(flow: &Flow, batch: &Batch, pricer: &mut Pricer<'_>, step: &Step) -> Item {
-    let agent = flow.agents.get(step.agent as usize).map(|agent| agent.id.show('a'));
+fn of_agent(agent: &Agent) -> ItemId {
+    ItemId::Own('a', agent.id)
+}
+
+fn of_step(step: &Step) -> ItemId {
+    ItemId::Own('s', step.id)
+}
+
+fn item<'b>(flow: &Flow, batch: &'b Batch, pricer: &mut Pricer<'_>, step: &Step) -> Item<'b> {
+    let agent = flow.agents.get(step.agent as usize).map(of_agent);
     // What lies in another step of its own agent, other than the model call that asked for it, stays there.
     let above = flow.steps.get(step.parent as usize).filter(|above| above.agent == step.agent);
     let container = above.filter(|above| {
@@ -84,9 +92,9 @@ fn item(flow: &Flow, batch: &Batch, pricer: &mut Pricer<'_>, step: &Step) -> Ite
         _ => batch.text.get(step.name),
     };
     Item {
-        id: step.id.show('s'),
-        parent: container.map(|above| above.id.show('s')).or(agent),
-        name: name.to_string(),
+        id: of_step(step),
+        parent: container.map(of_step).or(agent),
+        name: name.into(),
         node_type: node_type(step.kind),
         caller: caller(flow, step),
         started: step.started,
@@ -98,7 +106,7 @@ fn item(flow: &Flow, batch: &Batch, pricer: &mut Pricer<'_>, step: &Step) -> Ite
 }
 
 /// The place a step's source gave it in a graph of its own.
-fn manual(flow: &Flow, batch: &Batch, step: &Step) -> Option<Manual> {
+fn manual(flow: &Flow, batch: &Batch, step: &Step) -> Option<Box<Manual>> {
     if !batch.kinds.has(KeyKind::GraphNode) {
         return None;
     }
@@ -109,18 +117,18 @@ fn manual(flow: &Flow, batch: &Batch, step: &Step) -> Option<Manual> {
         |name| batch.attr_text(event, name).map_or_else(String::new, |text| batch.text.get(text).into());
     let is_parent = |key: &&Key| key.kind == KeyKind::GraphNode && key.role == Role::Refers;
     let parents = batch.keys_of(event).iter().filter(is_parent);
-    Some(Manual {
+    Some(Box::new(Manual {
         id: batch.text.get(id).to_string(),
         parents: parents.map(|key| batch.text.get(key.value).to_string()).collect(),
         display_name: text(AttrName::GraphLabel),
         node_type: text(AttrName::GraphType),
-    })
+    }))
 }
 
 /// The model call that asked for a tool.
-fn caller(flow: &Flow, step: &Step) -> Option<String> {
+fn caller(flow: &Flow, step: &Step) -> Option<ItemId> {
     let above = flow.steps.get(step.parent as usize)?;
-    (step.kind == StepKind::ToolCall && above.kind == StepKind::ModelCall).then(|| above.id.show('s'))
+    (step.kind == StepKind::ToolCall && above.kind == StepKind::ModelCall).then(|| of_step(above))
 }
 
 fn node_type(kind: StepKind) -> Option<NodeType> {

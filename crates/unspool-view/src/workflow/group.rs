@@ -1,6 +1,6 @@
 //! Which items are one node.
 
-use super::{END, Grouping, Item, NodeType, Options, START, Workflow, WorkflowEdge, WorkflowNode};
+use super::{END, Grouping, Item, ItemId, NodeType, Options, START, Workflow, WorkflowEdge, WorkflowNode};
 use rustc_hash::FxHashMap;
 
 /// What people see of an item without a name.
@@ -21,12 +21,12 @@ pub(super) struct Groups {
     /// What each item does, found or given.
     pub(super) types: Vec<NodeType>,
     /// Items that only hold others.
-    pub(super) folded: Vec<String>,
+    pub(super) folded: Vec<ItemId>,
 }
 
-pub(super) fn group(items: &[&Item], options: &Options) -> Groups {
-    let by_id: FxHashMap<&str, u32> = items.iter().map(|item| item.id.as_str()).zip(0..).collect();
-    let find = |id: &Option<String>| id.as_deref().and_then(|id| by_id.get(id).copied());
+pub(super) fn group(items: &[&Item<'_>], options: &Options) -> Groups {
+    let by_id: FxHashMap<&ItemId, u32> = items.iter().map(|item| &item.id).zip(0..).collect();
+    let find = |id: &Option<ItemId>| id.as_ref().and_then(|id| by_id.get(id).copied());
     let parent_of: Vec<Option<u32>> =
         (0..).zip(items).map(|(n, item)| find(&item.parent).filter(|parent| *parent != n)).collect();
     let caller_of = items.iter().map(|item| find(&item.caller)).collect();
@@ -56,26 +56,26 @@ pub(super) fn group(items: &[&Item], options: &Options) -> Groups {
 }
 
 /// Items of one name under one parent.
-fn by_parent(items: &[&Item], folded: &[bool]) -> Vec<Option<u32>> {
-    let mut index: FxHashMap<(Option<&str>, &str), u32> = FxHashMap::default();
+fn by_parent(items: &[&Item<'_>], folded: &[bool]) -> Vec<Option<u32>> {
+    let mut index: FxHashMap<(Option<&ItemId>, &str), u32> = FxHashMap::default();
     let mut node_of = Vec::with_capacity(items.len());
     for (item, folded) in items.iter().zip(folded) {
         let next = u32::try_from(index.len()).unwrap_or(u32::MAX);
-        let key = (item.parent.as_deref(), item.name.as_str());
+        let key = (item.parent.as_ref(), item.name.as_ref());
         node_of.push((!folded).then(|| *index.entry(key).or_insert(next)));
     }
     node_of
 }
 
 /// Items of one name under parents that are one node.
-fn by_path(items: &[&Item], folded: &[bool], inside: &Inside) -> Vec<Option<u32>> {
+fn by_path(items: &[&Item<'_>], folded: &[bool], inside: &Inside) -> Vec<Option<u32>> {
     let mut index: FxHashMap<(Option<u32>, &str), u32> = FxHashMap::default();
     let mut node_of: Vec<Option<u32>> = vec![None; items.len()];
     for (n, parent) in inside.parents_first() {
         if !folded[n] {
             let next = u32::try_from(index.len()).unwrap_or(u32::MAX);
             let above = parent.and_then(|parent| node_of[parent]);
-            node_of[n] = Some(*index.entry((above, items[n].name.as_str())).or_insert(next));
+            node_of[n] = Some(*index.entry((above, items[n].name.as_ref())).or_insert(next));
         }
     }
     node_of
@@ -143,7 +143,7 @@ impl Inside {
     }
 }
 
-fn types(items: &[&Item], parent_of: &[Option<u32>]) -> Vec<NodeType> {
+fn types(items: &[&Item<'_>], parent_of: &[Option<u32>]) -> Vec<NodeType> {
     let mut types: Vec<NodeType> = items.iter().map(|item| item.node_type.unwrap_or_default()).collect();
     // Whoever asks models or runs tools is an agent.
     for (item, parent) in items.iter().zip(parent_of) {
@@ -186,7 +186,7 @@ impl Groups {
         }
     }
 
-    fn fill(&mut self, items: &[&Item], grouping: Grouping) {
+    fn fill(&mut self, items: &[&Item<'_>], grouping: Grouping) {
         self.nodes.push(WorkflowNode::end(START, "Start", NodeType::Start));
         for (n, item) in items.iter().enumerate() {
             let Some(node) = self.node_of[n] else { continue };
@@ -197,7 +197,7 @@ impl Groups {
                     ..WorkflowNode::default()
                 });
                 if grouping == Grouping::Parent {
-                    let parent = item.parent.as_deref().unwrap_or(ROOT);
+                    let parent = item.parent.as_ref().map_or_else(|| ROOT.to_string(), ToString::to_string);
                     self.nodes[node as usize].id = format!("{parent}:{}", item.name);
                 }
             }
@@ -220,7 +220,7 @@ impl Groups {
     }
 
     /// A node's id is the path of names to it; a colon in a name is written twice.
-    fn name_by_path(&mut self, items: &[&Item]) {
+    fn name_by_path(&mut self, items: &[&Item<'_>]) {
         let mut name_of: Vec<&str> = vec![""; self.nodes.len()];
         for (item, node) in items.iter().zip(&self.node_of) {
             if let Some(node) = node {
@@ -254,7 +254,7 @@ impl WorkflowNode {
         WorkflowNode { id: id.into(), display_name: name.into(), node_type, ..WorkflowNode::default() }
     }
 
-    fn count(&mut self, item: &Item) {
+    fn count(&mut self, item: &Item<'_>) {
         self.item_ids.push(item.id.clone());
         self.errors += u64::from(item.is_error);
         self.duration_ms += item.ended.ms_since(item.started).unwrap_or(0).max(0);
@@ -263,16 +263,16 @@ impl WorkflowNode {
 }
 
 /// The graph the source itself drew: nodes by their given ids, edges from their given parents. Nothing is added to it.
-pub(super) fn manual(items: &[&Item]) -> Workflow {
+pub(super) fn manual(items: &[&Item<'_>]) -> Workflow {
     let mut nodes: Vec<WorkflowNode> = Vec::new();
     let mut index: FxHashMap<&str, u32> = FxHashMap::default();
     for item in items {
         let Some(manual) = &item.manual else { continue };
         let node = *index.entry(manual.id.as_str()).or_insert_with(|| {
-            let named = [&manual.display_name, &item.name].into_iter().find(|name| !name.is_empty());
+            let named = [manual.display_name.as_str(), &item.name].into_iter().find(|name| !name.is_empty());
             nodes.push(WorkflowNode {
                 id: manual.id.clone(),
-                display_name: shown_name(named.map_or("", String::as_str)),
+                display_name: shown_name(named.unwrap_or_default()),
                 node_type: NodeType::named(&manual.node_type).or(item.node_type).unwrap_or_default(),
                 ..WorkflowNode::default()
             });
@@ -282,7 +282,7 @@ pub(super) fn manual(items: &[&Item]) -> Workflow {
     }
     let mut edges: Vec<WorkflowEdge> = Vec::new();
     let mut seen: FxHashMap<(u32, u32), usize> = FxHashMap::default();
-    for manual in items.iter().filter_map(|item| item.manual.as_ref()) {
+    for manual in items.iter().filter_map(|item| item.manual.as_deref()) {
         let target = index[manual.id.as_str()];
         for source in manual.parents.iter().filter_map(|parent| index.get(parent.as_str()).copied()) {
             if source == target {

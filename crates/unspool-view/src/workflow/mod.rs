@@ -14,8 +14,10 @@ pub use process::{Deviation, Process, ProcessEdge, ProcessNode, RunPattern, Vari
 
 use crate::totals::Totals;
 use group::group;
+use std::borrow::Cow;
+use std::fmt;
 use transitions::transitions;
-use unspool_model::Timestamp;
+use unspool_model::{Id, Timestamp};
 
 /// What a node does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -82,19 +84,43 @@ impl NodeType {
     }
 }
 
+/// What an item is known by.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ItemId {
+    /// One of Unspool's ids, with the letter of its kind.
+    Own(char, Id),
+    /// As its source gave it.
+    Given(Box<str>),
+}
+
+impl fmt::Display for ItemId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ItemId::Own(kind, id) => f.write_str(&id.show(*kind)),
+            ItemId::Given(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<&str> for ItemId {
+    fn from(text: &str) -> ItemId {
+        ItemId::Given(text.into())
+    }
+}
+
 /// One thing that happened, as the pattern sees it.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Item {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item<'a> {
     /// Its own id, unique.
-    pub id: String,
+    pub id: ItemId,
     /// The item it happened in; an id that no item has is a parent all the same.
-    pub parent: Option<String>,
+    pub parent: Option<ItemId>,
     /// What it is called; empty = "Operation".
-    pub name: String,
+    pub name: Cow<'a, str>,
     /// What it does, if its source says; else it is inferred.
     pub node_type: Option<NodeType>,
     /// What asked for it: items of one caller ran side by side.
-    pub caller: Option<String>,
+    pub caller: Option<ItemId>,
     /// Begin and end.
     pub started: Timestamp,
     /// See `started`.
@@ -104,7 +130,25 @@ pub struct Item {
     /// Tokens and money it took by itself.
     pub totals: Totals,
     /// The place its source gave it in a graph of its own.
-    pub manual: Option<Manual>,
+    pub manual: Option<Box<Manual>>,
+}
+
+impl<'a> Item<'a> {
+    /// An item of this id and name, of which nothing else is known.
+    pub fn new(id: ItemId, name: impl Into<Cow<'a, str>>) -> Item<'a> {
+        Item {
+            id,
+            parent: None,
+            name: name.into(),
+            node_type: None,
+            caller: None,
+            started: Timestamp::NONE,
+            ended: Timestamp::NONE,
+            is_error: false,
+            totals: Totals::default(),
+            manual: None,
+        }
+    }
 }
 
 /// `graph.node.*`: where an item belongs by its source's own word.
@@ -151,7 +195,7 @@ pub struct WorkflowNode {
     /// Index of the node it lies in, for what happens inside an agent.
     pub parent: Option<u32>,
     /// The items it stands for, in order.
-    pub item_ids: Vec<String>,
+    pub item_ids: Vec<ItemId>,
     /// How many of them failed.
     pub errors: u64,
     /// Tokens and money they took by themselves.
@@ -185,7 +229,7 @@ pub struct Workflow {
     /// Edges by their first occurrence.
     pub edges: Vec<WorkflowEdge>,
     /// Items that are no node: containers that hold everything, and what a graph given by the source leaves out.
-    pub folded: Vec<String>,
+    pub folded: Vec<ItemId>,
     /// The nodes were found, not given by the source.
     pub auto_generated: bool,
 }
@@ -196,9 +240,9 @@ pub const START: &str = "__start__";
 pub const END: &str = "__end__";
 
 /// The pattern of some items.
-pub fn workflow(items: &[Item], options: &Options) -> Workflow {
-    let mut sorted: Vec<&Item> =
-        items.iter().filter(|item| !options.hide_names.contains(&item.name)).collect();
+pub fn workflow(items: &[Item<'_>], options: &Options) -> Workflow {
+    let is_hidden = |item: &&Item<'_>| options.hide_names.iter().any(|name| *name == item.name);
+    let mut sorted: Vec<&Item<'_>> = items.iter().filter(|item| !is_hidden(item)).collect();
     sorted.sort_by(|a, b| (a.started, &a.id).cmp(&(b.started, &b.id)));
     if sorted.iter().any(|item| item.manual.is_some()) {
         return group::manual(&sorted);

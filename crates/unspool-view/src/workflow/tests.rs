@@ -3,21 +3,15 @@
 use super::{END, Item, Manual, NodeType, Options, START, Workflow, workflow};
 use unspool_model::Timestamp;
 
-fn item(id: &str, parent: Option<&str>, name: &str, at_ms: i64) -> Item {
-    Item {
-        id: id.into(),
-        parent: parent.map(Into::into),
-        name: name.into(),
-        started: Timestamp::from_ms(at_ms),
-        ..Item::default()
-    }
+fn item<'a>(id: &str, parent: Option<&str>, name: &'a str, at_ms: i64) -> Item<'a> {
+    Item { parent: parent.map(Into::into), started: Timestamp::from_ms(at_ms), ..Item::new(id.into(), name) }
 }
 
-fn llm(id: &str, parent: Option<&str>, name: &str, at_ms: i64) -> Item {
+fn llm<'a>(id: &str, parent: Option<&str>, name: &'a str, at_ms: i64) -> Item<'a> {
     Item { node_type: Some(NodeType::Llm), ..item(id, parent, name, at_ms) }
 }
 
-fn found(items: &[Item]) -> Workflow {
+fn found(items: &[Item<'_>]) -> Workflow {
     workflow(items, &Options::default())
 }
 
@@ -45,7 +39,7 @@ fn a_loop_of_model_and_tool_is_two_nodes_and_one_double_edge() {
     assert_eq!(graph.nodes.len(), 4);
     assert_eq!(graph.edges.len(), 3);
     assert_eq!(edges(&graph), ["generateText<->search_web"]);
-    assert_eq!(graph.nodes[1].item_ids, ["1", "3"]);
+    assert_eq!(graph.nodes[1].item_ids, ["1".into(), "3".into()]);
     assert_eq!(graph.nodes[1].node_type, NodeType::Llm);
     assert_eq!(graph.nodes[2].node_type, NodeType::Retrieval);
 }
@@ -76,7 +70,7 @@ fn siblings_that_fan_out_are_not_chained_also_at_the_root() {
 
 #[test]
 fn calls_of_one_model_call_ran_side_by_side_and_a_pipeline_did_not() {
-    let call = |id: &str, name: &str, at: i64| Item {
+    let call = |id: &str, name: &'static str, at: i64| Item {
         caller: Some("m".into()),
         node_type: Some(NodeType::Tool),
         ended: Timestamp::from_ms(at + 5),
@@ -115,11 +109,8 @@ fn parents_keep_names_apart_and_lone_containers_are_folded() {
 #[test]
 fn what_the_source_draws_itself_wins_whole() {
     let manual = |id: &str, parents: &[&str]| {
-        Some(Manual {
-            id: id.into(),
-            parents: parents.iter().map(ToString::to_string).collect(),
-            ..Manual::default()
-        })
+        let parents = parents.iter().map(ToString::to_string).collect();
+        Some(Box::new(Manual { id: id.into(), parents, ..Manual::default() }))
     };
     let items = [
         Item { manual: manual("n1", &[]), ..item("1", None, "x", 1) },

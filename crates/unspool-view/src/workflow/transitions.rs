@@ -4,7 +4,7 @@
 //! those between two occurrences of the node they go out from and come back to.
 
 use super::group::Groups;
-use super::{Item, NodeType, WorkflowEdge};
+use super::{Item, ItemId, NodeType, WorkflowEdge};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::Timestamp;
 
@@ -44,15 +44,15 @@ struct Ends {
     last: Vec<u32>,
 }
 
-pub(super) fn transitions(items: &[&Item], groups: &Groups) -> Vec<WorkflowEdge> {
+pub(super) fn transitions(items: &[&Item<'_>], groups: &Groups) -> Vec<WorkflowEdge> {
     let mut edges = Edges::default();
     let mut siblings: Vec<Vec<u32>> = Vec::new();
-    let mut index: FxHashMap<Option<&str>, usize> = FxHashMap::default();
+    let mut index: FxHashMap<Option<&ItemId>, usize> = FxHashMap::default();
     for (n, item) in (0_u32..).zip(items) {
         if groups.node_of[n as usize].is_none() {
             continue;
         }
-        let at = *index.entry(item.parent.as_deref()).or_insert_with(|| {
+        let at = *index.entry(item.parent.as_ref()).or_insert_with(|| {
             siblings.push(Vec::new());
             siblings.len() - 1
         });
@@ -91,7 +91,7 @@ struct Front {
 }
 
 impl Front {
-    fn push(&mut self, items: &[&Item], groups: &Groups, item: u32) {
+    fn push(&mut self, items: &[&Item<'_>], groups: &Groups, item: u32) {
         self.items.push(item);
         self.callers.extend(groups.caller_of[item as usize]);
         let ended = items[item as usize].ended;
@@ -104,7 +104,7 @@ impl Front {
     }
 
     /// Whether an item runs beside one of these.
-    fn runs_beside(&self, items: &[&Item], groups: &Groups, item: u32) -> bool {
+    fn runs_beside(&self, items: &[&Item<'_>], groups: &Groups, item: u32) -> bool {
         if self.callers.contains(&item) {
             return false;
         }
@@ -136,7 +136,7 @@ impl Front {
 }
 
 /// Walks one parent's items in order.
-fn walk(items: &[&Item], groups: &Groups, list: &[u32], edges: &mut Edges) -> Ends {
+fn walk(items: &[&Item<'_>], groups: &Groups, list: &[u32], edges: &mut Edges) -> Ends {
     let mut last_of: FxHashMap<u32, u32> = FxHashMap::default();
     for item in list {
         if let Some(node) = groups.node_of[*item as usize] {

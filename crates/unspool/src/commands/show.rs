@@ -278,7 +278,7 @@ impl Tree<'_> {
         let is_named =
             self.flow.agents.get(step.agent as usize).is_some_and(|agent| agent.kind.some().is_some());
         match step.agent_source {
-            AgentSource::Assumed if is_named => " ~ agent assumed",
+            AgentSource::Assumed if is_named && step.kind != StepKind::UserMessage => " ~ agent assumed",
             AgentSource::Inherited if self.filter.full => " ~ agent inherited",
             _ => "",
         }
@@ -340,10 +340,12 @@ impl Tree<'_> {
     fn issues(&self, out: &mut dyn Write, pricer: &mut Pricer<'_>) -> std::io::Result<()> {
         let is_shown = |code: Code| self.filter.full || code.severity() < Severity::Info || code.is_drift();
         let found = self.flow.issues.iter().filter(|issue| is_shown(issue.code));
-        let found = found.map(|issue| (issue.code, issue.count, self.text(issue.detail)));
+        let found = found.map(|issue| (issue.code, issue.count, self.text(issue.detail).to_string()));
         let unpriced = pricer.unpriced_models();
-        let models = unpriced.into_iter().map(|(model, calls)| (Code::UnknownModel, calls, model));
-        let all: Vec<(Code, u64, &str)> = found.chain(models).collect();
+        let models: Vec<&str> = unpriced.keys().copied().filter(|model| !model.is_empty()).collect();
+        let calls = unpriced.values().sum::<u64>();
+        let models = (calls > 0).then(|| (Code::UnknownModel, calls, models.join(", ")));
+        let all: Vec<(Code, u64, String)> = found.chain(models).collect();
         if !all.is_empty() {
             writeln!(out)?;
         }

@@ -43,7 +43,7 @@ impl Talk {
         if matches!(start, Some(b'[' | b'{' | b'"')) && well_formed(json) {
             let _ = talk.value(&mut Json::new(json), 0);
         } else {
-            talk.say(speaker, &String::from_utf8_lossy(json));
+            talk.script(speaker, &String::from_utf8_lossy(json));
         }
         for message in &mut talk.0 {
             if message.speaker == Speaker::Unknown {
@@ -85,6 +85,28 @@ impl Talk {
     /// How many values lie too deep to be read.
     pub(crate) fn cut(&self) -> usize {
         self.0.iter().map(|message| message.cut).sum()
+    }
+
+    /// A bare text, or messages written one under the other, each behind its speaker: `system: …`, `user: …`.
+    fn script(&mut self, by: Speaker, text: &str) {
+        let said_by = |line: &str| {
+            let (word, _) = line.split_once(": ")?;
+            Some(speaker(word.as_bytes())).filter(|found| *found != Speaker::Unknown)
+        };
+        // A text of one speaker may well begin with such a word; a system's words and a user's do not come together by chance.
+        let is_script = text.starts_with("system: ") && text.contains("\nuser: ");
+        if !is_script {
+            return self.say(by, text);
+        }
+        for line in text.split_inclusive('\n') {
+            match (said_by(line), self.0.last_mut()) {
+                (None, Some(last)) => last.text.push_str(line),
+                (found, _) => {
+                    let words = line.split_once(": ").map_or(line, |(_, words)| words);
+                    self.say(found.unwrap_or(by), words);
+                }
+            }
+        }
     }
 
     fn say(&mut self, speaker: Speaker, text: &str) {
@@ -224,6 +246,8 @@ struct Fields<'a> {
     function: Option<&'a [u8]>,
     content: Vec<&'a [u8]>,
     calls: Option<&'a [u8]>,
+    /// `LangChain` keeps a provider's own fields here.
+    provider: Option<&'a [u8]>,
 }
 
 impl<'a> Fields<'a> {
@@ -240,6 +264,7 @@ impl<'a> Fields<'a> {
                 b"arguments" | b"args" | b"input" => fields.input = Some(json.raw()?),
                 b"function" | b"functionCall" | b"function_call" => fields.function = Some(json.raw()?),
                 b"tool_calls" | b"toolCalls" => fields.calls = Some(json.raw()?),
+                b"additional_kwargs" => fields.provider = Some(json.raw()?),
                 b"text" => fields.text = json.string()?,
                 b"content" | b"parts" | b"contents" | b"message" | b"kwargs" => fields.content.push(json.raw()?),
                 _ => json.skip()?,
@@ -290,7 +315,9 @@ impl Message {
         for content in &fields.content {
             self.content(&mut Json::new(content), depth + 1)?;
         }
-        if let Some(calls) = fields.calls {
+        let by_provider = || Fields::read(fields.provider?).calls;
+        let is_told = |calls: &&[u8]| !matches!(*calls, b"[]" | b"null");
+        if let Some(calls) = fields.calls.filter(is_told).or_else(by_provider) {
             let mut calls = Json::new(calls);
             if calls.kind()? == Kind::Array {
                 calls.array(|json| {
@@ -407,6 +434,22 @@ mod tests {
 
     fn read(json: &str) -> Talk {
         Talk::read(json.as_bytes(), Speaker::Assistant)
+    }
+
+    #[test]
+    fn a_script_has_its_speakers() {
+        let talk = Talk::read(b"system: Be kind.\nAlways.\nuser: Say: hi\nnow", Speaker::User);
+        let said: Vec<_> = talk.0.iter().map(|message| (message.speaker, message.text.trim())).collect();
+        assert_eq!(said, [(Speaker::System, "Be kind.\nAlways."), (Speaker::User, "Say: hi\nnow")]);
+        assert_eq!(Talk::read(b"user: hi", Speaker::User).prompt(), Some("user: hi"));
+    }
+
+    #[test]
+    fn calls_among_a_providers_own_fields() {
+        let talk = read(r#"{"role":"assistant","content":"","additional_kwargs":{"tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]}}"#);
+        assert_eq!(talk.calls().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["c1"]);
+        let twice = read(r#"{"type":"ai","content":"","tool_calls":[{"id":"c1","name":"f","args":{}}],"additional_kwargs":{"tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]}}"#);
+        assert_eq!(twice.calls().count(), 1);
     }
 
     #[test]

@@ -33,7 +33,8 @@ fn facts<'a>(span: &Span<'a>, reading: &mut Reading<'a>) {
     let attrs = &span.attrs;
     put(&mut reading.session, || attrs.text(&["gen_ai.conversation.id", "gen_ai.thread.id"]));
     put(&mut reading.agent_name, || {
-        let stated = attrs.text(&["gen_ai.agent.name"]);
+        // An agent of Koog has an id and no name; what it follows has one.
+        let stated = attrs.text(&["gen_ai.agent.name", "koog.agent.strategy.name"]);
         stated.or_else(|| {
             let named = reading.role == Some(SpanRole::Agent);
             after(&span.name, &["invoke_agent ", "agent_step "]).filter(|_| named).map(|name| name.to_string().into())

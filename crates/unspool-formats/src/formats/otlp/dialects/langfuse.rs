@@ -16,6 +16,8 @@ pub(super) const OVERRIDE: Dialect = Dialect {
             // Early SDKs say "generation" for whatever a wrapper traced, and "span" for generations.
             "generation" if has_model(span) || !has_other_role(span) => SpanRole::Model,
             "embedding" => SpanRole::Embedding,
+            // An agent that is made does nothing yet; its work lies in the span that invokes it.
+            "agent" if span.attrs.text(&["gen_ai.operation.name"]).as_deref() == Some("create_agent") => return None,
             "agent" => SpanRole::Agent,
             "tool" => SpanRole::Tool,
             "retriever" => SpanRole::Retrieval,
