@@ -5,7 +5,7 @@
 
 use crate::lines::{Line, MAX_RECORD_BYTES};
 use unspool_model::Id;
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 /// Holds the unfinished piece between chunks.
 pub(crate) struct MessageSplitter {
@@ -81,7 +81,9 @@ impl MessageSplitter {
         } else if !self.carry.is_empty() {
             let bytes = std::mem::take(&mut self.carry);
             let len = bytes.len() as u64;
-            piece(Line { offset: self.offset, len, bytes: &bytes, terminated: false, too_long: None });
+            let too_long = (len > self.limit).then(|| Id::from_u128(xxh3_128(&bytes)));
+            let held: &[u8] = if too_long.is_some() { &[] } else { &bytes };
+            piece(Line { offset: self.offset, len, bytes: held, terminated: false, too_long });
         }
     }
 
@@ -160,6 +162,15 @@ mod tests {
         let bytes: Vec<&[u8]> = found.iter().map(|(_, bytes, _)| bytes.as_slice()).collect();
         assert_eq!(bytes, [&b"\x0a\x02hi"[..], b"\x0a\x00", b"\0\0\0\x03\x0a\x01x", b"\x0a\x05ab"]);
         assert_eq!(found.last().map(|(offset, _, whole)| (*offset, *whole)), Some((13, false)));
+    }
+
+    #[test]
+    fn an_end_that_is_too_long_and_torn_says_so() {
+        let mut splitter = MessageSplitter::with_limit(1);
+        let mut found = Vec::new();
+        splitter.push(&[218, 128, 128, 128, 128, 0, 128, 128], |line| found.push(line.too_long.is_some()));
+        splitter.finish(|line| found.push(line.too_long.is_some()));
+        assert_eq!(found, [true]);
     }
 
     proptest! {
