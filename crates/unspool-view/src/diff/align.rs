@@ -117,8 +117,9 @@ impl<'a> Walk<'a> {
         let twin_calls: FxHashMap<usize, usize> = matched.iter().copied().collect();
         let mut started: FxHashMap<usize, VecDeque<usize>> = FxHashMap::default();
         for child in &of_b.children {
-            let call = started_by(self.b, &self.of_b.all[*child]);
-            call.into_iter().for_each(|call| started.entry(call).or_default().push_back(*child));
+            if let Some(call) = started_by(self.b, &self.of_b.all[*child]) {
+                started.entry(call).or_default().push_back(*child);
+            }
         }
         let (mut left_a, mut left_b) = (of_a.children.clone(), of_b.children.clone());
         let mut taken = FxHashSet::default();
