@@ -7,6 +7,7 @@
 mod bench;
 mod flows;
 mod generate;
+mod graphs;
 mod hide;
 mod random;
 mod score;
@@ -20,6 +21,7 @@ pub mod witness;
 pub use bench::{Written, write_corpus, write_single_file, write_spans};
 pub use flows::large_flow;
 pub use generate::generate;
+pub use graphs::GraphShape;
 pub use hide::hide;
 pub use random::Random;
 pub use score::{RuleScore, Score, read, score};

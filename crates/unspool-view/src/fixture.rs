@@ -1,7 +1,7 @@
 //! Small flows for tests, one word per step.
 
 use unspool_model::flow::{Millis, NONE};
-use unspool_model::{Agent, Batch, Flow, Id, IntentSource, Run, Step, StepKind, Sym, Timestamp};
+use unspool_model::{Agent, Batch, Flow, Id, Run, Step, StepKind, Sym, Timestamp};
 
 /// A step of a kind and name (`tool:Bash`), `!` behind a failed one, words behind a space as its preview.
 pub(crate) fn step(batch: &mut Batch, word: &str, n: usize) -> Step {
@@ -25,24 +25,12 @@ pub(crate) fn step(batch: &mut Batch, word: &str, n: usize) -> Step {
         agent: 0,
         run: 0,
         parent: if n == 0 { NONE } else { 0 },
-        first_witness: 0,
-        witness_count: 0,
-        usage: NONE,
         name,
-        tool_use_id: Sym::EMPTY,
-        message_id: Sym::EMPTY,
-        uuid: Sym::EMPTY,
-        native_id: Sym::EMPTY,
         model: if kind == StepKind::ModelCall { name } else { Sym::EMPTY },
         preview: batch.text.intern(preview),
-        intent: Sym::EMPTY,
-        intent_source: IntentSource::None,
         kind,
         is_error,
-        start_estimated: false,
-        pending: false,
-        meta: false,
-        is_async: false,
+        ..Step::default()
     }
 }
 

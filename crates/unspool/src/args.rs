@@ -94,6 +94,15 @@ Examples:
   unspool explain 3f2a toolu_01ABC       one tool call and its links
   unspool explain 3f2a msg_01XYZ         how this call's tokens were counted")]
     Explain(ExplainArgs),
+    /// Show why it took so long: the critical path, what time was spent on, what a faster tool would save.
+    #[command(after_help = "\
+Examples:
+  unspool path 3f2a              a session by the start of its id
+  unspool path run.jsonl --run 2       the second run of a file
+  unspool path 3f2a --agent Explore    an agent and everything it started
+  unspool path 3f2a --what-if tool:Bash=0.5    were Bash twice as fast
+  unspool path 3f2a --what-if human=0  were nobody waited for")]
+    Path(crate::commands::PathArgs),
     /// Find steps by what they are and how they stand to each other.
     #[command(after_help = "\
 Examples:

@@ -24,10 +24,12 @@ pub(crate) enum CliError {
     AmbiguousThing { wanted: String, candidates: Vec<String> },
     #[error("nothing in session {session} matches `{wanted}`")]
     NoSuchThing { session: String, wanted: String },
+    #[error("session {session} has no {what} `{wanted}`")]
+    NoSuchPart { session: String, what: &'static str, wanted: String, candidates: Vec<String> },
+    #[error("`{change}` changes nothing: no step of the path's scope is like that")]
+    NoSuchChange { change: String, candidates: Vec<String> },
     #[error("{path} holds {} sessions; diff takes one on each side", candidates.len())]
     NotOneSession { path: String, candidates: Vec<String> },
-    #[error("session {session} has no run or agent `{wanted}`; it has")]
-    NoSuchPart { session: String, wanted: String, candidates: Vec<String> },
     #[error("no record with id {0}")]
     NoSuchRecord(String),
     #[error("query: {why}")]
@@ -61,10 +63,13 @@ impl CliError {
                 "an id of a step or agent, a tool_use id, a message id, a uuid or an agent's native id works; \
                  `unspool export --format json` lists them"
             }
-            CliError::NotOneSession { .. } => "name them by id: `unspool diff ID ID --in PATH`",
             CliError::NoSuchPart { .. } => {
-                "SESSION:2 is its second run, SESSION:ID the run or agent with that id"
+                "name a run by its number from 1 or its id, an agent by its id, type or name"
             }
+            CliError::NoSuchChange { .. } => {
+                "tool:NAME takes a whole name, model:NAME and agent:NAME a part of one; `unspool stats --by tool` lists them"
+            }
+            CliError::NotOneSession { .. } => "name them by id: `unspool diff ID ID --in PATH`",
             CliError::NoSuchRecord(_) => "record ids stand in `witnesses` and `evidence` of the JSON export",
             CliError::Query { hint, .. } => hint,
             CliError::Config { .. } => "docs/configuration.md lists every setting",
@@ -78,7 +83,8 @@ impl CliError {
             CliError::AmbiguousSession { candidates, .. }
             | CliError::AmbiguousThing { candidates, .. }
             | CliError::NotOneSession { candidates, .. }
-            | CliError::NoSuchPart { candidates, .. } => candidates,
+            | CliError::NoSuchPart { candidates, .. }
+            | CliError::NoSuchChange { candidates, .. } => candidates,
             CliError::Query { pointed, .. } => pointed,
             _ => &[],
         }

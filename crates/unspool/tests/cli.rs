@@ -10,6 +10,8 @@ mod drift;
 mod names;
 #[path = "cli/newcomer.rs"]
 mod newcomer;
+#[path = "cli/path.rs"]
+mod path;
 #[path = "cli/query.rs"]
 mod query;
 #[path = "cli/repeat.rs"]

@@ -3,12 +3,14 @@
 //! What an agent does lies in that agent: a tool call stands beside the model call that asked for it, not below it. A call
 //! that started an agent is that agent.
 
-use super::{Item, NodeType};
+use super::{Item, Manual, NodeType};
+use crate::prices::Prices;
+use crate::totals::{Pricer, Totals};
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, Flow, Step, StepKind};
+use unspool_model::{AttrName, Batch, Flow, Key, KeyKind, Role, Step, StepKind};
 
 /// The items of a flow, or of one of its runs.
-pub fn items(flow: &Flow, batch: &Batch, run: Option<u32>) -> Vec<Item> {
+pub fn items(flow: &Flow, batch: &Batch, prices: &Prices, run: Option<u32>) -> Vec<Item> {
     let wanted = |step: &Step| run.is_none_or(|run| step.run == run);
     let mut spawned_by = vec![NONE; flow.steps.len()];
     for (n, agent) in (0_u32..).zip(&flow.agents) {
@@ -19,14 +21,23 @@ pub fn items(flow: &Flow, batch: &Batch, run: Option<u32>) -> Vec<Item> {
             *slot = n;
         }
     }
+    let mut active = vec![false; flow.agents.len()];
+    for step in flow.steps.iter().filter(|step| wanted(step)) {
+        if let Some(active) = active.get_mut(step.agent as usize) {
+            *active = true;
+        }
+    }
+    let mut pricer = Pricer::new(flow, &batch.text, prices);
     let mut items = Vec::new();
-    for (n, agent) in (0_u32..).zip(&flow.agents) {
-        let active = flow.steps.iter().any(|step| step.agent == n && wanted(step));
+    for ((n, agent), active) in (0_u32..).zip(&flow.agents).zip(active) {
         if agent.internal || !active {
             continue;
         }
         let named = [agent.kind, agent.name, agent.native_id].into_iter().find(|name| !name.is_empty());
         let call = agent.spawn.and_then(|spawn| flow.steps.get(spawn.step as usize));
+        let is_call = agent.spawn.is_some_and(|spawn| spawned_by[spawn.step as usize] == n);
+        let begin =
+            flow.steps.get(agent.first_step as usize).filter(|step| step.kind == StepKind::AgentStart);
         items.push(Item {
             id: agent.id.show('a'),
             parent: flow.agents.get(agent.parent as usize).map(|parent| parent.id.show('a')),
@@ -42,7 +53,8 @@ pub fn items(flow: &Flow, batch: &Batch, run: Option<u32>) -> Vec<Item> {
                 .filter(|call| call.ended.is_some() && !call.is_async)
                 .map_or(agent.ended, |call| call.ended),
             is_error: call.is_some_and(|call| call.is_error),
-            ..Item::default()
+            totals: call.filter(|_| is_call).map_or_else(Totals::default, |call| pricer.step(call)),
+            manual: begin.and_then(|step| manual(flow, batch, step)),
         });
     }
     for (n, step) in flow.steps.iter().enumerate() {
@@ -54,12 +66,12 @@ pub fn items(flow: &Flow, batch: &Batch, run: Option<u32>) -> Vec<Item> {
         if hidden || internal || step.meta || !wanted(step) || spawned_by[n] != NONE {
             continue;
         }
-        items.push(item(flow, batch, step));
+        items.push(item(flow, batch, &mut pricer, step));
     }
     items
 }
 
-fn item(flow: &Flow, batch: &Batch, step: &Step) -> Item {
+fn item(flow: &Flow, batch: &Batch, pricer: &mut Pricer<'_>, step: &Step) -> Item {
     let agent = flow.agents.get(step.agent as usize).map(|agent| agent.id.show('a'));
     // What lies in another step of its own agent, other than the model call that asked for it, stays there.
     let above = flow.steps.get(step.parent as usize).filter(|above| above.agent == step.agent);
@@ -80,9 +92,29 @@ fn item(flow: &Flow, batch: &Batch, step: &Step) -> Item {
         started: step.started,
         ended: step.ended,
         is_error: step.is_error,
-        tokens: flow.usage_of(step).map_or(0, unspool_model::Usage::total),
-        manual: None,
+        totals: pricer.step(step),
+        manual: manual(flow, batch, step),
     }
+}
+
+/// The place a step's source gave it in a graph of its own.
+fn manual(flow: &Flow, batch: &Batch, step: &Step) -> Option<Manual> {
+    if !batch.kinds.has(KeyKind::GraphNode) {
+        return None;
+    }
+    let mut events = flow.witnesses_of(step).iter().flat_map(|record| batch.events_of(*record));
+    let own = |event| batch.key(event, KeyKind::GraphNode, Role::Provides);
+    let (event, id) = events.find_map(|event| Some((event, own(event)?)))?;
+    let text =
+        |name| batch.attr_text(event, name).map_or_else(String::new, |text| batch.text.get(text).into());
+    let is_parent = |key: &&Key| key.kind == KeyKind::GraphNode && key.role == Role::Refers;
+    let parents = batch.keys_of(event).iter().filter(is_parent);
+    Some(Manual {
+        id: batch.text.get(id).to_string(),
+        parents: parents.map(|key| batch.text.get(key.value).to_string()).collect(),
+        display_name: text(AttrName::GraphLabel),
+        node_type: text(AttrName::GraphType),
+    })
 }
 
 /// The model call that asked for a tool.

@@ -1,98 +1,161 @@
 //! Which items are one node.
 
-use super::{END, Item, NodeType, START, Workflow, WorkflowEdge, WorkflowNode};
-use rustc_hash::{FxHashMap, FxHashSet};
+use super::{END, Grouping, Item, NodeType, Options, START, Workflow, WorkflowEdge, WorkflowNode};
+use rustc_hash::FxHashMap;
 
 /// What people see of an item without a name.
 const NAMELESS: &str = "Operation";
+/// The word for "no parent" in a node's id.
+const ROOT: &str = "root";
 
 /// Nodes, and the node of each item.
 pub(super) struct Groups {
+    /// Begin first, end last.
     pub(super) nodes: Vec<WorkflowNode>,
     /// By position in the sorted items; none for containers that were folded.
-    pub(super) node_of: Vec<Option<usize>>,
+    pub(super) node_of: Vec<Option<u32>>,
     /// Position of each item's parent, if that is an item.
-    pub(super) parent_of: Vec<Option<usize>>,
+    pub(super) parent_of: Vec<Option<u32>>,
+    /// Position of the item that asked for each item.
+    pub(super) caller_of: Vec<Option<u32>>,
     /// What each item does, found or given.
     pub(super) types: Vec<NodeType>,
+    /// Items that only hold others.
+    pub(super) folded: Vec<String>,
 }
 
-pub(super) fn group(items: &[&Item]) -> Groups {
-    let by_id: FxHashMap<&str, usize> =
-        items.iter().enumerate().map(|(n, item)| (item.id.as_str(), n)).collect();
-    let parent_of: Vec<Option<usize>> = items
-        .iter()
-        .enumerate()
-        .map(|(n, item)| {
-            item.parent.as_deref().and_then(|id| by_id.get(id).copied()).filter(|parent| *parent != n)
-        })
-        .collect();
+pub(super) fn group(items: &[&Item], options: &Options) -> Groups {
+    let by_id: FxHashMap<&str, u32> = items.iter().map(|item| item.id.as_str()).zip(0..).collect();
+    let find = |id: &Option<String>| id.as_deref().and_then(|id| by_id.get(id).copied());
+    let parent_of: Vec<Option<u32>> =
+        (0..).zip(items).map(|(n, item)| find(&item.parent).filter(|parent| *parent != n)).collect();
+    let caller_of = items.iter().map(|item| find(&item.caller)).collect();
     let types = types(items, &parent_of);
-    let folded = folded(items.len(), &parent_of);
-    let mut nodes: Vec<WorkflowNode> = Vec::new();
-    let mut index: FxHashMap<String, usize> = FxHashMap::default();
-    let mut node_of = vec![None; items.len()];
-    for (n, item) in items.iter().enumerate() {
-        if folded.contains(&n) {
-            continue;
-        }
-        let id = format!("{}:{}", item.parent.as_deref().unwrap_or("root"), item.name);
-        let node = *index.entry(id.clone()).or_insert_with(|| {
-            let display_name = if item.name.is_empty() { NAMELESS.to_string() } else { item.name.clone() };
-            nodes.push(WorkflowNode { id, display_name, node_type: types[n], ..WorkflowNode::default() });
-            nodes.len() - 1
-        });
-        node_of[n] = Some(node);
-        let node = &mut nodes[node];
-        node.item_ids.push(item.id.clone());
-        node.errors += u64::from(item.is_error);
-        node.duration_ms += item.ended.ms_since(item.started).unwrap_or(0).max(0);
-        node.tokens += item.tokens;
-    }
-    // A parent may start after its children, where clocks disagree.
-    for (n, node) in node_of.iter().enumerate() {
-        if let (Some(node), Some(parent)) = (node, parent_of[n].and_then(|parent| node_of[parent])) {
-            let parent = nodes[parent].id.clone();
-            nodes[*node].parent.get_or_insert(parent);
-        }
-    }
-    Groups { nodes, node_of, parent_of, types }
+    let inside = Inside::new(&parent_of);
+    let folded = inside.folded();
+    let node_of = match options.grouping {
+        Grouping::Parent => by_parent(items, &folded),
+        Grouping::Path => by_path(items, &folded, &inside),
+    };
+    let mut groups = Groups {
+        nodes: Vec::new(),
+        node_of,
+        parent_of,
+        caller_of,
+        types,
+        folded: items
+            .iter()
+            .zip(&folded)
+            .filter(|(_, folded)| **folded)
+            .map(|(item, _)| item.id.clone())
+            .collect(),
+    };
+    groups.number_by_first_item();
+    groups.fill(items, options.grouping);
+    groups
 }
 
-/// Containers at the root that hold everything: a lone item with children, and the lone one below it.
-fn folded(len: usize, parent_of: &[Option<usize>]) -> FxHashSet<usize> {
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); len];
-    let mut level: Vec<usize> = Vec::new();
-    for (n, parent) in parent_of.iter().enumerate() {
-        match parent {
-            Some(parent) => children[*parent].push(n),
-            None => level.push(n),
-        }
+/// Items of one name under one parent.
+fn by_parent(items: &[&Item], folded: &[bool]) -> Vec<Option<u32>> {
+    let mut index: FxHashMap<(Option<&str>, &str), u32> = FxHashMap::default();
+    let mut node_of = Vec::with_capacity(items.len());
+    for (item, folded) in items.iter().zip(folded) {
+        let next = u32::try_from(index.len()).unwrap_or(u32::MAX);
+        let key = (item.parent.as_deref(), item.name.as_str());
+        node_of.push((!folded).then(|| *index.entry(key).or_insert(next)));
     }
-    let mut folded = FxHashSet::default();
-    while let [only] = level.as_slice() {
-        let only = *only;
-        if children[only].is_empty() || !folded.insert(only) {
-            break;
-        }
-        level.clone_from(&children[only]);
-    }
-    folded
+    node_of
 }
 
-fn types(items: &[&Item], parent_of: &[Option<usize>]) -> Vec<NodeType> {
+/// Items of one name under parents that are one node.
+fn by_path(items: &[&Item], folded: &[bool], inside: &Inside) -> Vec<Option<u32>> {
+    let mut index: FxHashMap<(Option<u32>, &str), u32> = FxHashMap::default();
+    let mut node_of: Vec<Option<u32>> = vec![None; items.len()];
+    for (n, parent) in inside.parents_first() {
+        if !folded[n] {
+            let next = u32::try_from(index.len()).unwrap_or(u32::MAX);
+            let above = parent.and_then(|parent| node_of[parent]);
+            node_of[n] = Some(*index.entry((above, items[n].name.as_str())).or_insert(next));
+        }
+    }
+    node_of
+}
+
+/// What lies in what.
+struct Inside {
+    children: Vec<Vec<u32>>,
+    roots: Vec<u32>,
+}
+
+impl Inside {
+    fn new(parent_of: &[Option<u32>]) -> Inside {
+        let mut inside = Inside { children: vec![Vec::new(); parent_of.len()], roots: Vec::new() };
+        for (n, parent) in (0_u32..).zip(parent_of) {
+            match parent {
+                Some(parent) => inside.children[*parent as usize].push(n),
+                None => inside.roots.push(n),
+            }
+        }
+        inside
+    }
+
+    /// Containers at the root that hold everything: a lone item with children, and the lone one below it.
+    fn folded(&self) -> Vec<bool> {
+        let mut folded = vec![false; self.children.len()];
+        let mut level = &self.roots;
+        while let [only] = level.as_slice() {
+            let only = *only as usize;
+            if self.children[only].is_empty() || std::mem::replace(&mut folded[only], true) {
+                break;
+            }
+            level = &self.children[only];
+        }
+        folded
+    }
+
+    /// Every item once, behind its parent. Of items that lie in each other, the first counts as a root.
+    fn parents_first(&self) -> Vec<(usize, Option<usize>)> {
+        let len = self.children.len();
+        let mut order: Vec<(usize, Option<usize>)> = self.roots.iter().map(|n| (*n as usize, None)).collect();
+        let mut seen = vec![false; len];
+        for root in &self.roots {
+            seen[*root as usize] = true;
+        }
+        let (mut next, mut unseen) = (0, 0);
+        loop {
+            while let Some((at, _)) = order.get(next).copied() {
+                next += 1;
+                for child in self.children[at].iter().map(|child| *child as usize) {
+                    if !std::mem::replace(&mut seen[child], true) {
+                        order.push((child, Some(at)));
+                    }
+                }
+            }
+            while unseen < len && seen[unseen] {
+                unseen += 1;
+            }
+            if unseen == len {
+                return order;
+            }
+            seen[unseen] = true;
+            order.push((unseen, None));
+        }
+    }
+}
+
+fn types(items: &[&Item], parent_of: &[Option<u32>]) -> Vec<NodeType> {
     let mut types: Vec<NodeType> = items.iter().map(|item| item.node_type.unwrap_or_default()).collect();
     // Whoever asks models or runs tools is an agent.
-    for (n, item) in items.iter().enumerate() {
-        if let (Some(NodeType::Llm | NodeType::Tool), Some(parent)) = (item.node_type, parent_of[n])
-            && items[parent].node_type.is_none()
+    for (item, parent) in items.iter().zip(parent_of) {
+        if let (Some(NodeType::Llm | NodeType::Tool), Some(parent)) = (item.node_type, parent)
+            && items[*parent as usize].node_type.is_none()
         {
-            types[parent] = NodeType::Agent;
+            types[*parent as usize] = NodeType::Agent;
         }
     }
-    for (n, item) in items.iter().enumerate() {
-        if item.node_type.is_none() && types[n] == NodeType::Default {
-            types[n] = by_name(&item.name);
+    for (item, node_type) in items.iter().zip(&mut types) {
+        if item.node_type.is_none() && *node_type == NodeType::Default {
+            *node_type = by_name(&item.name);
         }
     }
     types
@@ -100,11 +163,12 @@ fn types(items: &[&Item], parent_of: &[Option<usize>]) -> Vec<NodeType> {
 
 /// What a name says, where nothing else does.
 fn by_name(name: &str) -> NodeType {
-    const WORDS: [(&[&str], NodeType); 5] = [
+    const WORDS: [(&[&str], NodeType); 6] = [
         (&["retriev", "rag", "search"], NodeType::Retrieval),
         (&["embed"], NodeType::Embedding),
         (&["router", "route"], NodeType::Router),
         (&["memory", "store", "cache"], NodeType::Memory),
+        (&["guardrail"], NodeType::Guardrail),
         (&["tool", "function"], NodeType::Tool),
     ];
     let name = name.to_lowercase();
@@ -113,71 +177,124 @@ fn by_name(name: &str) -> NodeType {
 }
 
 impl Groups {
-    pub(super) fn finish(mut self, items: &[&Item], edges: Vec<WorkflowEdge>) -> Workflow {
-        if items.is_empty() || self.nodes.is_empty() {
-            return Workflow { auto_generated: true, ..Workflow::default() };
+    /// Numbers the nodes from 1 in the order of their first items; 0 is the begin.
+    fn number_by_first_item(&mut self) {
+        let mut number: FxHashMap<u32, u32> = FxHashMap::default();
+        for node in self.node_of.iter_mut().flatten() {
+            let next = u32::try_from(number.len() + 1).unwrap_or(u32::MAX);
+            *node = *number.entry(*node).or_insert(next);
         }
-        let end = |id: &str, name: &str, node_type| WorkflowNode {
-            id: id.into(),
-            display_name: name.into(),
-            node_type,
-            ..WorkflowNode::default()
-        };
-        self.nodes.insert(0, end(START, "Start", NodeType::Start));
-        self.nodes.push(end(END, "End", NodeType::End));
-        Workflow { nodes: self.nodes, edges, auto_generated: true }
+    }
+
+    fn fill(&mut self, items: &[&Item], grouping: Grouping) {
+        self.nodes.push(WorkflowNode::end(START, "Start", NodeType::Start));
+        for (n, item) in items.iter().enumerate() {
+            let Some(node) = self.node_of[n] else { continue };
+            if node as usize == self.nodes.len() {
+                self.nodes.push(WorkflowNode {
+                    display_name: shown_name(&item.name),
+                    node_type: self.types[n],
+                    ..WorkflowNode::default()
+                });
+                if grouping == Grouping::Parent {
+                    let parent = item.parent.as_deref().unwrap_or(ROOT);
+                    self.nodes[node as usize].id = format!("{parent}:{}", item.name);
+                }
+            }
+            self.nodes[node as usize].count(item);
+        }
+        // A parent may start after its children, where clocks disagree.
+        for (node, parent) in self.node_of.iter().zip(&self.parent_of) {
+            let above = parent.and_then(|parent| self.node_of[parent as usize]);
+            if let (Some(node), Some(above)) = (node, above) {
+                self.nodes[*node as usize].parent.get_or_insert(above);
+            }
+        }
+        if grouping == Grouping::Path {
+            self.name_by_path(items);
+        }
+        match self.nodes.len() {
+            1 => self.nodes.clear(),
+            _ => self.nodes.push(WorkflowNode::end(END, "End", NodeType::End)),
+        }
+    }
+
+    /// A node's id is the path of names to it; a colon in a name is written twice.
+    fn name_by_path(&mut self, items: &[&Item]) {
+        let mut name_of: Vec<&str> = vec![""; self.nodes.len()];
+        for (item, node) in items.iter().zip(&self.node_of) {
+            if let Some(node) = node {
+                name_of[*node as usize] = &item.name;
+            }
+        }
+        for n in 1..self.nodes.len() {
+            let mut path = vec![name_of[n].replace(':', "::")];
+            let mut above = self.nodes[n].parent;
+            while let Some(at) = above.filter(|_| path.len() <= self.nodes.len()) {
+                path.push(name_of[at as usize].replace(':', "::"));
+                above = self.nodes[at as usize].parent;
+            }
+            path.push(ROOT.into());
+            path.reverse();
+            self.nodes[n].id = path.join(":");
+        }
+    }
+
+    pub(super) fn finish(self, edges: Vec<WorkflowEdge>) -> Workflow {
+        Workflow { nodes: self.nodes, edges, folded: self.folded, auto_generated: true }
+    }
+}
+
+fn shown_name(name: &str) -> String {
+    if name.is_empty() { NAMELESS.to_string() } else { name.to_string() }
+}
+
+impl WorkflowNode {
+    fn end(id: &str, name: &str, node_type: NodeType) -> WorkflowNode {
+        WorkflowNode { id: id.into(), display_name: name.into(), node_type, ..WorkflowNode::default() }
+    }
+
+    fn count(&mut self, item: &Item) {
+        self.item_ids.push(item.id.clone());
+        self.errors += u64::from(item.is_error);
+        self.duration_ms += item.ended.ms_since(item.started).unwrap_or(0).max(0);
+        self.totals.add(&item.totals);
     }
 }
 
 /// The graph the source itself drew: nodes by their given ids, edges from their given parents. Nothing is added to it.
 pub(super) fn manual(items: &[&Item]) -> Workflow {
     let mut nodes: Vec<WorkflowNode> = Vec::new();
-    let mut index: FxHashMap<&str, usize> = FxHashMap::default();
-    let mut edges: Vec<WorkflowEdge> = Vec::new();
-    let mut seen: FxHashMap<(&str, &str), usize> = FxHashMap::default();
+    let mut index: FxHashMap<&str, u32> = FxHashMap::default();
     for item in items {
         let Some(manual) = &item.manual else { continue };
         let node = *index.entry(manual.id.as_str()).or_insert_with(|| {
             let named = [&manual.display_name, &item.name].into_iter().find(|name| !name.is_empty());
             nodes.push(WorkflowNode {
                 id: manual.id.clone(),
-                display_name: named.map_or_else(|| NAMELESS.into(), Clone::clone),
-                node_type: type_named(&manual.node_type).or(item.node_type).unwrap_or_default(),
+                display_name: shown_name(named.map_or("", String::as_str)),
+                node_type: NodeType::named(&manual.node_type).or(item.node_type).unwrap_or_default(),
                 ..WorkflowNode::default()
             });
-            nodes.len() - 1
+            u32::try_from(nodes.len() - 1).unwrap_or(u32::MAX)
         });
-        let node = &mut nodes[node];
-        node.item_ids.push(item.id.clone());
-        node.errors += u64::from(item.is_error);
-        node.duration_ms += item.ended.ms_since(item.started).unwrap_or(0).max(0);
-        node.tokens += item.tokens;
-        for parent in &manual.parents {
-            let at = *seen.entry((parent.as_str(), manual.id.as_str())).or_insert_with(|| {
-                edges.push(WorkflowEdge {
-                    source: parent.clone(),
-                    target: manual.id.clone(),
-                    ..WorkflowEdge::default()
-                });
+        nodes[node as usize].count(item);
+    }
+    let mut edges: Vec<WorkflowEdge> = Vec::new();
+    let mut seen: FxHashMap<(u32, u32), usize> = FxHashMap::default();
+    for manual in items.iter().filter_map(|item| item.manual.as_ref()) {
+        let target = index[manual.id.as_str()];
+        for source in manual.parents.iter().filter_map(|parent| index.get(parent.as_str()).copied()) {
+            if source == target {
+                continue;
+            }
+            let at = *seen.entry((source, target)).or_insert_with(|| {
+                edges.push(WorkflowEdge { source, target, ..WorkflowEdge::default() });
                 edges.len() - 1
             });
             edges[at].forward += 1;
         }
     }
-    edges.retain(|edge| index.contains_key(edge.source.as_str()) && edge.source != edge.target);
-    Workflow { nodes, edges, auto_generated: false }
-}
-
-fn type_named(word: &str) -> Option<NodeType> {
-    const ALL: [NodeType; 8] = [
-        NodeType::Llm,
-        NodeType::Tool,
-        NodeType::Agent,
-        NodeType::Retrieval,
-        NodeType::Embedding,
-        NodeType::Router,
-        NodeType::Memory,
-        NodeType::Guardrail,
-    ];
-    ALL.into_iter().find(|node_type| node_type.name() == word)
+    let folded = items.iter().filter(|item| item.manual.is_none()).map(|item| item.id.clone()).collect();
+    Workflow { nodes, edges, folded, auto_generated: false }
 }

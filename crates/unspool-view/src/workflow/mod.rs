@@ -6,10 +6,13 @@
 
 mod from_flow;
 mod group;
+mod process;
 mod transitions;
 
 pub use from_flow::items;
+pub use process::{Deviation, Process, ProcessEdge, ProcessNode, RunPattern, Variant, process};
 
+use crate::totals::Totals;
 use group::group;
 use transitions::transitions;
 use unspool_model::Timestamp;
@@ -43,6 +46,24 @@ pub enum NodeType {
 }
 
 impl NodeType {
+    /// Every type an item can have.
+    const OF_ITEMS: [NodeType; 9] = [
+        NodeType::Llm,
+        NodeType::Tool,
+        NodeType::Agent,
+        NodeType::Retrieval,
+        NodeType::Embedding,
+        NodeType::Router,
+        NodeType::Memory,
+        NodeType::Guardrail,
+        NodeType::Default,
+    ];
+
+    /// The type of this name.
+    pub fn named(word: &str) -> Option<NodeType> {
+        NodeType::OF_ITEMS.into_iter().find(|node_type| node_type.name() == word)
+    }
+
     /// The word used in exports.
     pub fn name(self) -> &'static str {
         match self {
@@ -80,8 +101,8 @@ pub struct Item {
     pub ended: Timestamp,
     /// It failed.
     pub is_error: bool,
-    /// Tokens it took.
-    pub tokens: u64,
+    /// Tokens and money it took by itself.
+    pub totals: Totals,
     /// The place its source gave it in a graph of its own.
     pub manual: Option<Manual>,
 }
@@ -99,41 +120,53 @@ pub struct Manual {
     pub node_type: String,
 }
 
-/// What to leave out.
+/// When items of one name are one node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Grouping {
+    /// When they lie in one parent: two agents of one kind stay two.
+    #[default]
+    Parent,
+    /// When their parents are one node too: what all agents of one kind do is one pattern.
+    Path,
+}
+
+/// How to look for the pattern.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Items of these names are no part of the pattern.
+    /// Items of these names are no part of it.
     pub hide_names: Vec<String>,
+    /// When items of one name are one node.
+    pub grouping: Grouping,
 }
 
 /// A node of the pattern.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WorkflowNode {
-    /// `{parent|root}:{name}`.
+    /// `{parent|root}:{name}`; by path, the names of everything it lies in.
     pub id: String,
     /// What people see.
     pub display_name: String,
     /// What it does.
     pub node_type: NodeType,
-    /// The node it lies in, for what happens inside an agent.
-    pub parent: Option<String>,
+    /// Index of the node it lies in, for what happens inside an agent.
+    pub parent: Option<u32>,
     /// The items it stands for, in order.
     pub item_ids: Vec<String>,
     /// How many of them failed.
     pub errors: u64,
+    /// Tokens and money they took by themselves.
+    pub totals: Totals,
     /// Milliseconds they took together, as far as known.
     pub duration_ms: i64,
-    /// Tokens they took together.
-    pub tokens: u64,
 }
 
 /// What followed what.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkflowEdge {
-    /// Node that came first, the first time.
-    pub source: String,
-    /// Node that followed.
-    pub target: String,
+    /// Index of the node that came first, the first time.
+    pub source: u32,
+    /// Index of the node that followed.
+    pub target: u32,
     /// Both followed each other.
     pub bidirectional: bool,
     /// How often the target followed the source.
@@ -151,6 +184,8 @@ pub struct Workflow {
     pub nodes: Vec<WorkflowNode>,
     /// Edges by their first occurrence.
     pub edges: Vec<WorkflowEdge>,
+    /// Items that are no node: containers that hold everything, and what a graph given by the source leaves out.
+    pub folded: Vec<String>,
     /// The nodes were found, not given by the source.
     pub auto_generated: bool,
 }
@@ -168,9 +203,9 @@ pub fn workflow(items: &[Item], options: &Options) -> Workflow {
     if sorted.iter().any(|item| item.manual.is_some()) {
         return group::manual(&sorted);
     }
-    let groups = group(&sorted);
+    let groups = group(&sorted, options);
     let edges = transitions(&sorted, &groups);
-    groups.finish(&sorted, edges)
+    groups.finish(edges)
 }
 
 #[cfg(test)]

@@ -23,12 +23,13 @@ fn found(items: &[Item]) -> Workflow {
 
 /// Edges as text, without begin and end.
 fn edges(graph: &Workflow) -> Vec<String> {
-    let name = |id: &str| id.split_once(':').map_or(id, |(_, name)| name).to_string();
-    let inner = graph.edges.iter().filter(|edge| edge.source != START && edge.target != END);
+    let id = |node: u32| graph.nodes[node as usize].id.as_str();
+    let name = |node: u32| id(node).rsplit_once(':').map_or(id(node), |(_, name)| name).to_string();
+    let inner = graph.edges.iter().filter(|edge| id(edge.source) != START && id(edge.target) != END);
     inner
         .map(|edge| {
             let arrow = if edge.bidirectional { "<->" } else { "->" };
-            format!("{}{arrow}{}", name(&edge.source), name(&edge.target))
+            format!("{}{arrow}{}", name(edge.source), name(edge.target))
         })
         .collect()
 }
@@ -105,7 +106,7 @@ fn parents_keep_names_apart_and_lone_containers_are_folded() {
         item("b", Some("c1"), "Bash", 250),
         item("out", Some("agent"), "StructuredOutput", 500),
     ];
-    let hide = Options { hide_names: vec!["Bash".into()] };
+    let hide = Options { hide_names: vec!["Bash".into()], ..Options::default() };
     let graph = workflow(&items, &hide);
     let names: Vec<&str> = graph.nodes.iter().map(|node| node.display_name.as_str()).collect();
     assert_eq!(names, ["Start", "chat", "StructuredOutput", "End"]);

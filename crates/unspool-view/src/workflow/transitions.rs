@@ -4,137 +4,176 @@
 //! those between two occurrences of the node they go out from and come back to.
 
 use super::group::Groups;
-use super::{END, Item, NodeType, START, WorkflowEdge};
-use rustc_hash::FxHashMap;
+use super::{Item, NodeType, WorkflowEdge};
+use rustc_hash::{FxHashMap, FxHashSet};
+use unspool_model::Timestamp;
+
+/// The node where everything begins.
+const BEGIN: u32 = 0;
 
 /// Edges in the making, by the unordered pair of their nodes.
 #[derive(Default)]
 struct Edges {
     edges: Vec<WorkflowEdge>,
-    index: FxHashMap<(String, String), usize>,
+    index: FxHashMap<(u32, u32), usize>,
 }
 
 impl Edges {
-    fn add(&mut self, source: &str, target: &str, enters: bool) {
+    fn add(&mut self, source: u32, target: u32, times: u64, enters: bool) {
         if source == target {
             return;
         }
-        let pair = if source < target { (source, target) } else { (target, source) };
-        let at = *self.index.entry((pair.0.to_string(), pair.1.to_string())).or_insert_with(|| {
-            self.edges.push(WorkflowEdge {
-                source: source.into(),
-                target: target.into(),
-                enters,
-                ..WorkflowEdge::default()
-            });
+        let pair = (source.min(target), source.max(target));
+        let at = *self.index.entry(pair).or_insert_with(|| {
+            self.edges.push(WorkflowEdge { source, target, enters, ..WorkflowEdge::default() });
             self.edges.len() - 1
         });
         let edge = &mut self.edges[at];
         if edge.source == source {
-            edge.forward += 1;
+            edge.forward += times;
         } else {
-            edge.backward += 1;
+            edge.backward += times;
             edge.bidirectional = true;
         }
     }
 }
 
+/// What some siblings began and ended with.
+struct Ends {
+    first: Vec<u32>,
+    last: Vec<u32>,
+}
+
 pub(super) fn transitions(items: &[&Item], groups: &Groups) -> Vec<WorkflowEdge> {
     let mut edges = Edges::default();
-    let mut siblings: Vec<(Option<&str>, Vec<usize>)> = Vec::new();
+    let mut siblings: Vec<Vec<u32>> = Vec::new();
     let mut index: FxHashMap<Option<&str>, usize> = FxHashMap::default();
-    for (n, item) in items.iter().enumerate().filter(|(n, _)| groups.node_of[*n].is_some()) {
-        let parent = item.parent.as_deref();
-        let at = *index.entry(parent).or_insert_with(|| {
-            siblings.push((parent, Vec::new()));
+    for (n, item) in (0_u32..).zip(items) {
+        if groups.node_of[n as usize].is_none() {
+            continue;
+        }
+        let at = *index.entry(item.parent.as_deref()).or_insert_with(|| {
+            siblings.push(Vec::new());
             siblings.len() - 1
         });
-        siblings[at].1.push(n);
+        siblings[at].push(n);
     }
-    let mut outermost: Vec<(Vec<usize>, Vec<usize>)> = Vec::new();
-    for (_, list) in &siblings {
-        let (first, last) = walk(items, groups, list, &mut edges);
-        match groups.parent_of[list[0]].and_then(|parent| groups.node_of[parent]) {
-            Some(parent) => {
-                let parent = groups.nodes[parent].id.clone();
-                for item in first {
-                    edges.add(&parent, id(groups, item), true);
-                }
-            }
-            None => outermost.push((first, last)),
+    let node = |item: u32| groups.node_of[item as usize].unwrap_or(BEGIN);
+    let mut outermost: Vec<Ends> = Vec::new();
+    for list in &siblings {
+        let ends = walk(items, groups, list, &mut edges);
+        let parent = groups.parent_of[list[0] as usize].and_then(|parent| groups.node_of[parent as usize]);
+        match parent {
+            Some(parent) => ends.first.iter().for_each(|item| edges.add(parent, node(*item), 1, true)),
+            None => outermost.push(ends),
         }
     }
     // Everything begins with what began first and ends with what came last.
-    let began = outermost.iter().flat_map(|(first, _)| first).min().copied();
-    let ended = outermost.iter().flat_map(|(_, last)| last).max().copied();
+    let began = outermost.iter().min_by_key(|ends| ends.first.iter().min());
+    let ended = outermost.iter().max_by_key(|ends| ends.last.iter().max());
     if let (Some(began), Some(ended)) = (began, ended) {
-        let starts =
-            outermost.iter().find(|(first, _)| first.contains(&began)).map(|(first, _)| first.clone());
-        let ends = outermost.iter().find(|(_, last)| last.contains(&ended)).map(|(_, last)| last.clone());
-        for item in starts.unwrap_or_default() {
-            edges.add(START, id(groups, item), false);
-        }
-        for item in ends.unwrap_or_default() {
-            edges.add(id(groups, item), END, false);
-        }
+        let end = u32::try_from(groups.nodes.len() - 1).unwrap_or(BEGIN);
+        began.first.iter().for_each(|item| edges.add(BEGIN, node(*item), 1, false));
+        ended.last.iter().for_each(|item| edges.add(node(*item), end, 1, false));
     }
     edges.edges
 }
 
-fn id<'g>(groups: &'g Groups, item: usize) -> &'g str {
-    groups.node_of[item].map_or("", |node| groups.nodes[node].id.as_str())
+/// Items that ran side by side.
+#[derive(Default)]
+struct Front {
+    items: Vec<u32>,
+    /// The items that asked for them.
+    callers: FxHashSet<u32>,
+    /// Ends of the two that end last, and which the last is.
+    last_end: (Timestamp, Option<u32>),
+    second_end: Timestamp,
 }
 
-/// Walks one parent's items in order; gives those it began and ended with.
-fn walk(items: &[&Item], groups: &Groups, list: &[usize], edges: &mut Edges) -> (Vec<usize>, Vec<usize>) {
-    let mut last_of: FxHashMap<usize, usize> = FxHashMap::default();
+impl Front {
+    fn push(&mut self, items: &[&Item], groups: &Groups, item: u32) {
+        self.items.push(item);
+        self.callers.extend(groups.caller_of[item as usize]);
+        let ended = items[item as usize].ended;
+        if ended.ms_since(self.last_end.0).is_none_or(|ms| ms > 0) && ended.is_some() {
+            self.second_end = self.last_end.0;
+            self.last_end = (ended, Some(item));
+        } else {
+            self.second_end = self.second_end.later(ended);
+        }
+    }
+
+    /// Whether an item runs beside one of these.
+    fn runs_beside(&self, items: &[&Item], groups: &Groups, item: u32) -> bool {
+        if self.callers.contains(&item) {
+            return false;
+        }
+        let caller = groups.caller_of[item as usize];
+        if caller.is_some_and(|caller| self.callers.contains(&caller)) {
+            return true;
+        }
+        // What asked for the item may still run, and comes before it all the same.
+        let of_others =
+            if caller.is_some() && caller == self.last_end.1 { self.second_end } else { self.last_end.0 };
+        items[item as usize].started.ms_since(of_others).is_some_and(|ms| ms < 0)
+    }
+
+    /// Its nodes and how many items of each.
+    fn nodes(&self, groups: &Groups) -> Vec<(u32, u64)> {
+        let mut nodes: Vec<(u32, u64)> = Vec::new();
+        let mut index: FxHashMap<u32, usize> = FxHashMap::default();
+        for node in self.items.iter().filter_map(|item| groups.node_of[*item as usize]) {
+            let at = *index.entry(node).or_insert_with(|| {
+                nodes.push((node, 0));
+                nodes.len() - 1
+            });
+            nodes[at].1 += 1;
+        }
+        nodes
+    }
+}
+
+/// Walks one parent's items in order.
+fn walk(items: &[&Item], groups: &Groups, list: &[u32], edges: &mut Edges) -> Ends {
+    let mut last_of: FxHashMap<u32, u32> = FxHashMap::default();
     for item in list {
-        if let Some(node) = groups.node_of[*item] {
+        if let Some(node) = groups.node_of[*item as usize] {
             last_of.insert(node, *item);
         }
     }
-    let (mut before, mut front): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
-    let mut hub: Option<usize> = None;
-    let mut first: Option<Vec<usize>> = None;
+    let comes_again = |item: u32| {
+        groups.node_of[item as usize].is_some_and(|node| last_of.get(&node).is_some_and(|last| *last > item))
+    };
+    let mut before: Vec<(u32, u64)> = Vec::new();
+    let mut front = Front::default();
+    let mut hub: Option<u32> = None;
+    let mut first: Option<Vec<u32>> = None;
     for item in list.iter().copied() {
+        let node = groups.node_of[item as usize];
         let comes_back = hub.is_some_and(|hub| {
-            let node = groups.node_of[hub];
-            node != groups.node_of[item] && node.is_some_and(|node| last_of[&node] > item)
+            let hub = groups.node_of[hub as usize];
+            hub != node && hub.is_some_and(|hub| last_of[&hub] > item)
         });
-        let beside = front.iter().any(|other| {
-            Some(*other) != hub && comes_back && groups.types[item] != NodeType::Llm
-                || runs_beside(items[*other], items[item])
-        });
-        if !beside {
-            if first.is_none() && !front.is_empty() {
-                first = Some(front.clone());
+        let goes_out = comes_back
+            && groups.types[item as usize] != NodeType::Llm
+            && front.items.iter().any(|other| Some(*other) != hub);
+        if !goes_out && !front.runs_beside(items, groups, item) {
+            if first.is_none() && !front.items.is_empty() {
+                first = Some(front.items.clone());
             }
-            before = std::mem::take(&mut front);
+            before = front.nodes(groups);
+            front = Front::default();
         }
-        front.push(item);
-        for other in &before {
-            edges.add(id(groups, *other), id(groups, item), false);
+        front.push(items, groups, item);
+        for (other, times) in &before {
+            edges.add(*other, node.unwrap_or(BEGIN), *times, false);
         }
-        if is_hub(items[item], groups, item, &last_of) {
+        // Others may go out from it and come back to its node.
+        let may_be_hub =
+            matches!(items[item as usize].node_type, None | Some(NodeType::Llm | NodeType::Agent));
+        if may_be_hub && comes_again(item) {
             hub = Some(item);
         }
     }
-    (first.unwrap_or_else(|| front.clone()), front)
-}
-
-/// Whether others may go out from an item and come back to its node.
-fn is_hub(item: &Item, groups: &Groups, n: usize, last_of: &FxHashMap<usize, usize>) -> bool {
-    let may = matches!(item.node_type, None | Some(NodeType::Llm | NodeType::Agent));
-    may && groups.node_of[n].is_some_and(|node| last_of.get(&node).is_some_and(|last| *last > n))
-}
-
-fn runs_beside(a: &Item, b: &Item) -> bool {
-    let called = |one: &Item, other: &Item| one.caller.as_deref() == Some(other.id.as_str());
-    if called(a, b) || called(b, a) {
-        return false;
-    }
-    if a.caller.is_some() && a.caller == b.caller {
-        return true;
-    }
-    b.started.ms_since(a.ended).is_some_and(|ms| ms < 0)
+    Ends { first: first.unwrap_or_else(|| front.items.clone()), last: front.items }
 }

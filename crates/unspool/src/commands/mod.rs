@@ -8,9 +8,12 @@ mod export;
 mod home;
 mod inspect;
 mod ls;
+mod path;
 pub(crate) mod query;
 mod show;
 mod stats;
+
+pub(crate) use path::PathArgs;
 
 use crate::args::{Args, Color, Command};
 use crate::error::CliError;
@@ -31,6 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Show(show)) => show::run(args, show),
         Some(Command::Stats(stats)) => stats::run(args, stats),
         Some(Command::Explain(explain)) => explain::run(args, explain),
+        Some(Command::Path(path)) => path::run(args, path),
         Some(Command::Export(export)) => export::run(args, export),
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),

@@ -1,6 +1,6 @@
 //! A comparison as text: what is compared, sums, where it first parts, steps.
 
-use crate::figures::{count, duration, minute, money, plural};
+use crate::figures::{NOT_STATED, count, duration, minute, money, plural};
 use crate::table::{Cell, Column, cell, styled, write_table};
 use crate::term::{BOLD, CYAN, DIM, GREEN, PLAIN, RED, YELLOW, columns, cut, lines_of, paint, text_width};
 use anstyle::Style;
@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use unspool_view::diff::{
     AgentDiff, Change, DiffDoc, Field, FieldChange, SideDoc, StepDiff, StepSide, ToolDiff,
 };
+use unspool_view::flow_json::TotalsDoc;
 
 /// The widest that lines of steps are drawn when there is no screen.
 const USUAL_COLUMNS: usize = 120;
@@ -97,37 +98,42 @@ fn number(n: u128) -> String {
     count(u64::try_from(n).unwrap_or(u64::MAX))
 }
 
+/// A figure of one side; none where no source states it.
+type Figure = fn(&TotalsDoc) -> Option<u64>;
+
+const FIGURES: [(&str, Figure); 8] = [
+    ("steps", |sums| Some(sums.steps)),
+    ("model calls", |sums| Some(sums.model_calls)),
+    ("tool calls", |sums| Some(sums.tool_calls)),
+    ("errors", |sums| Some(sums.errors)),
+    ("input tokens", |sums| sums.usage.as_ref().map(|usage| usage.input)),
+    ("cache read", |sums| sums.usage.as_ref().map(|usage| usage.cache_read)),
+    ("cache write", |sums| sums.usage.as_ref().map(|usage| usage.cache_write)),
+    ("output tokens", |sums| sums.usage.as_ref().map(|usage| usage.output + usage.reasoning)),
+];
+
 fn totals(out: &mut dyn Write, diff: &DiffDoc) -> io::Result<()> {
     let (a, b) = (&diff.totals.a, &diff.totals.b);
     let mut rows = Vec::new();
-    for (name, x, y) in [
-        ("steps", a.steps, b.steps),
-        ("model calls", a.model_calls, b.model_calls),
-        ("tool calls", a.tool_calls, b.tool_calls),
-        ("errors", a.errors, b.errors),
-        ("input tokens", a.usage.input, b.usage.input),
-        ("cache read", a.usage.cache_read, b.usage.cache_read),
-        ("cache write", a.usage.cache_write, b.usage.cache_write),
-        ("output tokens", a.usage.output + a.usage.reasoning, b.usage.output + b.usage.reasoning),
-    ] {
-        if x + y > 0 {
-            rows.push(vec![cell(name), cell(count(x)), cell(count(y)), signed(x.into(), y.into(), number)]);
+    for (name, of) in FIGURES {
+        let (x, y) = (of(a), of(b));
+        if x.unwrap_or(0) + y.unwrap_or(0) > 0 {
+            let shown = |n: Option<u64>| cell(n.map_or_else(|| NOT_STATED.to_string(), count));
+            let change = x.zip(y).map_or_else(|| cell("?"), |(x, y)| signed(x.into(), y.into(), number));
+            rows.push(vec![cell(name), shown(x), shown(y), change]);
         }
     }
-    if a.cost_usd + b.cost_usd > 0.0 || a.unpriced_calls + b.unpriced_calls > 0 {
-        let cents = |dollars: f64| millionths(dollars);
+    let unpriced_calls = a.unpriced_calls + b.unpriced_calls;
+    if a.cost_usd.unwrap_or(0.0) + b.cost_usd.unwrap_or(0.0) > 0.0 || unpriced_calls > 0 {
         let shown = |n: u128| money(dollars(n), 0);
-        let change = if a.unpriced_calls + b.unpriced_calls > 0 {
-            cell("?")
-        } else {
-            signed(cents(a.cost_usd), cents(b.cost_usd), shown)
+        let change = match (a.cost_usd, b.cost_usd) {
+            (Some(x), Some(y)) if unpriced_calls == 0 => signed(millionths(x), millionths(y), shown),
+            _ => cell("?"),
         };
-        rows.push(vec![
-            cell("cost"),
-            cell(money(a.cost_usd, a.unpriced_calls)),
-            cell(money(b.cost_usd, b.unpriced_calls)),
-            change,
-        ]);
+        let cost = |side: &TotalsDoc| {
+            side.cost_usd.map_or_else(|| NOT_STATED.to_string(), |cost| money(cost, side.unpriced_calls))
+        };
+        rows.push(vec![cell("cost"), cell(cost(a)), cell(cost(b)), change]);
     }
     if let (Some(x), Some(y)) = (a.duration_ms, b.duration_ms) {
         let shown = |ms: u128| duration(i64::try_from(ms).unwrap_or(i64::MAX));
@@ -198,7 +204,7 @@ fn agents(out: &mut dyn Write, agents: &[AgentDiff]) -> io::Result<()> {
                 side.as_ref().map_or_else(|| "—".into(), |side| count(side.totals.steps))
             };
             let tokens = |side: &Option<unspool_view::diff::AgentSide>| {
-                let usage = side.as_ref().map(|side| &side.totals.usage);
+                let usage = side.as_ref().and_then(|side| side.totals.usage.as_ref());
                 usage.map_or(0, |u| u.input + u.cache_read + u.cache_write + u.output + u.reasoning)
             };
             let prompt = agent.a.as_ref().or(agent.b.as_ref()).and_then(|side| side.prompt.clone());

@@ -98,6 +98,7 @@ fn pick(loaded: &Loaded, wanted: &Wanted, session: &str) -> Result<(Flow, Part),
         None => Part::Whole,
         Some(text) => part(loaded, &flow, text).map_err(|candidates| match candidates.as_slice() {
             [] => CliError::NoSuchPart {
+                what: "run or agent",
                 session: session.into(),
                 wanted: text.clone(),
                 candidates: parts(loaded, &flow),

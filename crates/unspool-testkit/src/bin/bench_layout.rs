@@ -1,0 +1,80 @@
+//! Measures the layered layout, and writes the graphs it measures for other engines to be measured on.
+//!
+//! In: nothing, or a folder for the graphs. Out: processor time per shape and size. Needs Linux for processor time; elsewhere wall time.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use unspool_testkit::GraphShape;
+use unspool_view::layout::{Graph, Options, Previous, layered};
+
+const SIZES: [usize; 3] = [100, 1_000, 10_000];
+/// The system counts processor time in steps of some milliseconds, so work is repeated for longer than that.
+const LONG_ENOUGH: Duration = Duration::from_millis(200);
+
+fn main() -> ExitCode {
+    let folder = std::env::args().nth(1);
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{:<12} {:>7} {:>7} {:>9} {:>11}", "shape", "nodes", "edges", "ms", "with hint ms");
+    for shape in GraphShape::ALL {
+        for size in SIZES {
+            let graph = shape.graph(size, 1);
+            let options = Options::default();
+            let layout = layered(&graph, &options, None);
+            let time = mean(|| drop(layered(&graph, &options, None)));
+            let keys: Vec<String> = (0..graph.nodes.len()).map(|n| n.to_string()).collect();
+            let hint = Previous::new(&keys, &graph, &layout).hint(&keys, &graph);
+            let again = mean(|| drop(layered(&graph, &options, Some(&hint))));
+            let _ = writeln!(
+                out,
+                "{:<12} {:>7} {:>7} {:>9.2} {:>11.2}",
+                shape.name(),
+                graph.nodes.len(),
+                graph.edges.len(),
+                time.as_secs_f64() * 1e3,
+                again.as_secs_f64() * 1e3
+            );
+            if let Some(folder) = &folder {
+                let path = std::path::Path::new(folder).join(format!("{}-{size}.json", shape.name()));
+                if let Err(error) = std::fs::write(&path, as_json(&graph)) {
+                    let _ = writeln!(std::io::stderr(), "{}: {error}", path.display());
+                    return ExitCode::FAILURE;
+                }
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Processor time of one of many runs.
+fn mean(mut work: impl FnMut()) -> Duration {
+    let now = |wall: &Instant| processor_time().unwrap_or_else(|| wall.elapsed());
+    let wall = Instant::now();
+    let start = now(&wall);
+    let mut runs = 0;
+    loop {
+        work();
+        runs += 1;
+        let spent = now(&wall).saturating_sub(start);
+        if spent >= LONG_ENOUGH {
+            return spent / runs;
+        }
+    }
+}
+
+/// Time this thread has spent on a processor, as Linux counts it.
+fn processor_time() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(text.split(' ').next()?.parse().ok()?))
+}
+
+fn as_json(graph: &Graph) -> String {
+    let nodes: Vec<_> = graph
+        .nodes
+        .iter()
+        .map(|node| serde_json::json!({"width": node.size.width, "height": node.size.height, "cluster": node.cluster}))
+        .collect();
+    let edges: Vec<_> = graph.edges.iter().map(|edge| serde_json::json!([edge.from, edge.to])).collect();
+    let clusters: Vec<_> = graph.clusters.iter().map(|cluster| cluster.parent).collect();
+    serde_json::json!({"nodes": nodes, "edges": edges, "clusters": clusters}).to_string()
+}

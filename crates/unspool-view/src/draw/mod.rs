@@ -1,0 +1,12 @@
+//! Pictures of graphs and timelines: SVG for people and pages, text for terminals.
+//!
+//! In: a picture — labels, looks, what leads to what. Out: text. Never here: where things come from, a terminal, a file.
+
+mod measure;
+mod picture;
+mod style;
+pub mod svg;
+mod xml;
+
+pub use picture::{Arrow, Box, Frame, Look, Picture};
+pub use style::Theme;

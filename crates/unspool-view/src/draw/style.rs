@@ -1,0 +1,138 @@
+//! Colours of SVG drawings, for light and dark.
+//!
+//! In: a theme. Out: a style sheet. Never here: shapes.
+
+use super::picture::Look;
+use std::fmt::Write as _;
+
+/// Light or dark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// As the reader's system prefers.
+    #[default]
+    Auto,
+    /// Always light.
+    Light,
+    /// Always dark.
+    Dark,
+}
+
+struct Palette {
+    paper: &'static str,
+    ink: &'static str,
+    dim: &'static str,
+    line: &'static str,
+    node: &'static str,
+    border: &'static str,
+    frame: &'static str,
+    frame_border: &'static str,
+    error: &'static str,
+    error_fill: &'static str,
+    spawn: &'static str,
+    looks: [&'static str; 8],
+}
+
+const LIGHT: Palette = Palette {
+    paper: "#ffffff",
+    ink: "#1f2733",
+    dim: "#5d6877",
+    line: "#8a95a5",
+    node: "#ffffff",
+    border: "#c3cad4",
+    frame: "#5b6b85",
+    frame_border: "#cfd6e0",
+    error: "#cf222e",
+    error_fill: "#fff1f0",
+    spawn: "#2563c9",
+    looks: ["#8250df", "#2563c9", "#1a7f5a", "#c2680c", "#0e7c92", "#9a3c86", "#5d6877", "#8a95a5"],
+};
+
+const DARK: Palette = Palette {
+    paper: "#14171c",
+    ink: "#e3e7ed",
+    dim: "#9aa5b4",
+    line: "#6f7b8b",
+    node: "#1d2229",
+    border: "#3b4450",
+    frame: "#a9bbdb",
+    frame_border: "#343c48",
+    error: "#ff6b6b",
+    error_fill: "#331c1f",
+    spawn: "#6ea8fe",
+    looks: ["#b392f0", "#6ea8fe", "#56c596", "#f0a24b", "#4fc3d9", "#e08bd0", "#9aa5b4", "#6f7b8b"],
+};
+
+/// The class of a look.
+pub(crate) fn class(look: Look) -> &'static str {
+    match look {
+        Look::User => "user",
+        Look::Model => "model",
+        Look::Tool => "tool",
+        Look::Agent => "agent",
+        Look::Memory => "memory",
+        Look::Control => "control",
+        Look::Terminal => "terminal",
+        Look::Other => "other",
+    }
+}
+
+/// Everything that does not depend on the theme.
+const SHAPES: &str = "\
+.unspool text{font-family:Helvetica,Arial,'Liberation Sans',sans-serif;font-size:12px}\n\
+.unspool .detail,.unspool .tick,.unspool .arrow-label,.unspool .legend{font-size:10.5px}\n\
+.unspool .title{font-size:15px;font-weight:bold}\n\
+.unspool .frame-label{font-size:11px;font-weight:bold}\n\
+.unspool .arrow-label{text-anchor:middle}\n\
+.unspool .terminal>text{text-anchor:middle}\n\
+.unspool .edge{fill:none;stroke-width:1.3}\n\
+.unspool .edge.spawn{stroke-width:1.8}\n\
+.unspool .edge.inferred{stroke-dasharray:5 4}\n\
+.unspool .pending>.box{stroke-dasharray:4 3}\n\
+.unspool .badge-text{font-size:10px;font-weight:bold;text-anchor:middle}\n";
+
+fn colours(palette: &Palette) -> String {
+    let mut css = String::new();
+    let Palette { paper, ink, dim, line, node, border, frame, frame_border, error, error_fill, spawn, looks } =
+        palette;
+    let _ = write!(
+        css,
+        ".unspool .paper{{fill:{paper}}}\n\
+         .unspool text{{fill:{ink}}}\n\
+         .unspool .detail,.unspool .tick,.unspool .legend,.unspool .frame-label{{fill:{dim}}}\n\
+         .unspool .arrow-label{{fill:{dim}}}\n\
+         .unspool .box{{fill:{node};stroke:{border}}}\n\
+         .unspool .frame{{fill:{frame};fill-opacity:.055;stroke:{frame_border}}}\n\
+         .unspool .edge{{stroke:{line}}}\n\
+         .unspool .head{{fill:{line}}}\n\
+         .unspool .edge.spawn{{stroke:{spawn}}}\n\
+         .unspool .head.spawn{{fill:{spawn}}}\n\
+         .unspool .edge.error{{stroke:{error}}}\n\
+         .unspool .head.error{{fill:{error}}}\n\
+         .unspool .grid{{stroke:{frame_border}}}\n\
+         .unspool .break{{fill:{paper};stroke:{border}}}\n\
+         .unspool .badge{{fill:{dim}}}\n\
+         .unspool .badge-text{{fill:{paper}}}\n"
+    );
+    for (look, colour) in Look::ALL.into_iter().zip(looks) {
+        let _ =
+            writeln!(css, ".unspool .{} .stripe,.unspool .bar.{}{{fill:{colour}}}", class(look), class(look));
+    }
+    let _ = write!(
+        css,
+        ".unspool .error>.box{{fill:{error_fill};stroke:{error}}}\n\
+         .unspool .error>.stripe,.unspool .bar.error{{fill:{error}}}\n\
+         .unspool .error>.label{{fill:{error}}}\n"
+    );
+    css
+}
+
+/// The style sheet of a theme.
+pub(crate) fn sheet(theme: Theme) -> String {
+    match theme {
+        Theme::Light => format!("{SHAPES}{}", colours(&LIGHT)),
+        Theme::Dark => format!("{SHAPES}{}", colours(&DARK)),
+        Theme::Auto => {
+            format!("{SHAPES}{}@media (prefers-color-scheme:dark){{\n{}}}\n", colours(&LIGHT), colours(&DARK))
+        }
+    }
+}

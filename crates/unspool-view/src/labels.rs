@@ -1,0 +1,61 @@
+//! What things are called, in few words, wherever they are drawn.
+
+use unspool_model::{Agent, Batch, Flow, IntentSource, Step, StepKind};
+
+/// A step's name: the tool, the model, or who spoke.
+pub fn step_name(batch: &Batch, step: &Step) -> String {
+    let name = batch.text.get(step.name);
+    match step.kind {
+        StepKind::UserMessage => "user".into(),
+        StepKind::Compaction => "context compacted".into(),
+        StepKind::ModelCall if name.is_empty() => "(model not named)".into(),
+        StepKind::ModelCall => short_model(name).into(),
+        StepKind::AgentStart => "agent starts".into(),
+        StepKind::AgentStop => "agent stops".into(),
+        kind if name.is_empty() => kind.name().replace('_', " "),
+        _ => name.into(),
+    }
+}
+
+/// What a step was about: what it was for, or the first words of it.
+pub fn step_detail<'b>(batch: &'b Batch, step: &Step) -> &'b str {
+    let said = match step.intent_source {
+        IntentSource::None => step.preview,
+        IntentSource::Data | IntentSource::Rule => step.intent,
+    };
+    batch.text.get(said)
+}
+
+/// An agent's kind, or that it is the main one.
+pub fn agent_name(batch: &Batch, agent: &Agent) -> String {
+    let kind = batch.text.get(agent.kind);
+    match (agent.main, agent.internal) {
+        (true, _) if kind.is_empty() => "main".into(),
+        (true, _) => format!("main {kind}"),
+        (_, true) => format!("internal {kind}").trim_end().into(),
+        _ if kind.is_empty() => "agent".into(),
+        _ => kind.into(),
+    }
+}
+
+/// What an agent calls itself or was asked to do.
+pub fn agent_detail<'b>(batch: &'b Batch, agent: &Agent) -> &'b str {
+    if agent.main { "" } else { batch.text.get(agent.name) }
+}
+
+/// A session's title, or the id its source gave it.
+pub fn session_title(flow: &Flow, batch: &Batch) -> String {
+    let native = flow.session.native_ids.first().copied().unwrap_or_default();
+    let title = flow.session.title.some().unwrap_or(native);
+    batch.text.get(title).to_string()
+}
+
+/// A model's name without the place it is served from, the vendor and the release date.
+pub fn short_model(name: &str) -> &str {
+    let name = name.rsplit_once("/models/").map_or(name, |(_, name)| name);
+    let name = name.strip_prefix("claude-").unwrap_or(name);
+    match name.rsplit_once('-') {
+        Some((short, date)) if date.len() == 8 && date.bytes().all(|b| b.is_ascii_digit()) => short,
+        _ => name,
+    }
+}

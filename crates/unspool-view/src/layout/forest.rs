@@ -1,0 +1,108 @@
+//! Clusters as a forest: who lies in whom, made safe against parents that do not exist and rings of parents.
+//!
+//! In: the parent of each cluster. Out: depth, common ancestors. Never here: where a cluster is drawn.
+
+/// A cluster's number, or `ROOT` for what lies in none.
+pub(crate) type ClusterId = u32;
+/// What holds everything.
+pub(crate) const ROOT: ClusterId = u32::MAX;
+
+/// Clusters with depths; outermost ones have depth 1.
+#[derive(Default)]
+pub(crate) struct Forest {
+    parents: Vec<ClusterId>,
+    depths: Vec<u32>,
+    /// Inner clusters before outer ones.
+    inner_first: Vec<ClusterId>,
+}
+
+impl Forest {
+    /// From parents; a parent that closes a ring or does not exist counts as none.
+    pub(crate) fn new(mut parents: Vec<ClusterId>) -> Forest {
+        let count = parents.len();
+        let mut depths = vec![0u32; count];
+        let mut way: Vec<usize> = Vec::new();
+        let mut on_way = vec![false; count];
+        for start in 0..count {
+            let mut at = start;
+            let base = loop {
+                if depths[at] > 0 {
+                    break depths[at];
+                }
+                on_way[at] = true;
+                way.push(at);
+                let parent = parents[at] as usize;
+                if parent >= count || on_way[parent] {
+                    parents[at] = ROOT;
+                    break 0;
+                }
+                at = parent;
+            };
+            for (depth, cluster) in (base + 1..).zip(way.drain(..).rev()) {
+                depths[cluster] = depth;
+                on_way[cluster] = false;
+            }
+        }
+        let mut inner_first: Vec<ClusterId> = (0u32..).take(count).collect();
+        inner_first.sort_by_key(|cluster| std::cmp::Reverse(depths[*cluster as usize]));
+        Forest { parents, depths, inner_first }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.parents.len()
+    }
+
+    pub(crate) fn inner_first(&self) -> &[ClusterId] {
+        &self.inner_first
+    }
+
+    pub(crate) fn parent(&self, cluster: ClusterId) -> ClusterId {
+        self.parents.get(cluster as usize).copied().unwrap_or(ROOT)
+    }
+
+    pub(crate) fn depth(&self, cluster: ClusterId) -> u32 {
+        self.depths.get(cluster as usize).copied().unwrap_or(0)
+    }
+
+    /// The cluster and all it lies in, from the inside out.
+    pub(crate) fn around(&self, cluster: ClusterId) -> impl Iterator<Item = ClusterId> + '_ {
+        std::iter::successors(Some(cluster), |c| Some(self.parent(*c))).take_while(|c| *c != ROOT)
+    }
+
+    /// Where the ways out of two clusters meet: the innermost cluster that holds both, and on each side the outermost cluster below
+    /// it (`ROOT` where there is none).
+    pub(crate) fn meet(&self, mut a: ClusterId, mut b: ClusterId) -> Meeting {
+        let (mut below_a, mut below_b) = (ROOT, ROOT);
+        while a != b {
+            if self.depth(a) >= self.depth(b) {
+                below_a = a;
+                a = self.parent(a);
+            } else {
+                below_b = b;
+                b = self.parent(b);
+            }
+        }
+        Meeting { common: a, below_a, below_b }
+    }
+}
+
+/// See [`Forest::meet`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Meeting {
+    pub(crate) common: ClusterId,
+    pub(crate) below_a: ClusterId,
+    pub(crate) below_b: ClusterId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Forest, Meeting, ROOT};
+
+    #[test]
+    fn rings_are_opened() {
+        let forest = Forest::new(vec![1, 2, 0, 9, 2]);
+        assert_eq!((0..5).map(|c| forest.depth(c)).collect::<Vec<_>>(), [3, 2, 1, 1, 2]);
+        assert_eq!(forest.meet(0, 4), Meeting { common: 2, below_a: 1, below_b: 4 });
+        assert_eq!(forest.meet(3, ROOT), Meeting { common: ROOT, below_a: 3, below_b: ROOT });
+    }
+}

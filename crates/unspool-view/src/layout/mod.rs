@@ -1,0 +1,32 @@
+//! Where things are drawn: boxes in layers with their frames and arrows, and bars along a time axis.
+//!
+//! In: sizes, edges, clusters; or bars with lanes and times. Out: rectangles and paths, rounded to hundredths, the same bytes for
+//! the same input on every machine. Never here: what a node means, text, colours, a file format.
+//!
+//! The layered way is that of Sugiyama: cycles are opened along the given order (`acyclic`), every node gets a rank (`rank`), edges
+//! over several ranks bend once in each (`grid`), ranks are ordered to cross little (`order`), columns are found by aligning
+//! neighbours (`columns`), and paths run through the room between the ranks (`bands`, `route`). A cluster is one interval of ranks
+//! and one interval of columns, so frames never overlap. Nothing recurses: a chain may be as long as memory allows.
+
+mod acyclic;
+mod adjacency;
+mod align;
+mod bands;
+mod columns;
+mod crossings;
+mod forest;
+mod grid;
+mod layered;
+mod order;
+mod pack;
+mod previous;
+mod rank;
+mod route;
+mod types;
+
+pub use layered::layered;
+pub use previous::{Hint, Previous};
+pub use types::{Cluster, Direction, Edge, Graph, Layout, Node, Options, Path, Point, Rect, Routing, Size};
+
+#[cfg(test)]
+mod tests;
