@@ -7,8 +7,8 @@
 use crate::random::Random;
 use unspool_model::flow::{Millis, NONE};
 use unspool_model::{
-    Agent, Batch, Confidence, Edge, EdgeKind, Flow, Id, IntentSource, Rule, Run, Session, Spawn, Step,
-    StepKind, Sym, Timestamp, Usage,
+    Agent, Batch, Confidence, Edge, EdgeKind, Flow, Id, Rule, Run, Session, Spawn, Step, StepKind, Sym,
+    Timestamp, Usage,
 };
 
 const TOOLS: &[&str] = &["Bash", "Read", "Edit", "Grep", "Glob", "Write", "WebFetch", "TodoWrite"];
@@ -116,24 +116,15 @@ impl Maker {
             agent,
             run: index(self.flow.runs.len()).saturating_sub(1),
             parent,
-            first_witness: 0,
-            witness_count: 0,
             usage,
             name,
-            tool_use_id: Sym::EMPTY,
-            message_id: Sym::EMPTY,
-            uuid: Sym::EMPTY,
-            native_id: Sym::EMPTY,
             model: if kind == StepKind::ModelCall { name } else { Sym::EMPTY },
             preview,
             intent,
-            intent_source: IntentSource::None,
             kind,
             is_error,
             start_estimated: kind == StepKind::ModelCall,
-            pending: false,
-            meta: false,
-            is_async: false,
+            ..Step::default()
         });
         let before = std::mem::replace(&mut self.last[agent as usize], n);
         if before != NONE {
