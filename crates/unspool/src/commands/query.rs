@@ -202,6 +202,7 @@ fn step_cells(session: &str, step: &StepHit, one_day: bool) -> Vec<Cell> {
     let text = match (step.snippets.first(), &step.error) {
         (Some(hit), _) => format!("{}[{}]{}", before_hit(&hit.before), hit.hit, hit.after),
         // What failed and why, both as far as there is room.
+        (None, Some(error)) if error.starts_with(said) => format!("✗ {error}"),
         (None, Some(error)) => format!("{} ✗ {error}", cut(said, SAID_BEFORE_ERROR)).trim_start().to_string(),
         (None, None) => said.to_string(),
     };
