@@ -18,6 +18,7 @@ mod object;
 mod prose;
 mod registry;
 mod sink;
+mod tokens;
 
 pub use decoder::{Decoder, note_cut, note_not_data, note_unreadable};
 pub use format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};

@@ -393,6 +393,24 @@ pub enum StepKind {
 }
 
 impl StepKind {
+    /// All of them.
+    pub const ALL: [StepKind; 14] = [
+        StepKind::UserMessage,
+        StepKind::ModelCall,
+        StepKind::ToolCall,
+        StepKind::AgentStart,
+        StepKind::AgentStop,
+        StepKind::Compaction,
+        StepKind::System,
+        StepKind::Hook,
+        StepKind::Retrieval,
+        StepKind::Embedding,
+        StepKind::Memory,
+        StepKind::Router,
+        StepKind::Guardrail,
+        StepKind::Generic,
+    ];
+
     /// The word used in exports.
     pub fn name(self) -> &'static str {
         match self {
@@ -475,6 +493,20 @@ pub enum EdgeKind {
 }
 
 impl EdgeKind {
+    /// All of them.
+    pub const ALL: [EdgeKind; 10] = [
+        EdgeKind::Calls,
+        EdgeKind::ToolResult,
+        EdgeKind::SubagentSpawn,
+        EdgeKind::SubagentReturn,
+        EdgeKind::Sequence,
+        EdgeKind::Continuation,
+        EdgeKind::DependsOn,
+        EdgeKind::SpanParent,
+        EdgeKind::SpanLink,
+        EdgeKind::ContentReuse,
+    ];
+
     /// The word used in exports.
     pub fn name(self) -> &'static str {
         match self {

@@ -12,6 +12,7 @@ pub mod draw;
 #[cfg(test)]
 mod drawn;
 pub mod explain;
+pub mod export;
 pub mod failures;
 pub mod filtered;
 pub mod findings;

@@ -1,5 +1,6 @@
 //! What the user may type. The comments are the help text.
 
+use crate::commands::export::ExportArgs;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use unspool_model::Timestamp;
@@ -46,7 +47,7 @@ pub(crate) struct Args {
 }
 
 /// A moment as typed.
-fn moment(text: &str) -> Result<Timestamp, String> {
+pub(crate) fn moment(text: &str) -> Result<Timestamp, String> {
     Timestamp::parse(text)
         .ok_or_else(|| "write it like 2026-01-18T19:55:26Z or 2026-01-18T20:55:26+01:00".into())
 }
@@ -124,11 +125,14 @@ Examples:
   unspool diff old.jsonl new.jsonl --stat    sums only
   unspool diff 3f2a 9c41 --json  everything, for programs")]
     Diff(super::commands::diff::DiffArgs),
-    /// Write everything as JSON, or give a record's native bytes back.
+    /// Write sessions in a format other tools open, or give a record's native bytes back.
     #[command(after_help = "\
 Examples:
-  unspool export --format json PATH > flow.json
-  unspool export --format tree-json PATH > tree.json
+  unspool export 3f2a -o flow.json                 everything, as JSON
+  unspool export 3f2a -o run.d2                    a diagram with a lane per run; the ending says which format
+  unspool export 3f2a --format dot --level agent   who started whom
+  unspool export 3f2a --view workflow -o flow.mmd  the pattern behind the steps
+  unspool export 3f2a --format csv --status error  a table of what failed
   unspool export --as-of 2026-01-18T20:00:00Z PATH    the same bytes on any day
   unspool export --native r0123… PATH    the record's bytes, exactly")]
     Export(ExportArgs),
@@ -225,26 +229,6 @@ pub(crate) struct ExplainArgs {
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct ExportArgs {
-    /// Files, folders or `-`, or session ids (default: the usual places).
-    pub(crate) paths: Vec<PathBuf>,
-    /// What to write.
-    #[arg(long, value_name = "FORMAT", default_value = "json")]
-    pub(crate) format: ExportFormat,
-    /// Write the bytes of these records, exactly, instead.
-    #[arg(long, value_name = "RECORD_ID", num_args = 1..)]
-    pub(crate) native: Vec<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportFormat {
-    /// The complete flow, schema `unspool.flow/1`.
-    Json,
-    /// The timeline tree with its indexes.
-    TreeJson,
 }
 
 #[derive(clap::Args)]

@@ -36,6 +36,10 @@ pub(crate) enum CliError {
     Query { why: String, pointed: Vec<String>, hint: String },
     #[error("configuration {path}: {why}")]
     Config { path: String, why: String },
+    #[error("{why}")]
+    Usage { why: String, hint: &'static str },
+    #[error("cannot write {path}: {why}")]
+    Unwritable { path: String, why: String },
     #[error("cannot write the answer: {0}")]
     Output(#[from] io::Error),
     #[error("cannot write the answer: {0}")]
@@ -73,6 +77,8 @@ impl CliError {
             CliError::NoSuchRecord(_) => "record ids stand in `witnesses` and `evidence` of the JSON export",
             CliError::Query { hint, .. } => hint,
             CliError::Config { .. } => "docs/configuration.md lists every setting",
+            CliError::Usage { hint, .. } => hint,
+            CliError::Unwritable { .. } => "check that the folder exists and that you may write there",
             CliError::Output(_) | CliError::Json(_) => return None,
         })
     }
@@ -102,7 +108,7 @@ impl CliError {
         }
         crate::term::error_line(&self.to_string(), self.candidates(), self.hint());
         ExitCode::from(match self {
-            CliError::Config { .. } | CliError::Query { .. } => 2,
+            CliError::Config { .. } | CliError::Query { .. } | CliError::Usage { .. } => 2,
             _ => 1,
         })
     }

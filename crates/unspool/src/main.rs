@@ -6,6 +6,7 @@ mod error;
 mod figures;
 mod load;
 mod natives;
+mod output;
 mod progress;
 mod table;
 mod term;

@@ -9,8 +9,11 @@ use std::time::Instant;
 use unspool_link::{Corpus, Table};
 use unspool_model::{Flow, Timestamp};
 use unspool_testkit::{Layout, Mode, Shape, generate, read};
+use unspool_view::Prices;
+use unspool_view::graph::{Level, View, graph};
 use unspool_view::metrics::metrics;
 use unspool_view::path::{Paths, Scope};
+use unspool_view::workflow::{Options, items, workflow};
 
 /// How often each thing is measured.
 const TIMES: usize = 7;
@@ -32,6 +35,14 @@ fn main() -> ExitCode {
     best("critical path of the session alone", || {
         Paths::new(&flow, text).path(Scope::Session, &[]).segments.len()
     });
+    let (batch, prices) = (&corpus.batch, Prices::default());
+    best("workflow graph", || workflow(&items(&flow, batch, &prices, None), &Options::default()).nodes.len());
+    for level in Level::ALL {
+        let view = View { level, ..View::default() };
+        best(&format!("graph, one node per {}", level.name()), || {
+            graph(&flow, batch, &prices, &view, &|_| true).edges.len()
+        });
+    }
     ExitCode::SUCCESS
 }
 

@@ -118,18 +118,20 @@ impl Front {
         items[item as usize].started.ms_since(of_others).is_some_and(|ms| ms < 0)
     }
 
-    /// Its nodes and how many items of each.
-    fn nodes(&self, groups: &Groups) -> Vec<(u32, u64)> {
-        let mut nodes: Vec<(u32, u64)> = Vec::new();
-        let mut index: FxHashMap<u32, usize> = FxHashMap::default();
+    /// Hands over its nodes and how many items of each, and is empty.
+    fn hand_over(&mut self, groups: &Groups, nodes: &mut Vec<(u32, u64)>) {
+        nodes.clear();
+        self.items.sort_unstable_by_key(|item| (groups.node_of[*item as usize], *item));
         for node in self.items.iter().filter_map(|item| groups.node_of[*item as usize]) {
-            let at = *index.entry(node).or_insert_with(|| {
-                nodes.push((node, 0));
-                nodes.len() - 1
-            });
-            nodes[at].1 += 1;
+            match nodes.last_mut() {
+                Some((last, count)) if *last == node => *count += 1,
+                _ => nodes.push((node, 1)),
+            }
         }
-        nodes
+        self.items.clear();
+        self.callers.clear();
+        self.last_end = (Timestamp::NONE, None);
+        self.second_end = Timestamp::NONE;
     }
 }
 
@@ -161,8 +163,7 @@ fn walk(items: &[&Item], groups: &Groups, list: &[u32], edges: &mut Edges) -> En
             if first.is_none() && !front.items.is_empty() {
                 first = Some(front.items.clone());
             }
-            before = front.nodes(groups);
-            front = Front::default();
+            front.hand_over(groups, &mut before);
         }
         front.push(items, groups, item);
         for (other, times) in &before {

@@ -4,7 +4,7 @@ mod demo;
 pub(crate) mod diff;
 mod doctor;
 mod explain;
-mod export;
+pub(crate) mod export;
 mod home;
 mod inspect;
 mod ls;

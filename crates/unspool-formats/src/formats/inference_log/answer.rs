@@ -2,7 +2,7 @@
 
 use super::envelope::Given;
 use super::stream;
-use super::usage::Tokens;
+use super::usage::Reported;
 use crate::chat::Call;
 use crate::json::{Json, Kind, Malformed, RawStr};
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ pub(super) struct Answer {
     pub(super) stop: String,
     pub(super) texts: Vec<String>,
     pub(super) calls: Vec<Call>,
-    pub(super) tokens: Tokens,
+    pub(super) tokens: Reported,
     pub(super) error: Option<String>,
     /// There was a stream and it ended before its last event.
     pub(super) interrupted: bool,

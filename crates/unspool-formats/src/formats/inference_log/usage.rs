@@ -1,35 +1,31 @@
 //! Tokens as the three APIs report them, in disjoint buckets.
 
 use crate::json::{Json, Kind, Malformed};
+use crate::tokens::Tokens;
 use unspool_model::Usage;
 
 /// What a response says about tokens, before it is known which API speaks.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Tokens {
-    input: Option<u64>,
-    output: Option<u64>,
-    cache_read: Option<u64>,
-    cache_write: Option<u64>,
-    cache_write_short: u64,
-    cache_write_long: u64,
+pub(super) struct Reported {
+    tokens: Tokens,
+    cache_write_short: Option<u64>,
     /// The part of the input that came from a cache; the input includes it.
     cached_within: Option<u64>,
-    reasoning: u64,
-    total: Option<u64>,
 }
 
-impl Tokens {
+impl Reported {
     pub(super) fn read(&mut self, json: &mut Json<'_>) -> Result<(), Malformed> {
         if json.kind()? != Kind::Object {
             return json.skip();
         }
         json.object(|json, key| {
+            let tokens = &mut self.tokens;
             match key {
-                b"input_tokens" | b"prompt_tokens" => self.input = count(json)?.or(self.input),
-                b"output_tokens" | b"completion_tokens" => self.output = count(json)?.or(self.output),
-                b"cache_read_input_tokens" => self.cache_read = count(json)?.or(self.cache_read),
-                b"cache_creation_input_tokens" => self.cache_write = count(json)?.or(self.cache_write),
-                b"total_tokens" => self.total = count(json)?.or(self.total),
+                b"input_tokens" | b"prompt_tokens" => tokens.input = count(json)?.or(tokens.input),
+                b"output_tokens" | b"completion_tokens" => tokens.output = count(json)?.or(tokens.output),
+                b"cache_read_input_tokens" => tokens.cache_read = count(json)?.or(tokens.cache_read),
+                b"cache_creation_input_tokens" => tokens.cache_write = count(json)?.or(tokens.cache_write),
+                b"total_tokens" => tokens.total = count(json)?.or(tokens.total),
                 b"cache_creation" | b"prompt_tokens_details" | b"input_tokens_details"
                 | b"completion_tokens_details" | b"output_tokens_details"
                     if json.kind()? == Kind::Object =>
@@ -44,10 +40,10 @@ impl Tokens {
 
     fn detail(&mut self, json: &mut Json<'_>, key: &[u8]) -> Result<(), Malformed> {
         match key {
-            b"ephemeral_5m_input_tokens" => self.cache_write_short = count(json)?.unwrap_or(0),
-            b"ephemeral_1h_input_tokens" => self.cache_write_long = count(json)?.unwrap_or(0),
+            b"ephemeral_5m_input_tokens" => self.cache_write_short = count(json)?,
+            b"ephemeral_1h_input_tokens" => self.tokens.cache_write_long = count(json)?,
             b"cached_tokens" => self.cached_within = count(json)?.or(self.cached_within),
-            b"reasoning_tokens" | b"thinking_tokens" => self.reasoning = count(json)?.unwrap_or(0),
+            b"reasoning_tokens" | b"thinking_tokens" => self.tokens.reasoning = count(json)?,
             _ => json.skip()?,
         }
         Ok(())
@@ -55,30 +51,27 @@ impl Tokens {
 
     /// Whether anything was said.
     pub(super) fn known(&self) -> bool {
-        self.input.is_some() || self.output.is_some()
+        self.tokens.input.is_some() || self.tokens.output.is_some()
     }
 
     /// Whether only a sum was said, which no bucket can take.
     pub(super) fn only_total(&self) -> bool {
-        !self.known() && self.total.is_some()
+        !self.known() && self.tokens.total.is_some()
     }
 
     pub(super) fn usage(&self) -> Option<Usage> {
         if !self.known() {
             return None;
         }
-        let cached = self.cached_within.unwrap_or(0);
-        let output = self.output.unwrap_or(0);
-        let reasoning = self.reasoning.min(output);
-        let write = self.cache_write.unwrap_or(0).max(self.cache_write_short + self.cache_write_long);
-        Some(Usage {
-            input: self.input.unwrap_or(0).saturating_sub(cached),
-            cache_read: self.cache_read.unwrap_or(0).max(cached),
-            cache_write: write,
-            cache_write_long: self.cache_write_long,
-            output: output - reasoning,
-            reasoning,
-        })
+        let Tokens { cache_read, cache_write, cache_write_long, .. } = self.tokens;
+        let by_length = self.cache_write_short.unwrap_or(0).saturating_add(cache_write_long.unwrap_or(0));
+        let tokens = Tokens {
+            cache_read: cache_read.max(self.cached_within),
+            cache_write: cache_write.max(Some(by_length)),
+            input_is_uncached: self.cached_within.unwrap_or(0) == 0,
+            ..self.tokens
+        };
+        tokens.usage()
     }
 }
 
@@ -88,12 +81,12 @@ fn count(json: &mut Json<'_>) -> Result<Option<u64>, Malformed> {
 
 #[cfg(test)]
 mod tests {
-    use super::Tokens;
+    use super::Reported;
     use crate::json::Json;
     use unspool_model::Usage;
 
     fn usage(text: &str) -> Option<Usage> {
-        let mut tokens = Tokens::default();
+        let mut tokens = Reported::default();
         tokens.read(&mut Json::new(text.as_bytes())).ok()?;
         tokens.usage()
     }
@@ -119,6 +112,11 @@ mod tests {
         assert_eq!(
             usage(r#"{"input_tokens":100,"input_tokens_details":{"cached_tokens":90},"output_tokens":8,"output_tokens_details":{"reasoning_tokens":3}}"#),
             expected
+        );
+        assert_eq!(
+            usage(r#"{"prompt_tokens":107,"prompt_tokens_details":{"cached_tokens":90},"cache_creation_input_tokens":7,"completion_tokens":8,"completion_tokens_details":{"reasoning_tokens":3}}"#),
+            expected.map(|usage| Usage { cache_write: 7, ..usage }),
+            "input that includes what was read from a cache includes what was written to it"
         );
         assert_eq!(usage(r#"{"total_tokens":108}"#), None);
     }
