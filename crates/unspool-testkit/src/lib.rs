@@ -5,6 +5,7 @@
 //! Never here: text from a real session, a clock, a source of randomness other than the seed.
 
 mod bench;
+mod flows;
 mod generate;
 mod graphs;
 mod hide;
@@ -18,6 +19,7 @@ mod truth;
 pub mod witness;
 
 pub use bench::{Written, write_corpus, write_single_file, write_spans};
+pub use flows::large_flow;
 pub use generate::generate;
 pub use graphs::GraphShape;
 pub use hide::hide;

@@ -41,6 +41,8 @@ pub struct SessionHits {
     pub native_ids: Vec<String>,
     /// Given title, or the first prompt.
     pub title: Option<String>,
+    /// For how many of its steps the query holds; `steps` may list fewer.
+    pub found: usize,
     /// How many steps it has in all.
     pub of_steps: usize,
     /// Records that could not be looked into for `text:` conditions.
@@ -106,18 +108,19 @@ impl From<&Snippet> for SnippetDoc {
     }
 }
 
-/// The selected steps of a flow.
+/// The selected steps of a flow, at most so many of them.
 pub fn session_hits(
     flow: &Flow,
     batch: &Batch,
     prices: &Prices,
     selected: &Selection,
     answers: &Answers,
+    limit: usize,
 ) -> SessionHits {
     let text = |sym: Sym| sym.some().map(|sym| batch.text.get(sym).to_string());
     let time = |at: Timestamp| at.is_some().then(|| at.to_string());
     let mut pricer = Pricer::new(flow, &batch.text, prices);
-    let steps = selected.iter().map(|seq| {
+    let steps = selected.iter().take(limit).map(|seq| {
         let step = &flow.steps[seq];
         let agent = flow.agents.get(step.agent as usize);
         let sums = pricer.step(step);
@@ -147,6 +150,7 @@ pub fn session_hits(
         id: flow.session.id.show('x'),
         native_ids: flow.session.native_ids.iter().filter_map(|id| text(*id)).collect(),
         title: text(flow.session.title),
+        found: selected.count(),
         of_steps: flow.steps.len(),
         unread_records: answers.unread_records,
         steps: steps.collect(),

@@ -56,10 +56,11 @@ fn order(a: &Side<'_>, of_a: &Members, b: &Side<'_>, of_b: &Members) -> Ordering
         |members: &Members| members.all.iter().flat_map(|member| member.steps.clone()).collect::<Vec<_>>();
     let (steps_a, steps_b) = (steps(of_a), steps(of_b));
     for (x, y) in steps_a.iter().zip(&steps_b) {
+        let inputs = a.input(*x).cmp(&b.input(*y));
         let (x, y) = (a.step(*x), b.step(*y));
         let words_a = [x.name, x.preview, x.intent].map(|sym| a.text(sym));
         let words_b = [y.name, y.preview, y.intent].map(|sym| b.text(sym));
-        let order = x.kind.cmp(&y.kind).then_with(|| words_a.cmp(&words_b));
+        let order = x.kind.cmp(&y.kind).then_with(|| words_a.cmp(&words_b)).then(inputs);
         if order != Ordering::Equal {
             return order;
         }
@@ -117,8 +118,9 @@ impl<'a> Walk<'a> {
         let twin_calls: FxHashMap<usize, usize> = matched.iter().copied().collect();
         let mut started: FxHashMap<usize, VecDeque<usize>> = FxHashMap::default();
         for child in &of_b.children {
-            let call = started_by(self.b, &self.of_b.all[*child]);
-            call.into_iter().for_each(|call| started.entry(call).or_default().push_back(*child));
+            if let Some(call) = started_by(self.b, &self.of_b.all[*child]) {
+                started.entry(call).or_default().push_back(*child);
+            }
         }
         let (mut left_a, mut left_b) = (of_a.children.clone(), of_b.children.clone());
         let mut taken = FxHashSet::default();
@@ -147,7 +149,10 @@ impl<'a> Walk<'a> {
                 let kind = self.names.text(kind);
                 let (name, prompt) =
                     (self.names.text(side.text(agent.name)), self.names.text(side.prompt(member)));
-                (self.names.sign([kind, name, prompt, u32::MAX]), self.names.sign([kind, 0, 0, u32::MAX - 1]))
+                (
+                    self.names.sign([kind, name, prompt, u32::MAX, 0]),
+                    self.names.sign([kind, 0, 0, u32::MAX - 1, 0]),
+                )
             });
             each.unzip()
         };
@@ -167,9 +172,10 @@ impl<'a> Walk<'a> {
                 let name = self.names.text(name);
                 let words = [step.preview, step.intent].map(|sym| self.names.text(side.text(sym)));
                 let kind = step.kind as u32;
+                let input = side.input(*n);
                 (
-                    self.names.sign([name, words[0], words[1], kind]),
-                    self.names.sign([name, u32::MAX, 0, kind]),
+                    self.names.sign([name, words[0], words[1], kind, input]),
+                    self.names.sign([name, u32::MAX, 0, kind, 0]),
                 )
             });
             each.unzip()
@@ -255,7 +261,7 @@ fn alike(a: &str, b: &str) -> bool {
 #[derive(Default)]
 struct Names<'a> {
     texts: FxHashMap<&'a str, u32>,
-    signs: FxHashMap<[u32; 4], u32>,
+    signs: FxHashMap<[u32; 5], u32>,
 }
 
 impl<'a> Names<'a> {
@@ -264,7 +270,7 @@ impl<'a> Names<'a> {
         *self.texts.entry(text).or_insert(next)
     }
 
-    fn sign(&mut self, parts: [u32; 4]) -> u32 {
+    fn sign(&mut self, parts: [u32; 5]) -> u32 {
         let next = u32::try_from(self.signs.len()).unwrap_or(u32::MAX);
         *self.signs.entry(parts).or_insert(next)
     }

@@ -25,10 +25,19 @@ pub(super) fn field_changes(a: &Side<'_>, x: usize, b: &Side<'_>, y: usize) -> V
     let said = if step_a.kind == StepKind::ToolCall { Field::Input } else { Field::Text };
     // A model call is called by its model.
     let name = |sym: Sym, side: &Side<'_>| words(sym, side).filter(|_| !is_call);
+    let mut given = (words(step_a.preview, a), words(step_b.preview, b));
+    let inputs = (a.input(x), b.input(y));
+    if given.0 == given.1 && inputs.0 != inputs.1 && inputs.0 > 0 && inputs.1 > 0 {
+        // The first words are the same and what follows is not.
+        let marked = |words: Option<String>, input: u32| {
+            Some(format!("{} [input {input:08x}]", words.unwrap_or_default()))
+        };
+        given = (marked(given.0, inputs.0), marked(given.1, inputs.1));
+    }
     let duration = |ms: Option<i64>| ms.map(|ms| ms.to_string());
     let all = [
         (Field::Name, name(step_a.name, a), name(step_b.name, b)),
-        (said, words(step_a.preview, a), words(step_b.preview, b)),
+        (said, given.0, given.1),
         (Field::Intent, words(step_a.intent, a), words(step_b.intent, b)),
         (Field::Status, status(a, x), status(b, y)),
         (Field::Model, words(step_a.model, a), words(step_b.model, b)),

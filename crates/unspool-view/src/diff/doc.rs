@@ -61,9 +61,9 @@ pub struct TotalsDelta {
     pub tool_calls: i64,
     /// Steps that failed.
     pub errors: i64,
-    /// Tokens of all five buckets.
-    pub tokens: i64,
-    /// US dollars; null when a call of either side has no price.
+    /// Tokens of all five buckets; null when either side states none.
+    pub tokens: Option<i64>,
+    /// US dollars; null when a call of either side has no price, or either states no tokens.
     pub cost_usd: Option<f64>,
     /// Milliseconds from first to last moment; null when either is not known.
     pub duration_ms: Option<i64>,

@@ -93,9 +93,9 @@ impl Search<'_> {
     /// A run of common elements (it may be empty) on a shortest way through the part; `None` when that is too long.
     fn middle(&mut self, part: &Part) -> Option<(Place, Place)> {
         let (a, b) = (&self.a[part.a.0..part.a.1], &self.b[part.b.0..part.b.1]);
-        let (n, m) = (i64::try_from(a.len()).ok()?, i64::try_from(b.len()).ok()?);
-        let delta = n - m;
-        let half = usize::try_from((n + m + 1) / 2).ok()?;
+        let (len_a, len_b) = (i64::try_from(a.len()).ok()?, i64::try_from(b.len()).ok()?);
+        let delta = len_a - len_b;
+        let half = usize::try_from((len_a + len_b + 1) / 2).ok()?;
         let zero = i64::try_from(half).ok()? + 1;
         let slot = |k: i64| usize::try_from(k + zero).unwrap_or(0);
         for row in [&mut self.forward, &mut self.backward] {
@@ -112,9 +112,9 @@ impl Search<'_> {
             let mut k = -edits;
             while k <= edits {
                 let same = |x: i64, y: i64| equal(a, b, x, y);
-                if let Some((from, to)) = follow(&mut self.forward, k, slot, (n, m), same) {
+                if let Some((from, to)) = follow(&mut self.forward, k, slot, (len_a, len_b), same) {
                     let met = self.backward[slot_within(delta - k, edits - 1, slot)];
-                    if delta % 2 != 0 && (delta - k).abs() < edits && to + met >= n {
+                    if delta % 2 != 0 && (delta - k).abs() < edits && to + met >= len_a {
                         return Some((place(from, from - k), place(to, to - k)));
                     }
                 }
@@ -122,11 +122,14 @@ impl Search<'_> {
             }
             let mut k = -edits;
             while k <= edits {
-                let same = |x: i64, y: i64| equal(a, b, n - 1 - x, m - 1 - y);
-                if let Some((from, to)) = follow(&mut self.backward, k, slot, (n, m), same) {
+                let same = |x: i64, y: i64| equal(a, b, len_a - 1 - x, len_b - 1 - y);
+                if let Some((from, to)) = follow(&mut self.backward, k, slot, (len_a, len_b), same) {
                     let met = self.forward[slot_within(delta - k, edits, slot)];
-                    if delta % 2 == 0 && (delta - k).abs() <= edits && to + met >= n {
-                        return Some((place(n - to, m - (to - k)), place(n - from, m - (from - k))));
+                    if delta % 2 == 0 && (delta - k).abs() <= edits && to + met >= len_a {
+                        return Some((
+                            place(len_a - to, len_b - (to - k)),
+                            place(len_a - from, len_b - (from - k)),
+                        ));
                     }
                 }
                 k += 2;

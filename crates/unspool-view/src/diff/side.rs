@@ -58,6 +58,11 @@ impl<'a> Side<'a> {
         &self.flow.steps[n]
     }
 
+    /// A hash of everything a tool was given; 0 where it is not known.
+    pub(super) fn input(&self, n: usize) -> u32 {
+        u32::try_from(n).ok().and_then(|n| self.flow.input_of(n)).unwrap_or(0)
+    }
+
     /// What an agent was asked: the first message it got.
     pub(super) fn prompt(&self, member: &Member) -> &'a str {
         let mut said = member.steps.iter().map(|n| self.step(*n));

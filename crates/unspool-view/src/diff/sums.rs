@@ -15,13 +15,17 @@ pub(super) fn totals_diff(a: &Side<'_>, b: &Side<'_>, alignment: &Alignment) -> 
     let (sum_a, sum_b) =
         (totals_of(a, all(alignment, |row| row.0)), totals_of(b, all(alignment, |row| row.1)));
     let less = |b: u64, a: u64| i64::try_from(i128::from(b) - i128::from(a)).unwrap_or(i64::MAX);
-    let picodollars = |sum: &Totals| sum.full_cost().and_then(|cost| i64::try_from(cost.picodollars()).ok());
+    let picodollars = |sum: &Totals| {
+        let cost = sum.full_cost().filter(|_| sum.counted > 0)?;
+        i64::try_from(cost.picodollars()).ok()
+    };
+    let tokens = |sum: &Totals| sum.stated_usage().map(unspool_model::Usage::total);
     let delta = TotalsDelta {
         steps: less(sum_b.steps, sum_a.steps),
         model_calls: less(sum_b.model_calls, sum_a.model_calls),
         tool_calls: less(sum_b.tool_calls, sum_a.tool_calls),
         errors: less(sum_b.errors, sum_a.errors),
-        tokens: less(sum_b.usage.total(), sum_a.usage.total()),
+        tokens: tokens(&sum_b).zip(tokens(&sum_a)).map(|(b, a)| less(b, a)),
         cost_usd: picodollars(&sum_b).zip(picodollars(&sum_a)).map(|(b, a)| in_dollars(b - a)),
         duration_ms: sum_b.elapsed_ms().zip(sum_a.elapsed_ms()).map(|(b, a)| b - a),
     };

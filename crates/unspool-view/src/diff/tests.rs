@@ -109,6 +109,18 @@ fn what_is_said_of_each_difference() {
 }
 
 #[test]
+fn an_input_that_differs_behind_its_first_words_is_a_change() {
+    let (mut base, mut other) = (Made::new(BASE), Made::new(BASE));
+    base.flow.inputs = vec![(2, 7), (4, 8)];
+    other.flow.inputs = vec![(2, 7), (4, 9)];
+    let found = compare(&base, &other);
+    assert_eq!(shown(&found), ["~ main Edit a.rs input"]);
+    assert_eq!(found.steps[0].fields[0].a.as_deref(), Some("a.rs [input 00000008]"));
+    other.flow.inputs.pop();
+    assert!(compare(&base, &other).same, "what is not known is no difference");
+}
+
+#[test]
 fn agents_belong_together_by_the_calls_that_started_them() {
     let calls = &["user: go", "tool:Task look", "tool:Task write"];
     let base = Made::new(calls).spawn(1, "Explore", &["user: look", "tool:Read a"]).spawn(

@@ -7,6 +7,8 @@ pub mod amount;
 pub mod ast;
 mod error;
 mod eval;
+#[cfg(test)]
+mod eval_tests;
 pub mod fields;
 mod manual;
 mod parse;

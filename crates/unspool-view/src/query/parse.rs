@@ -175,13 +175,11 @@ impl<'a> Parser<'a> {
         let at = self.at..self.at + name.len();
         let typed = self.until(ends_word);
         let error = QueryError::new(at, format!("there is no field `{name}`"));
-        error.hint(match nearest_field(name) {
-            Some(near) => format!("did you mean `{near}`? To look for the words, type \"{typed}\""),
-            None => {
-                let names: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
-                format!("to look for the words, type \"{typed}\"; fields are {}", names.join(", "))
-            }
-        })
+        if let Some(near) = nearest_field(name) {
+            return error.hint(format!("did you mean `{near}`? To look for the words, type \"{typed}\""));
+        }
+        let names: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
+        error.hint(format!("to look for the words, type \"{typed}\"; fields are {}", names.join(", ")))
     }
 
     fn field(&mut self, field: &'static Field, start: usize) -> Result<Query, QueryError> {

@@ -21,7 +21,7 @@ impl Selection {
     pub fn all(steps: usize) -> Selection {
         let mut all = Selection { words: vec![u64::MAX; steps.div_ceil(BITS)], steps };
         if let Some(last) = all.words.last_mut()
-            && steps % BITS > 0
+            && !steps.is_multiple_of(BITS)
         {
             *last = (1 << (steps % BITS)) - 1;
         }

@@ -41,7 +41,9 @@ pub(super) fn pieces<'a>(record: &'a str, mut piece: impl FnMut(Piece<'a>)) {
             b'{' => objects.push((at, Vec::new())),
             b'}' => {
                 let (start, ids) = objects.pop().unwrap_or_default();
-                ids.into_iter().for_each(|id| piece(Piece::Id { object: start..at + 1, id }));
+                for id in ids {
+                    piece(Piece::Id { object: start..at + 1, id });
+                }
                 key = None;
             }
             b',' => key = None,

@@ -7,7 +7,7 @@ use crate::load::{Loaded, load, settings};
 use crate::natives::Bytes;
 use crate::table::{Cell, Column, cell, styled, write_table};
 use crate::term::{CYAN, DIM, RED, columns, cut, paint, text_width};
-use std::cell::Cell as Counter;
+use std::cell::{Cell as Counter, RefCell};
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -45,14 +45,37 @@ pub(crate) fn run(args: &Args, wanted: &QueryArgs) -> Result<ExitCode, CliError>
     let query = Query::parse(&wanted.query).map_err(|error| refused(&wanted.query, &error))?;
     let now = settings(args)?.as_of;
     let loaded = load(args, &wanted.paths, &wanted.places, Detail::Full)?;
+    let bytes = RefCell::new(Bytes::new(&loaded.natives, &loaded.corpus.batch));
+    let asked = Asked { loaded: &loaded, query: &query, now, bytes };
+    let limit = if wanted.limit == 0 { usize::MAX } else { wanted.limit };
     let found = if wanted.json {
-        write_json(&loaded, &query, now, wanted.limit)?
+        write_json(&asked, limit)?
     } else if wanted.count {
-        write_counts(&loaded, &query, now)?
+        write_counts(&asked)?
     } else {
-        write_steps(&loaded, &query, now, wanted.limit)?
+        write_steps(&asked, limit)?
     };
     Ok(if found > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A query and what it is asked of.
+struct Asked<'a> {
+    loaded: &'a Loaded,
+    query: &'a Query,
+    now: Timestamp,
+    /// Files stay open from one session to the next.
+    bytes: RefCell<Bytes<'a>>,
+}
+
+impl Asked<'_> {
+    /// What the query means in one session, with at most so many steps.
+    fn hits(&self, flow: &Flow, limit: usize) -> SessionHits {
+        let (batch, prices) = (&self.loaded.corpus.batch, &self.loaded.prices);
+        let answers = look(self.query, flow, batch, &mut *self.bytes.borrow_mut());
+        let scope = Scope { flow, batch, prices, now: self.now };
+        let selected = select(self.query, &scope, &answers.selections());
+        session_hits(flow, batch, prices, &selected, &answers, limit)
+    }
 }
 
 /// The error as the user meets it: the query with a mark below it.
@@ -67,42 +90,30 @@ pub(crate) fn refused(query: &str, error: &QueryError) -> CliError {
     }
 }
 
-/// What the query means in one session.
-fn hits(loaded: &Loaded, flow: &Flow, query: &Query, now: Timestamp) -> SessionHits {
-    let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
-    let answers = look(query, flow, batch, &mut Bytes::new(&loaded.natives, batch));
-    let scope = Scope { flow, batch, prices, now };
-    let selected = select(query, &scope, &answers.selections());
-    session_hits(flow, batch, prices, &selected, &answers)
-}
-
-fn write_json(loaded: &Loaded, query: &Query, now: Timestamp, limit: usize) -> Result<usize, CliError> {
+fn write_json(asked: &Asked<'_>, limit: usize) -> Result<usize, CliError> {
     let mut out = BufWriter::new(std::io::stdout().lock());
-    let found = Counter::new(0);
+    let (found, listed) = (Counter::new(0), Counter::new(0));
     let sessions = Each(|| {
-        let all = loaded.flows().map(|flow| hits(loaded, &flow, query, now));
-        let cut = all.map(|mut session| {
-            let room = if limit == 0 { usize::MAX } else { limit - found.get().min(limit) };
-            session.steps.truncate(room);
-            found.set(found.get() + session.steps.len());
-            session
-        });
-        cut.filter(|session| !session.steps.is_empty())
+        let hits = asked.loaded.flows().map(|flow| asked.hits(&flow, limit - listed.get()));
+        hits.filter(|session| session.found > 0).inspect(|session| {
+            found.set(found.get() + session.found);
+            listed.set(listed.get() + session.steps.len());
+        })
     });
-    write_document(&mut out, &QueryDoc::new(query.to_string(), sessions))?;
+    write_document(&mut out, &QueryDoc::new(asked.query.to_string(), sessions))?;
     out.flush()?;
     Ok(found.get())
 }
 
-fn write_counts(loaded: &Loaded, query: &Query, now: Timestamp) -> Result<usize, CliError> {
+fn write_counts(asked: &Asked<'_>) -> Result<usize, CliError> {
     let mut rows = Vec::new();
     let mut found = 0;
-    for flow in loaded.flows() {
-        let session = hits(loaded, &flow, query, now);
-        if !session.steps.is_empty() {
-            found += session.steps.len();
+    for flow in asked.loaded.flows() {
+        let session = asked.hits(&flow, 0);
+        if session.found > 0 {
+            found += session.found;
             rows.push(vec![
-                cell(session.steps.len().to_string()),
+                cell(session.found.to_string()),
                 cell(session.of_steps.to_string()),
                 styled(short_session(&session), CYAN),
                 cell(session.title.unwrap_or_default()),
@@ -119,30 +130,29 @@ fn write_counts(loaded: &Loaded, query: &Query, now: Timestamp) -> Result<usize,
     if !rows.is_empty() {
         write_table(&mut out, &table, &rows)?;
     }
-    let all = loaded.sessions.len() as u64;
+    let all = asked.loaded.sessions.len() as u64;
     let line = format!("{} in {} of {}", plural(found as u64, "step"), rows.len(), plural(all, "session"));
     writeln!(out, "{}", paint(DIM, &line))?;
     Ok(found)
 }
 
-fn write_steps(loaded: &Loaded, query: &Query, now: Timestamp, limit: usize) -> Result<usize, CliError> {
+fn write_steps(asked: &Asked<'_>, limit: usize) -> Result<usize, CliError> {
     let mut out = anstream::stdout().lock();
     let mut shown: Vec<(String, StepHit)> = Vec::new();
     let (mut found, mut sessions, mut unread) = (0, 0, 0);
-    for flow in loaded.flows() {
-        let session = hits(loaded, &flow, query, now);
+    for flow in asked.loaded.flows() {
+        let session = asked.hits(&flow, limit - shown.len());
         let name = short_session(&session);
-        sessions += u64::from(!session.steps.is_empty());
-        found += session.steps.len();
+        sessions += u64::from(session.found > 0);
+        found += session.found;
         unread += session.unread_records;
-        let room = if limit == 0 { usize::MAX } else { limit.saturating_sub(shown.len()) };
-        shown.extend(session.steps.into_iter().take(room).map(|step| (name.clone(), step)));
+        shown.extend(session.steps.into_iter().map(|step| (name.clone(), step)));
     }
     if !shown.is_empty() {
         write_table_of(&mut out, &shown)?;
     }
     let mut line = match found {
-        0 => format!("no step matches {query}"),
+        0 => format!("no step matches {}", asked.query),
         _ => format!("{} in {}", plural(found as u64, "step"), plural(sessions, "session")),
     };
     if shown.len() < found {
@@ -192,6 +202,7 @@ fn step_cells(session: &str, step: &StepHit, one_day: bool) -> Vec<Cell> {
     let text = match (step.snippets.first(), &step.error) {
         (Some(hit), _) => format!("{}[{}]{}", before_hit(&hit.before), hit.hit, hit.after),
         // What failed and why, both as far as there is room.
+        (None, Some(error)) if error.starts_with(said) => format!("✗ {error}"),
         (None, Some(error)) => format!("{} ✗ {error}", cut(said, SAID_BEFORE_ERROR)).trim_start().to_string(),
         (None, None) => said.to_string(),
     };
