@@ -8,7 +8,9 @@ use std::fs;
 use std::path::Path;
 use unspool_model::Code;
 use unspool_view::doctor::DoctorDoc;
+use unspool_view::findings::FindingsDoc;
 use unspool_view::flow_json::FlowDoc;
+use unspool_view::metrics::MetricsDoc;
 use unspool_view::path::PathDoc;
 use unspool_view::stats::StatsDoc;
 use unspool_view::tree_json::TreesDoc;
@@ -42,12 +44,17 @@ fn documents() -> Result<Vec<Document>, String> {
     let tree = serde_json::to_value(schema_for!(TreesDoc)).map_err(|error| error.to_string())?;
     let doctor = serde_json::to_value(schema_for!(DoctorDoc)).map_err(|error| error.to_string())?;
     let path = serde_json::to_value(schema_for!(PathDoc)).map_err(|error| error.to_string())?;
+    let findings = serde_json::to_value(schema_for!(FindingsDoc)).map_err(|error| error.to_string())?;
+    let metrics = serde_json::to_value(schema_for!(MetricsDoc)).map_err(|error| error.to_string())?;
     Ok(vec![
         Document { path: "docs/flow.schema.json", text: pretty(&flow)? },
         Document { path: "docs/stats.schema.json", text: pretty(&stats)? },
         Document { path: "docs/tree.schema.json", text: pretty(&tree)? },
         Document { path: "docs/doctor.schema.json", text: pretty(&doctor)? },
         Document { path: "docs/path.schema.json", text: pretty(&path)? },
+        Document { path: "docs/findings.schema.json", text: pretty(&findings)? },
+        Document { path: "docs/metrics.schema.json", text: pretty(&metrics)? },
+        Document { path: "docs/metrics.md", text: fields(METRICS_HEAD, &metrics) },
         Document { path: "docs/flow.md", text: fields(FLOW_HEAD, &flow) },
         Document { path: "docs/issues.md", text: issues() },
     ])
@@ -67,6 +74,18 @@ form is [flow.schema.json](flow.schema.json). This page is generated from the co
 Ids are deterministic: the same records give the same ids on every machine. Their first letter says what they name:
 `x` session, `a` agent, `u` run, `s` step, `r` record. Times are RFC 3339 in UTC. The output is byte-identical for
 any order of the same inputs.
+";
+
+const METRICS_HEAD: &str = "\
+# Metrics, field by field
+
+`unspool_view::metrics::metrics` makes one document of schema `unspool.metrics/1` per session: the graph, its time, its agents, its failures
+and every step. Times are those of the [critical path](critical-path.md). The machine-readable form is
+[metrics.schema.json](metrics.schema.json). This page is generated from the code (`cargo xtask docs`).
+
+Counts are exact. What each step leads to (`reaches`) is counted by folding chains, fans and trees and joining sets of bits for the rest; only
+if that took more than a thousand million words (`MAX_REACH_WORK`: a graph of 100,000 steps without any chain or fan stays below) it is
+given up, `reaches` is null, and `nodes_with_reach` says so. Chains of failures are told 100 links back at most.
 ";
 
 /// One table per type, in the order they are met from the root.

@@ -28,6 +28,8 @@ pub(crate) enum CliError {
     NoSuchPart { session: String, what: &'static str, wanted: String, candidates: Vec<String> },
     #[error("`{change}` changes nothing: no step of the path's scope is like that")]
     NoSuchChange { change: String, candidates: Vec<String> },
+    #[error("there is no finder `{wanted}`")]
+    NoSuchFinder { wanted: String, candidates: Vec<String> },
     #[error("no record with id {0}")]
     NoSuchRecord(String),
     #[error("configuration {path}: {why}")]
@@ -65,6 +67,7 @@ impl CliError {
             CliError::NoSuchChange { .. } => {
                 "tool:NAME takes a whole name, model:NAME and agent:NAME a part of one; `unspool stats --by tool` lists them"
             }
+            CliError::NoSuchFinder { .. } => "docs/findings.md says what each finder looks for",
             CliError::NoSuchRecord(_) => "record ids stand in `witnesses` and `evidence` of the JSON export",
             CliError::Config { .. } => "docs/configuration.md lists every setting",
             CliError::Output(_) | CliError::Json(_) => return None,
@@ -77,7 +80,8 @@ impl CliError {
             CliError::AmbiguousSession { candidates, .. }
             | CliError::AmbiguousThing { candidates, .. }
             | CliError::NoSuchPart { candidates, .. }
-            | CliError::NoSuchChange { candidates, .. } => candidates,
+            | CliError::NoSuchChange { candidates, .. }
+            | CliError::NoSuchFinder { candidates, .. } => candidates,
             _ => &[],
         }
     }

@@ -11,7 +11,7 @@ use pattern::{Pattern, Word};
 use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use unspool_model::{Agent, Flow, Interner, Status, StepKind};
+use unspool_model::{Agent, Flow, Interner, Status, StepKind, Sym};
 
 /// One template.
 #[derive(Serialize, JsonSchema)]
@@ -139,7 +139,7 @@ fn prompt<'t>(flow: &Flow, text: &'t Interner, agent: &Agent) -> Option<&'t str>
     let first = flow.steps.get(agent.first_step as usize);
     let first = first.filter(|step| step.kind == StepKind::UserMessage).map(|step| step.preview);
     let call = || agent.spawn.and_then(|spawn| flow.steps.get(spawn.step as usize)).map(|call| call.preview);
-    let prompt = first.and_then(|sym| sym.some()).or_else(|| call().and_then(|sym| sym.some()))?;
+    let prompt = first.and_then(Sym::some).or_else(|| call().and_then(Sym::some))?;
     Some(text.get(prompt))
 }
 

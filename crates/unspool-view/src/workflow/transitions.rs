@@ -81,7 +81,7 @@ pub(super) fn transitions(items: &[&Item], groups: &Groups) -> Vec<WorkflowEdge>
     edges.edges
 }
 
-fn id<'g>(groups: &'g Groups, item: usize) -> &'g str {
+fn id(groups: &Groups, item: usize) -> &str {
     groups.node_of[item].map_or("", |node| groups.nodes[node].id.as_str())
 }
 

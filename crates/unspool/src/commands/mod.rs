@@ -4,6 +4,7 @@ mod demo;
 mod doctor;
 mod explain;
 mod export;
+mod findings;
 mod home;
 mod inspect;
 mod ls;
@@ -11,6 +12,7 @@ mod path;
 mod show;
 mod stats;
 
+pub(crate) use findings::FindingsArgs;
 pub(crate) use path::PathArgs;
 
 use crate::args::{Args, Color, Command};
@@ -29,6 +31,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CliError> {
         Some(Command::Stats(stats)) => stats::run(args, stats),
         Some(Command::Explain(explain)) => explain::run(args, explain),
         Some(Command::Path(path)) => path::run(args, path),
+        Some(Command::Findings(findings)) => findings::run(args, findings),
         Some(Command::Export(export)) => export::run(args, export),
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),

@@ -116,6 +116,7 @@ fn what_is_printed_keeps_to_its_schema() {
         (&["export", "--format", "tree-json"], "tree.schema.json"),
         (&["stats", "--json"], "stats.schema.json"),
         (&["doctor", "--json"], "doctor.schema.json"),
+        (&["findings", "--json"], "findings.schema.json"),
         (&["path", ".claude/projects", "--json"], "path.schema.json"),
     ] {
         let document = unspool.json(args);
