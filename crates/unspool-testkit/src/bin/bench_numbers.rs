@@ -9,8 +9,11 @@ use std::time::Instant;
 use unspool_link::{Corpus, Table};
 use unspool_model::{Flow, Timestamp};
 use unspool_testkit::{Layout, Mode, Shape, generate, read};
+use unspool_view::Prices;
+use unspool_view::findings::findings;
 use unspool_view::metrics::metrics;
 use unspool_view::path::{Paths, Scope};
+use unspool_view::templates::Templates;
 
 /// How often each thing is measured.
 const TIMES: usize = 7;
@@ -32,12 +35,19 @@ fn main() -> ExitCode {
     best("critical path of the session alone", || {
         Paths::new(&flow, text).path(Scope::Session, &[]).segments.len()
     });
+    let prices = Prices::default();
+    best("all findings", || findings(&flow, &corpus.batch, &prices).findings.len());
+    best("task templates", || {
+        let mut templates = Templates::default();
+        templates.add(&flow, text, &prices);
+        templates.finish().len()
+    });
     ExitCode::SUCCESS
 }
 
 /// A session of at least so many steps, with agents in every turn.
 fn session(steps: usize) -> Option<(Corpus, Flow)> {
-    let mut turns = steps / 40 + 1;
+    let mut turns = steps / 64 + 1;
     loop {
         let shape = Shape {
             layout: Layout::SubagentsMeta,

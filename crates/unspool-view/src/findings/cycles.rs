@@ -38,14 +38,14 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
 fn longest_cycle(session: &Session<'_>, calls: &[(u32, Given)]) -> Option<(usize, usize)> {
     let given = |n: usize| calls[n].1;
     (2..=LONGEST.min(calls.len() / 2)).find_map(|period| {
-        let is_one_call = (1..period).all(|n| given(n) == given(0));
-        let repeats = (period..calls.len())
-            .take_while(|n| {
-                given(*n) == given(n - period) && session.is_later(calls[*n].0, calls[n - period].0)
-            })
-            .count();
-        let rounds = 1 + repeats / period;
-        (rounds >= 2 && !is_one_call).then_some((period, rounds * period))
+        if (1..period).all(|n| given(n) == given(0)) {
+            // One call again and again is no circle.
+            return None;
+        }
+        let follows =
+            |n: &usize| given(*n) == given(n - period) && session.is_later(calls[*n].0, calls[n - period].0);
+        let rounds = 1 + (period..calls.len()).take_while(follows).count() / period;
+        (rounds >= 2).then_some((period, rounds * period))
     })
 }
 

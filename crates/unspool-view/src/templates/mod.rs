@@ -66,6 +66,9 @@ pub struct SpreadUsdDoc {
     pub max: f64,
 }
 
+/// How many patterns that begin alike a prompt is compared with: the first ones.
+pub const MAX_CANDIDATES: usize = 200;
+
 /// Gathers the sub-agents of flows.
 #[derive(Default)]
 pub struct Templates {
@@ -112,7 +115,7 @@ impl Templates {
 
     fn put(&mut self, agent_type: &str, pattern: Pattern, one: One) {
         let starts = self.by_start.entry((agent_type.to_string(), pattern.start())).or_default();
-        let like = starts.iter().copied().find_map(|n| {
+        let like = starts.iter().copied().take(MAX_CANDIDATES).find_map(|n| {
             let common = self.groups[n].pattern.common(&pattern)?;
             Some((n, common))
         });
