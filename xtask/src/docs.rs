@@ -10,7 +10,9 @@ use std::path::Path;
 use unspool_model::Code;
 use unspool_view::diff::DiffDoc;
 use unspool_view::doctor::DoctorDoc;
+use unspool_view::findings::FindingsDoc;
 use unspool_view::flow_json::FlowDoc;
+use unspool_view::metrics::MetricsDoc;
 use unspool_view::path::PathDoc;
 use unspool_view::query::manual;
 use unspool_view::query_json::QueryDoc;
@@ -50,6 +52,7 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
 
 fn documents(root: &Path) -> Result<Vec<Document>, String> {
     let flow = serde_json::to_value(schema_for!(FlowDoc)).map_err(|error| error.to_string())?;
+    let metrics = serde_json::to_value(schema_for!(MetricsDoc)).map_err(|error| error.to_string())?;
     let mut documents = vec![
         schema::<FlowDoc>("docs/flow.schema.json")?,
         schema::<StatsDoc>("docs/stats.schema.json")?,
@@ -58,7 +61,10 @@ fn documents(root: &Path) -> Result<Vec<Document>, String> {
         schema::<PathDoc>("docs/path.schema.json")?,
         schema::<QueryDoc>("docs/query.schema.json")?,
         schema::<DiffDoc>("docs/diff.schema.json")?,
+        schema::<FindingsDoc>("docs/findings.schema.json")?,
+        schema::<MetricsDoc>("docs/metrics.schema.json")?,
         Document::new("docs/query.md", manual()),
+        Document::new("docs/metrics.md", fields(METRICS_HEAD, &metrics)),
         Document::new("docs/flow.md", fields(FLOW_HEAD, &flow)),
         Document::new("docs/issues.md", issues()),
     ];
@@ -86,6 +92,18 @@ form is [flow.schema.json](flow.schema.json). This page is generated from the co
 Ids are deterministic: the same records give the same ids on every machine. Their first letter says what they name:
 `x` session, `a` agent, `u` run, `s` step, `r` record. Times are RFC 3339 in UTC. The output is byte-identical for
 any order of the same inputs.
+";
+
+const METRICS_HEAD: &str = "\
+# Metrics, field by field
+
+`unspool_view::metrics::metrics` makes one document of schema `unspool.metrics/1` per session: the graph, its time, its agents, its failures
+and every step. Times are those of the [critical path](critical-path.md). The machine-readable form is
+[metrics.schema.json](metrics.schema.json). This page is generated from the code (`cargo xtask docs`).
+
+Counts are exact. What each step leads to (`reaches`) is counted by folding chains, fans and trees and joining sets of bits for the rest; only
+if that took more than a thousand million words (`MAX_REACH_WORK`: a graph of 100,000 steps without any chain or fan stays below) it is
+given up, `reaches` is null, and `nodes_with_reach` says so. Chains of failures are told 100 links back at most.
 ";
 
 /// One table per type, in the order they are met from the root.

@@ -6,11 +6,12 @@
 #![expect(clippy::disallowed_methods, reason = "a test may read its fixtures")]
 
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use unspool_formats::{Decoder, Detail, FORMATS, Framing, SNIFF_BYTES, best, scores};
-use unspool_model::{Batch, Code, Event, LinkSource, Outcome};
+use unspool_model::{AttrName, Batch, Code, Event, EventKind, LinkSource, Outcome};
 
 struct Fixture {
     format: String,
@@ -44,9 +45,13 @@ fn head(bytes: &[u8]) -> &[u8] {
 }
 
 fn decode(name: &str, bytes: &[u8], chunk: usize) -> Batch {
+    decode_with(name, bytes, chunk, Detail::Full)
+}
+
+fn decode_with(name: &str, bytes: &[u8], chunk: usize, detail: Detail) -> Batch {
     let mut batch = Batch::default();
     let (format, sniff) = best(name, head(bytes)).expect("a fixture is recognised");
-    let mut decoder = Decoder::new(&mut batch, format, sniff, name, Detail::Full);
+    let mut decoder = Decoder::new(&mut batch, format, sniff, name, detail);
     for piece in bytes.chunks(chunk) {
         decoder.push(piece);
     }
@@ -75,7 +80,8 @@ fn draw(batch: &Batch) -> String {
         for key in batch.keys_of(event) {
             write!(out, " {:?}:{:?}={}", key.role, key.kind, batch.text.get(key.value)).unwrap();
         }
-        for attr in batch.attrs_of(event) {
+        // Hashes say nothing to people; a test of their own is below.
+        for attr in batch.attrs_of(event).iter().filter(|attr| attr.name != AttrName::InputHash) {
             let value = if attr.name.is_text() {
                 batch.text.get(attr.sym()).to_string()
             } else {
@@ -316,6 +322,23 @@ fn reading_again_gives_the_same_record_ids() {
             "a copy elsewhere is the same records"
         );
     }
+}
+
+/// Calls that show what they were given also keep a hash of all of it, and none where only numbers are wanted.
+#[test]
+fn what_tools_were_given_is_hashed_where_text_is_wanted() {
+    let mut formats = BTreeSet::new();
+    for fixture in fixtures() {
+        let batch = decode(&fixture.name, &fixture.bytes, usize::MAX);
+        let calls = batch.events.iter().filter(|event| event.kind == EventKind::ToolCall);
+        if calls.clone().any(|call| batch.attr_int(call, AttrName::InputHash).is_some()) {
+            formats.insert(fixture.format.clone());
+        }
+        let numbers = decode_with(&fixture.name, &fixture.bytes, usize::MAX, Detail::Numbers);
+        let kept = numbers.attrs.iter().filter(|attr| attr.name == AttrName::InputHash).count();
+        assert_eq!(kept, 0, "{}", fixture.name);
+    }
+    assert!(formats.len() >= 12, "{formats:?}");
 }
 
 #[test]

@@ -104,6 +104,14 @@ Examples:
   unspool path 3f2a --what-if tool:Bash=0.5    were Bash twice as fast
   unspool path 3f2a --what-if human=0  were nobody waited for")]
     Path(crate::commands::PathArgs),
+    /// Look for waste and trouble: retry storms, repeated calls, circles, slow steps, unused agents; and for task templates.
+    #[command(after_help = "\
+Examples:
+  unspool findings 3f2a          a session by the start of its id
+  unspool findings PATH          all sessions in a file or folder
+  unspool findings --only slow_step,re_read PATH
+  unspool findings --json PATH   for programs, with the steps of each")]
+    Findings(crate::commands::FindingsArgs),
     /// Find steps by what they are and how they stand to each other.
     #[command(after_help = "\
 Examples:

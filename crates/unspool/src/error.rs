@@ -30,6 +30,8 @@ pub(crate) enum CliError {
     NoSuchChange { change: String, candidates: Vec<String> },
     #[error("{path} holds {} sessions; diff takes one on each side", candidates.len())]
     NotOneSession { path: String, candidates: Vec<String> },
+    #[error("there is no finder `{wanted}`")]
+    NoSuchFinder { wanted: String, candidates: Vec<String> },
     #[error("no record with id {0}")]
     NoSuchRecord(String),
     #[error("query: {why}")]
@@ -74,6 +76,7 @@ impl CliError {
                 "tool:NAME takes a whole name, model:NAME and agent:NAME a part of one; `unspool stats --by tool` lists them"
             }
             CliError::NotOneSession { .. } => "name them by id: `unspool diff ID ID --in PATH`",
+            CliError::NoSuchFinder { .. } => "docs/findings.md says what each finder looks for",
             CliError::NoSuchRecord(_) => "record ids stand in `witnesses` and `evidence` of the JSON export",
             CliError::Query { hint, .. } => hint,
             CliError::Config { .. } => "docs/configuration.md lists every setting",
@@ -90,7 +93,8 @@ impl CliError {
             | CliError::AmbiguousThing { candidates, .. }
             | CliError::NotOneSession { candidates, .. }
             | CliError::NoSuchPart { candidates, .. }
-            | CliError::NoSuchChange { candidates, .. } => candidates,
+            | CliError::NoSuchChange { candidates, .. }
+            | CliError::NoSuchFinder { candidates, .. } => candidates,
             CliError::Query { pointed, .. } => pointed,
             _ => &[],
         }

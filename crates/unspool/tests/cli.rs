@@ -6,6 +6,8 @@
 mod diff;
 #[path = "cli/drift.rs"]
 mod drift;
+#[path = "cli/findings.rs"]
+mod findings;
 #[path = "cli/names.rs"]
 mod names;
 #[path = "cli/newcomer.rs"]

@@ -10,9 +10,11 @@ use unspool_link::{Corpus, Table};
 use unspool_model::{Flow, Timestamp};
 use unspool_testkit::{Layout, Mode, Shape, generate, read};
 use unspool_view::Prices;
+use unspool_view::findings::findings;
 use unspool_view::graph::{Level, View, graph};
 use unspool_view::metrics::metrics;
 use unspool_view::path::{Paths, Scope};
+use unspool_view::templates::Templates;
 use unspool_view::workflow::{Options, items, workflow};
 
 /// How often each thing is measured.
@@ -43,12 +45,18 @@ fn main() -> ExitCode {
             graph(&flow, batch, &prices, &view, &|_| true).edges.len()
         });
     }
+    best("all findings", || findings(&flow, batch, &prices).findings.len());
+    best("task templates", || {
+        let mut templates = Templates::default();
+        templates.add(&flow, text, &prices);
+        templates.finish().len()
+    });
     ExitCode::SUCCESS
 }
 
 /// A session of at least so many steps, with agents in every turn.
 fn session(steps: usize) -> Option<(Corpus, Flow)> {
-    let mut turns = steps / 40 + 1;
+    let mut turns = steps / 64 + 1;
     loop {
         let shape = Shape {
             layout: Layout::SubagentsMeta,

@@ -12,11 +12,11 @@ pub(super) const FINDER: Finder = Finder {
 };
 
 /// Growth below this is everyday.
-const LEAST_TOKENS: u64 = 20_000;
-/// Growth by less than a third of what was there before is everyday, too.
-const LEAST_PART: u64 = 3;
-/// Carried through fewer calls, it hardly matters.
-const LEAST_CALLS: u64 = 3;
+const LEAST_TOKENS: u64 = 10_000;
+/// Growth by less than half of what was there before is everyday, too.
+const LEAST_PART: u64 = 2;
+/// Tokens over all calls that carried it; with fewer, it hardly matters.
+const LEAST_CARRIED: u64 = 100_000;
 
 fn find(session: &Session<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -39,7 +39,7 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
                 .copied()
                 .filter(|n| matches!(session.step(*n).kind, StepKind::ToolCall | StepKind::UserMessage))
                 .collect();
-            if calls >= LEAST_CALLS && !between.is_empty() {
+            if grown.saturating_mul(calls) >= LEAST_CARRIED && !between.is_empty() {
                 found.push(finding(session, between, grown, calls));
             }
         }

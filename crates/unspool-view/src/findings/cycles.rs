@@ -17,12 +17,12 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
     for calls in session.calls() {
         let calls: Vec<(u32, Given)> = calls
             .into_iter()
-            .filter(|call| !session.role(*call).repeats_on_purpose())
+            .filter(|call| !session.role(*call).repeats_on_purpose() && !session.is_refused(*call))
             .filter_map(|call| session.given(call).map(|given| (call, given)))
             .collect();
         let mut at = 0;
         while at < calls.len() {
-            match longest_cycle(&calls[at..]) {
+            match longest_cycle(session, &calls[at..]) {
                 Some((period, length)) => {
                     found.push(finding(session, &calls[at..at + length], period));
                     at += length;
@@ -35,13 +35,17 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
 }
 
 /// A cycle that begins here: how many calls make a round, and how many calls it has in whole rounds.
-fn longest_cycle(calls: &[(u32, Given)]) -> Option<(usize, usize)> {
+fn longest_cycle(session: &Session<'_>, calls: &[(u32, Given)]) -> Option<(usize, usize)> {
     let given = |n: usize| calls[n].1;
     (2..=LONGEST.min(calls.len() / 2)).find_map(|period| {
-        let is_one_call = (1..period).all(|n| given(n) == given(0));
-        let repeats = (period..calls.len()).take_while(|n| given(*n) == given(n - period)).count();
-        let rounds = 1 + repeats / period;
-        (rounds >= 2 && !is_one_call).then_some((period, rounds * period))
+        if (1..period).all(|n| given(n) == given(0)) {
+            // One call again and again is no circle.
+            return None;
+        }
+        let follows =
+            |n: &usize| given(*n) == given(n - period) && session.is_later(calls[*n].0, calls[n - period].0);
+        let rounds = 1 + (period..calls.len()).take_while(follows).count() / period;
+        (rounds >= 2).then_some((period, rounds * period))
     })
 }
 

@@ -8,7 +8,7 @@ use unspool_model::StepKind;
 
 pub(super) const FINDER: Finder = Finder {
     code: "re_read",
-    sentence: "An agent read the same part of a file again, without a change to it or a compaction in between.",
+    sentence: "An agent read the same part of a file again in one run, without a change to it or a compaction in between.",
     find,
 };
 
@@ -18,25 +18,24 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
         let mut open: FxHashMap<Given, Vec<u32>> = FxHashMap::default();
         for n in timeline.iter().copied() {
             let step = session.step(n);
-            match step.kind {
-                StepKind::Compaction => close(session, &mut open, |_| true, &mut found),
-                StepKind::ToolCall => match session.role(n) {
-                    Role::Write => {
-                        let written = session.given_text(n);
-                        close(session, &mut open, |path| is_of(written, path), &mut found);
+            let given = session.given_text(n);
+            match (step.kind, session.role(n)) {
+                (StepKind::Compaction, _) => close(session, &mut open, |_| true, &mut found),
+                (StepKind::ToolCall, Role::Write) => {
+                    close(session, &mut open, |path| is_of(given, path), &mut found);
+                }
+                // A command may change any file, and names those it is about, more or less.
+                (StepKind::ToolCall, Role::Shell | Role::Spawn | Role::Other) => {
+                    close(session, &mut open, |path| may_touch(given, path), &mut found);
+                }
+                (StepKind::ToolCall, Role::Read) if !step.is_error => {
+                    let Some(given) = session.given(n) else { continue };
+                    let same = open.entry(given).or_default();
+                    if same.last().is_some_and(|last| !session.is_later(n, *last)) {
+                        found.extend(finding(session, std::mem::take(same)));
                     }
-                    // A command may change any file, and names those it is about, more or less.
-                    Role::Shell | Role::Spawn | Role::Other => {
-                        let command = session.given_text(n);
-                        close(session, &mut open, |path| may_touch(command, path), &mut found);
-                    }
-                    Role::Read if !step.is_error => {
-                        if let Some(given) = session.given(n) {
-                            open.entry(given).or_default().push(n);
-                        }
-                    }
-                    _ => {}
-                },
+                    same.push(n);
+                }
                 _ => {}
             }
         }
@@ -47,17 +46,33 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
 
 /// Whether a written path is the one that was read; a patch names its files anywhere in its text.
 fn is_of(written: &str, path: &str) -> bool {
-    written.is_empty() || file_name(written) == file_name(path) || written.contains(file_name(path))
+    written.is_empty() || written.contains(file_name(path))
 }
 
-/// Commands that rewrite many files without naming them.
-const SWEEPING: &[&str] =
-    &["git ", "fmt", "prettier", "--fix", "sed -i", "generate", "build", "install", "checkout", "…"];
+/// Commands that rewrite files without naming them, and commands that are cut.
+const SWEEPING: &[&str] = &[
+    "git checkout",
+    "git pull",
+    "git merge",
+    "git rebase",
+    "git reset",
+    "git stash",
+    "git switch",
+    "git restore",
+    "git apply",
+    "fmt",
+    "format",
+    "prettier",
+    "--fix",
+    "sed -i",
+    "generate",
+    "…",
+];
 
 fn may_touch(command: &str, path: &str) -> bool {
     command.is_empty()
         || command.contains(file_name(path))
-        || SWEEPING.iter().any(|word| command.contains(word))
+        || SWEEPING.iter().any(|words| command.contains(words))
 }
 
 fn close(
@@ -69,15 +84,13 @@ fn close(
     let path = |calls: &[u32]| calls.first().map_or("", |call| session.given_text(*call));
     let mut closed: Vec<Vec<u32>> =
         open.extract_if(|_, calls| is_changed(path(calls))).map(|(_, calls)| calls).collect();
-    closed.retain(|calls| calls.len() > 1);
     closed.sort_unstable();
-    found.extend(closed.into_iter().map(|calls| Finding {
-        title: format!(
-            "{} was read {} times by one agent without a change in between",
-            path(&calls),
-            calls.len()
-        ),
-        cost: session.cost_of_calls(&calls[1..]),
-        steps: calls,
-    }));
+    found.extend(closed.into_iter().filter_map(|calls| finding(session, calls)));
+}
+
+fn finding(session: &Session<'_>, calls: Vec<u32>) -> Option<Finding> {
+    let first = *calls.first().filter(|_| calls.len() > 1)?;
+    let path = session.given_text(first);
+    let title = format!("{path} was read {} times by one agent without a change in between", calls.len());
+    Some(Finding { title, cost: session.cost_of_calls(&calls[1..]), steps: calls })
 }

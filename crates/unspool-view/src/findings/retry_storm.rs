@@ -1,35 +1,45 @@
 //! The same thing tried again and again, and failing.
 
 use super::cost::Cost;
-use super::{Finder, Finding, session::Session};
+use super::session::Session;
+use super::tools::Role;
+use super::{Finder, Finding};
+use unspool_model::flow::NONE;
 use unspool_model::{Step, StepKind, Sym};
 
-pub(super) const FINDER: Finder =
-    Finder { code: "retry_storm", sentence: "A tool or a model failed at least three times in a row.", find };
+pub(super) const FINDER: Finder = Finder {
+    code: "retry_storm",
+    sentence: "A tool or a model failed at least three times in a row, and nothing was done about it in between.",
+    find,
+};
 
 /// Fewer failures in a row are everyday.
 const LEAST: usize = 3;
 
+/// Failures of one thing since it last worked.
+type Streak = ((StepKind, Sym), Vec<u32>);
+
 fn find(session: &Session<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for timeline in &session.timelines {
-        let mut open: Vec<((StepKind, Sym), Vec<u32>)> = Vec::new();
-        for n in timeline.iter().copied() {
+        let mut streaks: Vec<Streak> = Vec::new();
+        for n in timeline.iter().copied().filter(|n| !session.is_refused(*n)) {
+            for streak in streaks.iter_mut().filter(|streak| begins_anew(session, n, streak)) {
+                found.extend(finding(session, std::mem::take(&mut streak.1)));
+            }
             let Some(what) = what(session.step(n)) else { continue };
-            let slot = match open.iter().position(|(other, _)| *other == what) {
-                Some(slot) => slot,
-                None => {
-                    open.push((what, Vec::new()));
-                    open.len() - 1
-                }
-            };
+            let known = streaks.iter().position(|(other, _)| *other == what);
+            let slot = known.unwrap_or(streaks.len());
+            if known.is_none() {
+                streaks.push((what, Vec::new()));
+            }
             if session.step(n).is_error {
-                open[slot].1.push(n);
+                streaks[slot].1.push(n);
             } else {
-                found.extend(finding(session, std::mem::take(&mut open[slot].1)));
+                found.extend(finding(session, std::mem::take(&mut streaks[slot].1)));
             }
         }
-        found.extend(open.into_iter().filter_map(|(_, failed)| finding(session, failed)));
+        found.extend(streaks.into_iter().filter_map(|(_, failed)| finding(session, failed)));
     }
     found
 }
@@ -44,14 +54,30 @@ fn what(step: &Step) -> Option<(StepKind, Sym)> {
     }
 }
 
+/// A command that fails, a change, and the command once more: that is work. And what a person says begins anew.
+fn begins_anew(session: &Session<'_>, n: u32, (_, failed): &Streak) -> bool {
+    let step = session.step(n);
+    let Some(first) = failed.first() else { return false };
+    let is_change = step.kind == StepKind::ToolCall && session.role(n) == Role::Write && !step.is_error;
+    (is_change && session.role(*first) == Role::Shell) || step.kind == StepKind::UserMessage
+}
+
 fn finding(session: &Session<'_>, failed: Vec<u32>) -> Option<Finding> {
     let first = *failed.first().filter(|_| failed.len() >= LEAST)?;
     let is_tool = session.step(first).kind == StepKind::ToolCall;
+    let mut callers: Vec<u32> = failed.iter().map(|call| session.caller(*call)).collect();
+    callers.dedup();
+    if is_tool && callers.len() < LEAST && !callers.contains(&NONE) {
+        // Calls of one answer fail together, not one after the other.
+        return None;
+    }
     let cost = if is_tool {
         session.cost_of_calls(&failed[1..])
     } else {
         let mut sum = Cost::default();
-        failed.iter().for_each(|n| sum.add(session.own(*n)));
+        for n in &failed {
+            sum.add(session.own(*n));
+        }
         sum
     };
     let who = if is_tool { session.name(first) } else { "The model" };

@@ -20,10 +20,16 @@ pub(super) struct Session<'a> {
     callers: Vec<u32>,
     /// How many calls each step asked for.
     asked: Vec<u32>,
+    /// How many messages its agent had been told before each step.
+    turns: Vec<u32>,
     /// What each step used and cost by itself.
     own: Vec<Cost>,
     roles: FxHashMap<Sym, Role>,
 }
+
+/// How clients write that a person said no.
+const REFUSALS: &[&str] =
+    &["user doesn't want to", "user rejected", "rejected by user", "user denied", "Request interrupted"];
 
 /// What makes two calls the same: the tool and everything it was given.
 pub(super) type Given = (Sym, u32);
@@ -59,13 +65,21 @@ impl<'a> Session<'a> {
                 at = next[at as usize];
             }
         }
+        let mut turns = vec![0; flow.steps.len()];
+        for timeline in &timelines {
+            let mut turn = 0;
+            for n in timeline {
+                turn += u32::from(flow.steps[*n as usize].kind == StepKind::UserMessage);
+                turns[*n as usize] = turn;
+            }
+        }
         let mut pricer = Pricer::new(flow, text, prices);
         let own = flow.steps.iter().map(|step| Cost::of(step, &pricer.step(step))).collect();
         let mut roles = FxHashMap::default();
         for step in flow.steps.iter().filter(|step| step.kind == StepKind::ToolCall) {
             roles.entry(step.name).or_insert_with(|| role_of(text.get(step.name)));
         }
-        Session { flow, text, timelines, callers, asked, own, roles }
+        Session { flow, text, timelines, callers, asked, turns, own, roles }
     }
 
     pub(super) fn step(&self, n: u32) -> &'a Step {
@@ -99,6 +113,27 @@ impl<'a> Session<'a> {
         self.timelines.iter().map(|timeline| {
             timeline.iter().copied().filter(|n| self.step(*n).kind == StepKind::ToolCall).collect()
         })
+    }
+
+    /// The model call that asked for a call, or `NONE`.
+    pub(super) fn caller(&self, n: u32) -> u32 {
+        self.callers[n as usize]
+    }
+
+    /// Whether a person refused the call: it did not fail by itself.
+    pub(super) fn is_refused(&self, n: u32) -> bool {
+        let step = self.step(n);
+        let error = if step.is_error { self.text.get(self.flow.error_of(n as usize)) } else { "" };
+        REFUSALS.iter().any(|words| error.contains(words))
+    }
+
+    /// Whether a call was made after another one was over, by another model call, with nothing said to the agent in between. Two
+    /// records of one call are no repetition, and neither is what was asked for again.
+    pub(super) fn is_later(&self, n: u32, before: u32) -> bool {
+        let (step, other) = (self.step(n), self.step(before));
+        let after = other.ended.is_some() && step.started >= other.ended && step.ended.is_some();
+        let by_another = self.caller(n) == NONE || self.caller(n) != self.caller(before);
+        after && by_another && self.turns[n as usize] == self.turns[before as usize]
     }
 
     /// What a step used by itself.

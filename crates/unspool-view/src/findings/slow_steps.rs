@@ -25,7 +25,9 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
     let mut like: BTreeMap<(bool, &str), Vec<(i64, u32)>> = BTreeMap::new();
     for (n, step) in (0_u32..).zip(&session.flow.steps) {
         let is_tool = step.kind == StepKind::ToolCall;
-        let waits = is_tool && matches!(session.role(n), Role::Ask | Role::Poll | Role::Spawn);
+        // A change of a file takes no time: a slow one waited for a person to allow it.
+        let waits = is_tool && matches!(session.role(n), Role::Ask | Role::Poll | Role::Spawn | Role::Write);
+        let waits = waits || session.is_refused(n);
         if (is_tool || step.kind == StepKind::ModelCall) && !waits {
             let name = session.text.get(if is_tool { step.name } else { step.model });
             if let Some(ms) = step.duration_ms.get() {
@@ -34,7 +36,7 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
         }
     }
     let mut found = Vec::new();
-    for ((_, name), mut steps) in like {
+    for ((is_tool, name), mut steps) in like {
         steps.sort_unstable();
         if steps.len() < LEAST_LIKE {
             continue;
@@ -42,12 +44,49 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
         let rank = |quarter: usize| steps[(steps.len() * quarter / 4).min(steps.len() - 1)].0;
         let (q1, median, q3) = (rank(1), rank(2), rank(3));
         let limit = (q3 + 3 * (q3 - q1)).max(median.saturating_mul(TIMES)).max(LEAST_MS);
-        let slow: Vec<(i64, u32)> = steps.iter().rev().copied().take_while(|(ms, _)| *ms > limit).collect();
+        let Some(pace) = usual_pace(session, is_tool, &steps) else { continue };
+        let is_long = |n: u32, ms: i64| {
+            output(session, n).is_none_or(|tokens| tokens < LEAST_OUTPUT || ms <= tokens * pace * PACES)
+        };
+        let slow: Vec<(i64, u32)> = steps
+            .iter()
+            .rev()
+            .copied()
+            .take_while(|(ms, _)| *ms > limit)
+            .filter(|(ms, n)| is_tool || !is_long(*n, *ms))
+            .collect();
         for (ms, n) in slow.iter().take(MAX_SLOW_STEPS) {
             found.push(finding(session, name, *n, *ms, median, slow.len()));
         }
     }
     found
+}
+
+/// How many times the usual pace of a model; a long answer takes long.
+const PACES: i64 = 3;
+
+/// A model whose answers have fewer tokens than this, by half of its calls: the source wrote them down before they were counted.
+const LEAST_OUTPUT: i64 = 20;
+
+/// Tokens of an answer; none where nobody says.
+fn output(session: &Session<'_>, n: u32) -> Option<i64> {
+    let usage = session.flow.usage_of(session.step(n))?;
+    i64::try_from(usage.output + usage.reasoning).ok().filter(|tokens| (1..1 << 32).contains(tokens))
+}
+
+/// Milliseconds per token of output, as half of the calls have it or less; 0 for tools. None where tokens cannot be believed:
+/// then nothing tells a slow answer from a long one.
+fn usual_pace(session: &Session<'_>, is_tool: bool, steps: &[(i64, u32)]) -> Option<i64> {
+    if is_tool {
+        return Some(0);
+    }
+    let half = |mut values: Vec<i64>| {
+        values.sort_unstable();
+        values.get(values.len() / 2).copied()
+    };
+    half(steps.iter().filter_map(|(_, n)| output(session, *n)).collect())
+        .filter(|tokens| *tokens >= LEAST_OUTPUT)?;
+    half(steps.iter().filter_map(|(ms, n)| output(session, *n).map(|tokens| ms / tokens)).collect())
 }
 
 fn finding(session: &Session<'_>, name: &str, n: u32, ms: i64, median: i64, slow: usize) -> Finding {
@@ -56,9 +95,11 @@ fn finding(session: &Session<'_>, name: &str, n: u32, ms: i64, median: i64, slow
         more => format!(" ({more} more slow ones are not told of)"),
     };
     let seconds = |ms: i64| format!("{}.{} s", ms / 1000, ms % 1000 / 100);
+    let is_tool = session.step(n).kind == StepKind::ToolCall;
     let title = format!(
-        "{name} took {}, its usual time in this session is {}{more}: {}",
+        "{name} took {}{}, its usual time in this session is {}{more}: {}",
         seconds(ms),
+        if is_tool { " (with waiting to be allowed)" } else { "" },
         seconds(median),
         session.given_text(n)
     );

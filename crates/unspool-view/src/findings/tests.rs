@@ -120,16 +120,22 @@ fn slow_among_its_like() {
     }
     let lines = found(drawn);
     assert_eq!((lines.len(), lines[0].0), (1, "slow_step"));
-    assert!(lines[0].1.contains("took 90.0 s, its usual time in this session is 0.5 s"), "{}", lines[0].1);
+    assert!(
+        lines[0]
+            .1
+            .contains("took 90.0 s (with waiting to be allowed), its usual time in this session is 0.5 s"),
+        "{}",
+        lines[0].1
+    );
 }
 
-/// A call without an answer, and a background agent whose answer comes back or does not.
+/// A call whose answer is not recorded, one that has none, and a background agent whose answer comes back or does not.
 fn unheard(returns: bool) -> Drawn {
     let mut drawn = Drawn::new();
     drawn.input(0);
     let ask = drawn.model(0, (0, 10));
-    let open = drawn.tool(ask, "Bash", "make", (10, 10));
-    drawn.flow.steps[open as usize].pending = true;
+    let unnoted = drawn.tool(ask, "Read", "a.rs", (10, 10));
+    drawn.flow.steps[unnoted as usize].pending = true;
     let call = drawn.tool(ask, "Task", "look", (10, 12));
     drawn.flow.steps[call as usize].is_async = true;
     let agent = drawn.agent(call, "Explore", 13);
@@ -137,6 +143,8 @@ fn unheard(returns: bool) -> Drawn {
     drawn.flow.agents[agent as usize].status = Status::Completed;
     let heard = drawn.model(0, (20, 30));
     drawn.result(call, heard);
+    let open = drawn.tool(heard, "Bash", "make", (30, 30));
+    drawn.flow.steps[open as usize].pending = true;
     if returns {
         drawn.edge(last, heard, EdgeKind::SubagentReturn);
     }

@@ -1,27 +1,49 @@
 //! Tool calls that never got an answer.
 
 use super::session::Session;
+use super::tools::Role;
 use super::{Finder, Finding};
-use unspool_model::{Status, StepKind};
+use rustc_hash::FxHashSet;
+use unspool_model::{Agent, Status, StepKind};
 
 pub(super) const FINDER: Finder = Finder {
     code: "unanswered_call",
-    sentence: "A tool was called, nothing says that it answered, and the run is not under way any more.",
+    sentence: "A tool was called, nothing says that it answered, and its agent did nothing more.",
     find,
 };
 
 fn find(session: &Session<'_>) -> Vec<Finding> {
     let flow = session.flow;
+    let is_over = |agent: &&Agent| matches!(agent.status, Status::Completed | Status::Failed);
+    // Of a call whose agent is done, `unused_agent` tells.
+    let told: FxHashSet<u32> =
+        flow.agents.iter().filter(is_over).filter_map(|agent| agent.spawn.map(|spawn| spawn.step)).collect();
     let mut found = Vec::new();
-    for (n, step) in (0_u32..).zip(&flow.steps) {
-        let running = flow.runs.get(step.run as usize).map(|run| run.status) == Some(Status::Running)
-            || flow.agents.get(step.agent as usize).map(|agent| agent.status) == Some(Status::Running);
-        if step.kind == StepKind::ToolCall && step.pending && !running {
-            let given = session.given_text(n);
-            let title = format!("{} never answered: {given}", session.name(n));
-            let title = title.trim_end_matches([' ', ':']).to_string();
-            found.push(Finding { title, steps: vec![n], cost: session.own(n) });
+    for (agent, timeline) in flow.agents.iter().zip(&session.timelines) {
+        // The last call of a completed agent is its answer.
+        if matches!(agent.status, Status::Running | Status::Completed) {
+            continue;
+        }
+        // Where the agent went on, the answer is only not recorded.
+        let last_words = timeline.iter().rev().take_while(|n| session.step(**n).kind != StepKind::ModelCall);
+        for n in last_words.copied() {
+            let step = session.step(n);
+            let run = flow.runs.get(step.run as usize).map(|run| run.status);
+            let is_open = step.kind == StepKind::ToolCall && step.pending && run != Some(Status::Running);
+            if is_open && !told.contains(&n) {
+                found.push(finding(session, n));
+            }
         }
     }
     found
+}
+
+fn finding(session: &Session<'_>, call: u32) -> Finding {
+    let (name, given) = (session.name(call), session.given_text(call));
+    let title = match session.role(call) {
+        Role::Ask => format!("{name} waits for a person who never answered: {given}"),
+        _ => format!("{name} never answered: {given}"),
+    };
+    let title = title.trim_end_matches([' ', ':']).to_string();
+    Finding { title, steps: vec![call], cost: session.own(call) }
 }

@@ -26,8 +26,9 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (n, agent) in (0_u32..).zip(&flow.agents) {
         let Some(spawn) = agent.spawn else { continue };
-        // A span around another has what the other one found, whoever it tells.
-        let enclosed = matches!(spawn.rule, Rule::SpawnSpanParent | Rule::SpawnSpanName);
+        // A span around another has what the other one found, whoever it tells; a workflow's script hears its agents.
+        let enclosed =
+            matches!(spawn.rule, Rule::SpawnSpanParent | Rule::SpawnSpanName | Rule::SpawnWorkflowId);
         let call = &flow.steps[spawn.step as usize];
         let answered = received.contains(&spawn.step) && !call.is_async;
         let parent_listens = session

@@ -86,9 +86,12 @@ fn plain(step: &Step, is_asking: &mut impl FnMut(Sym) -> bool) -> Class {
     }
 }
 
+/// What is tried: agent, run, kind, name and what it was given.
+type Attempt = (u32, u32, StepKind, Sym, Sym, Option<u32>);
+
 /// Steps that failed and were tried again: the agent's next call of the same tool with the same input, or its next model call.
 fn retried(flow: &Flow) -> Vec<u32> {
-    let mut failed: FxHashMap<(u32, u32, StepKind, Sym, Sym, Option<u32>), u32> = FxHashMap::default();
+    let mut failed: FxHashMap<Attempt, u32> = FxHashMap::default();
     let mut retried = Vec::new();
     for (n, step) in (0_u32..).zip(&flow.steps) {
         let key = match step.kind {

@@ -235,9 +235,9 @@ impl<'a> Paths<'a> {
             let lag = network.lag[*slot as usize];
             let worker = network.worker[*slot as usize];
             if worker == NONE {
-                sums.gaps_ms += lag
+                sums.gaps_ms += lag;
             } else {
-                sums.path_ms += lag
+                sums.path_ms += lag;
             }
             sums.estimated_ms += if self.is_estimated(worker) { lag } else { 0 };
             sums.inferred_links += u64::from(self.is_inferred(network, *slot));

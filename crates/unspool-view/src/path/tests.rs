@@ -180,10 +180,10 @@ proptest! {
             let lag = |slot: usize| network.lag[slot] + if slot == late { more } else { 0 };
             network.replay(lag).into_iter().max().unwrap_or(0)
         };
-        for slot in 0..network.moments.len() {
+        for (slot, slack) in slack.iter().enumerate() {
             prop_assert_eq!(wall(slot, 0), network.wall);
-            prop_assert_eq!(wall(slot, slack[slot]), network.wall);
-            prop_assert_eq!(wall(slot, slack[slot] + 7), network.wall + 7);
+            prop_assert_eq!(wall(slot, *slack), network.wall);
+            prop_assert_eq!(wall(slot, slack + 7), network.wall + 7);
         }
         for slot in network.critical() {
             prop_assert_eq!(slack[slot as usize], 0);

@@ -11,7 +11,7 @@ use pattern::{Pattern, Word};
 use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use unspool_model::{Agent, Flow, Interner, Status, StepKind};
+use unspool_model::{Agent, Flow, Interner, Status, StepKind, Sym};
 
 /// One template.
 #[derive(Serialize, JsonSchema)]
@@ -66,6 +66,9 @@ pub struct SpreadUsdDoc {
     pub max: f64,
 }
 
+/// How many patterns that begin alike a prompt is compared with: the first ones.
+pub const MAX_CANDIDATES: usize = 200;
+
 /// Gathers the sub-agents of flows.
 #[derive(Default)]
 pub struct Templates {
@@ -112,7 +115,7 @@ impl Templates {
 
     fn put(&mut self, agent_type: &str, pattern: Pattern, one: One) {
         let starts = self.by_start.entry((agent_type.to_string(), pattern.start())).or_default();
-        let like = starts.iter().copied().find_map(|n| {
+        let like = starts.iter().copied().take(MAX_CANDIDATES).find_map(|n| {
             let common = self.groups[n].pattern.common(&pattern)?;
             Some((n, common))
         });
@@ -139,7 +142,7 @@ fn prompt<'t>(flow: &Flow, text: &'t Interner, agent: &Agent) -> Option<&'t str>
     let first = flow.steps.get(agent.first_step as usize);
     let first = first.filter(|step| step.kind == StepKind::UserMessage).map(|step| step.preview);
     let call = || agent.spawn.and_then(|spawn| flow.steps.get(spawn.step as usize)).map(|call| call.preview);
-    let prompt = first.and_then(|sym| sym.some()).or_else(|| call().and_then(|sym| sym.some()))?;
+    let prompt = first.and_then(Sym::some).or_else(|| call().and_then(Sym::some))?;
     Some(text.get(prompt))
 }
 

@@ -15,6 +15,8 @@ pub(super) enum Word {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Pattern {
     words: Vec<Word>,
+    /// The fixed words in order of text, to see quickly how many two patterns can share.
+    sorted: Vec<String>,
 }
 
 /// Words of a prompt that are compared.
@@ -29,7 +31,15 @@ impl Pattern {
         let words = words
             .filter(|word| *word != "…")
             .map(|word| if is_filled_in(word) { Word::Hole } else { Word::Fixed(word.to_lowercase()) });
-        Pattern { words: words.collect() }
+        Pattern::new(words.collect())
+    }
+
+    fn new(words: Vec<Word>) -> Pattern {
+        let fixed =
+            words.iter().filter_map(|word| if let Word::Fixed(word) = word { Some(word) } else { None });
+        let mut sorted: Vec<String> = fixed.cloned().collect();
+        sorted.sort_unstable();
+        Pattern { words, sorted }
     }
 
     /// The first word.
@@ -37,13 +47,28 @@ impl Pattern {
         self.words.first().cloned().unwrap_or(Word::Hole)
     }
 
-    fn fixed(&self) -> usize {
-        self.words.iter().filter(|word| **word != Word::Hole).count()
+    /// How many words two patterns have in common, in any order.
+    fn shared(&self, other: &Pattern) -> usize {
+        let (mut a, mut b, mut shared) = (0, 0, 0);
+        while let (Some(left), Some(right)) = (self.sorted.get(a), other.sorted.get(b)) {
+            shared += usize::from(left == right);
+            a += usize::from(left <= right);
+            b += usize::from(right <= left);
+        }
+        shared
     }
 
     /// What two patterns share, when that is most of the shorter one: the longest common sequence of fixed words, with a hole wherever
     /// something lies between.
     pub(super) fn common(&self, other: &Pattern) -> Option<Pattern> {
+        let least = self.sorted.len().min(other.sorted.len());
+        // All of a short prompt, most of a long one.
+        let is_enough = |shared: usize| {
+            shared > 0 && shared * 10 >= least * 6 && (shared >= LEAST_FIXED || shared >= least)
+        };
+        if !is_enough(self.shared(other)) {
+            return None;
+        }
         let (rows, columns) = (self.words.len(), other.words.len());
         let same = |row: usize, column: usize| {
             self.words[row] != Word::Hole && self.words[row] == other.words[column]
@@ -58,10 +83,7 @@ impl Pattern {
                 };
             }
         }
-        let shared = longest[0][0];
-        let least = self.fixed().min(other.fixed());
-        // All of a short prompt, most of a long one.
-        if shared * 10 < least * 6 || (shared < LEAST_FIXED && shared < least) || shared == 0 {
+        if !is_enough(longest[0][0]) {
             return None;
         }
         let mut words = Vec::new();
@@ -81,7 +103,7 @@ impl Pattern {
         if hole || row < rows || column < columns {
             words.push(Word::Hole);
         }
-        Some(Pattern { words })
+        Some(Pattern::new(words))
     }
 
     /// For people.

@@ -5,6 +5,7 @@ pub(crate) mod diff;
 mod doctor;
 mod explain;
 pub(crate) mod export;
+mod findings;
 mod home;
 mod inspect;
 mod ls;
@@ -13,6 +14,7 @@ pub(crate) mod query;
 mod show;
 mod stats;
 
+pub(crate) use findings::FindingsArgs;
 pub(crate) use path::PathArgs;
 
 use crate::args::{Args, Color, Command};
@@ -35,6 +37,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Stats(stats)) => stats::run(args, stats),
         Some(Command::Explain(explain)) => explain::run(args, explain),
         Some(Command::Path(path)) => path::run(args, path),
+        Some(Command::Findings(findings)) => findings::run(args, findings),
         Some(Command::Export(export)) => export::run(args, export),
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),

@@ -18,6 +18,7 @@ fn sessions() -> Unspool {
         let text = line(&format!("u{n}"), title).replace("\"s\"", &format!("\"{id}\""));
         unspool.write(&format!(".claude/projects/w/{id}.jsonl"), text);
     }
+    unspool.write("trouble.jsonl", super::findings::trouble());
     unspool
 }
 
@@ -41,6 +42,8 @@ fn lines_fit_eighty_columns() {
             &["show", "5e55"],
             &["show", "5e55", "--depth", "0"],
             &["path", "5e55"],
+            &["findings", "5e55"],
+            &["findings", "trouble.jsonl"],
             &["path", "5e55", "--what-if", "tool:Bash=0.5"],
             &["path", "5e55", "--agent", "test"],
             &["show", "00000000"],

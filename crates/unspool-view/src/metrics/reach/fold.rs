@@ -97,16 +97,12 @@ impl Folded {
             }
             let holder = ends[node as usize].from;
             let weight = self.weight[node as usize];
-            let heavier = match holders.get(&holder) {
-                Some(heavier) => *heavier,
-                None => {
-                    let heavier = self.add(self.weight[holder as usize]);
-                    self.into[holder as usize] = (heavier, 0);
-                    holders.insert(holder, heavier);
-                    next.push(heavier);
-                    heavier
-                }
-            };
+            let heavier = *holders.entry(holder).or_insert_with(|| {
+                let heavier = self.add(self.weight[holder as usize]);
+                self.into[holder as usize] = (heavier, 0);
+                next.push(heavier);
+                heavier
+            });
             self.weight[heavier as usize] += weight;
             self.into[holder as usize].1 += weight;
             self.is_end[node as usize] = true;
@@ -132,16 +128,12 @@ impl Folded {
                 first.insert((from, to), node);
                 continue;
             };
-            let both = match merged.get(&(from, to)) {
-                Some(both) => *both,
-                None => {
-                    let both = self.add(self.weight[twin as usize]);
-                    self.into[twin as usize] = (both, 0);
-                    merged.insert((from, to), both);
-                    next.push(both);
-                    both
-                }
-            };
+            let both = *merged.entry((from, to)).or_insert_with(|| {
+                let both = self.add(self.weight[twin as usize]);
+                self.into[twin as usize] = (both, 0);
+                next.push(both);
+                both
+            });
             self.weight[both as usize] += self.weight[node as usize];
             self.into[node as usize] = (both, 0);
         }

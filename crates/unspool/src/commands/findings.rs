@@ -1,0 +1,142 @@
+//! `unspool findings`: waste and trouble, and task templates.
+
+use crate::args::Args;
+use crate::error::CliError;
+use crate::figures::{count, duration, plural};
+use crate::load::load;
+use crate::table::{Cell, Column, cell, write_table};
+use crate::term::{BOLD, DIM, YELLOW, columns, cut, paint, text_width};
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use unspool_formats::Detail;
+use unspool_view::findings::{CostDoc, FINDERS, FindingDoc, FindingsDoc, SessionFindingsDoc, findings};
+use unspool_view::templates::{TemplateDoc, Templates};
+
+#[derive(clap::Args)]
+pub(crate) struct FindingsArgs {
+    /// Files, folders or `-`, or session ids (default: the usual places).
+    paths: Vec<PathBuf>,
+    /// Only findings of these sorts, as in `retry_storm,slow_step`.
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    only: Vec<String>,
+    /// As JSON, with the steps of each finding.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args, wanted: &FindingsArgs) -> Result<(), CliError> {
+    let codes = || FINDERS.iter().map(|finder| finder.code);
+    if let Some(unknown) = wanted.only.iter().find(|code| !codes().any(|known| known == code.as_str())) {
+        let candidates =
+            FINDERS.iter().map(|finder| format!("{}  {}", finder.code, finder.sentence)).collect();
+        return Err(CliError::NoSuchFinder { wanted: unknown.clone(), candidates });
+    }
+    let loaded = load(args, &wanted.paths, &[], Detail::Full)?;
+    let mut templates = Templates::default();
+    let mut sessions = Vec::new();
+    for flow in loaded.flows() {
+        templates.add(&flow, &loaded.corpus.batch.text, &loaded.prices);
+        let mut session = findings(&flow, &loaded.corpus.batch, &loaded.prices);
+        session
+            .findings
+            .retain(|one| wanted.only.is_empty() || wanted.only.iter().any(|code| code == one.code));
+        sessions.push(session);
+    }
+    let doc = FindingsDoc { schema: "unspool.findings/1", sessions, templates: templates.finish() };
+    if wanted.json {
+        let mut out = BufWriter::new(io::stdout().lock());
+        unspool_view::document::write_document(&mut out, &doc)?;
+        out.flush()?;
+        return Ok(());
+    }
+    let mut out = anstream::stdout().lock();
+    write_all(&mut out, &doc, wanted.only.is_empty())?;
+    Ok(())
+}
+
+fn write_all(out: &mut dyn Write, doc: &FindingsDoc, with_templates: bool) -> io::Result<()> {
+    let screen = columns().unwrap_or(usize::MAX);
+    let with = || doc.sessions.iter().filter(|session| !session.findings.is_empty());
+    for session in with() {
+        write_session(out, session, screen)?;
+        writeln!(out)?;
+    }
+    let without = doc.sessions.len() - with().count();
+    if without > 0 {
+        let line = format!("nothing found in {}", plural(without as u64, "session"));
+        writeln!(out, "{}", paint(DIM, &line))?;
+    }
+    if with_templates && !doc.templates.is_empty() {
+        writeln!(out, "\n{}", paint(BOLD, "Task templates (told from the first words of prompts)"))?;
+        write_templates(out, &doc.templates)?;
+    }
+    Ok(())
+}
+
+fn write_session(out: &mut dyn Write, session: &SessionFindingsDoc, screen: usize) -> io::Result<()> {
+    let id = session.native_ids.first().unwrap_or(&session.id);
+    let title = session.title.as_deref().unwrap_or_default();
+    let short: String = id.chars().take(8).collect();
+    writeln!(out, "{}", paint(BOLD, &cut(format!("{short}  {title}").trim_end(), screen)))?;
+    for finding in &session.findings {
+        write_finding(out, finding, screen)?;
+    }
+    Ok(())
+}
+
+/// One line for what it is and what it cost, one for where it begins.
+fn write_finding(out: &mut dyn Write, finding: &FindingDoc, screen: usize) -> io::Result<()> {
+    let code = format!("{:<16}", finding.code);
+    let room = screen.saturating_sub(text_width(&code) + 3);
+    writeln!(out, "  {} {}", paint(YELLOW, &code), cut(&finding.title, room))?;
+    let first = finding.step_ids.first().map(|id| format!("from {}", id.get(..9).unwrap_or(id)));
+    let steps = plural(finding.step_ids.len() as u64, "step");
+    let parts: Vec<String> = [Some(steps), first, cost(&finding.cost)].into_iter().flatten().collect();
+    let line = format!("{:<19}{}", "", parts.join(" · "));
+    writeln!(out, "{}", paint(DIM, &cut(&line, screen)))
+}
+
+/// Time, tokens and money, as far as they are known.
+fn cost(cost: &CostDoc) -> Option<String> {
+    let mark = if cost.estimated { "~" } else { "" };
+    let money = cost.usd.map(|dollars| crate::figures::money(dollars, cost.unpriced_calls));
+    let parts = [
+        cost.ms.filter(|ms| *ms > 0).map(duration),
+        cost.tokens.map(|tokens| format!("{} tokens", count(tokens))),
+        money,
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| format!("cost {mark}{}", parts.join(", ")))
+}
+
+fn write_templates(out: &mut dyn Write, templates: &[TemplateDoc]) -> io::Result<()> {
+    let table = [
+        Column::number("TIMES"),
+        Column::number("SUCCESS"),
+        Column::number("P50").spare(2),
+        Column::number("P95").spare(3),
+        Column::number("TOKENS P50").spare(4),
+        Column::number("COST P50").spare(5),
+        Column::rest("TYPE", 8).spare(1),
+        Column::rest("PATTERN", 16),
+    ];
+    let rows: Vec<Vec<Cell>> = templates.iter().map(template_cells).collect();
+    write_table(out, &table, &rows)
+}
+
+fn template_cells(template: &TemplateDoc) -> Vec<Cell> {
+    let percent = |rate: f64| format!("{:.0}%", rate * 100.0);
+    let time = |ms: Option<i64>| cell(ms.map(duration).unwrap_or_default());
+    let durations = template.durations.as_ref();
+    let tokens = template.tokens.p50;
+    vec![
+        cell(count(template.count)),
+        cell(template.success_rate.map_or_else(|| "?".into(), percent)),
+        time(durations.map(|durations| durations.p50_ms)),
+        time(durations.map(|durations| durations.p95_ms)),
+        cell(if tokens > 0 { count(tokens) } else { String::new() }),
+        cell(template.cost_usd.as_ref().map(|cost| crate::figures::money(cost.p50, 0)).unwrap_or_default()),
+        cell(template.agent_type.as_deref().unwrap_or_default()),
+        cell(template.pattern.as_str()),
+    ]
+}
