@@ -87,6 +87,7 @@ const SHAPES: &str = "\
 .unspool .edge{fill:none;stroke-width:1.3}\n\
 .unspool .edge.spawn{stroke-width:1.8}\n\
 .unspool .edge.inferred{stroke-dasharray:5 4}\n\
+.unspool .bar-text{font-size:10.5px}\n\
 .unspool .pending>.box{stroke-dasharray:4 3}\n\
 .unspool .badge-text{font-size:10px;font-weight:bold;text-anchor:middle}\n";
 
@@ -110,6 +111,7 @@ fn colours(palette: &Palette) -> String {
          .unspool .head.error{{fill:{error}}}\n\
          .unspool .grid{{stroke:{frame_border}}}\n\
          .unspool .break{{fill:{paper};stroke:{border}}}\n\
+         .unspool .bar-text{{fill:{paper}}}\n\
          .unspool .badge{{fill:{dim}}}\n\
          .unspool .badge-text{{fill:{paper}}}\n"
     );

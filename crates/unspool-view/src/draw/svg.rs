@@ -124,17 +124,7 @@ impl Drawing<'_> {
         );
         let _ = writeln!(self.out, "<title>{name}</title>");
         let _ = writeln!(self.out, "<style>\n{}</style>", sheet(theme));
-        self.out.push_str("<defs>");
-        for kind in ["", " spawn", " error"] {
-            let _ = write!(
-                self.out,
-                "<marker id=\"unspool-head{}\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"8\" \
-                 markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto-start-reverse\">\
-                 <path class=\"head{kind}\" d=\"M0 1L10 5L0 9L2 5z\"/></marker>",
-                kind.replace(' ', "-")
-            );
-        }
-        self.out.push_str("</defs>\n");
+        heads(&mut self.out);
         let _ = writeln!(self.out, "<rect class=\"paper\" width=\"{w}\" height=\"{h}\"/>");
         if !title.is_empty() {
             let shown = cut_to(&title, 15.0 * BOLD, inner);
@@ -266,6 +256,21 @@ impl Drawing<'_> {
             );
         }
     }
+}
+
+/// The heads of arrows.
+pub(crate) fn heads(out: &mut String) {
+    out.push_str("<defs>");
+    for kind in ["", " spawn", " error"] {
+        let _ = write!(
+            out,
+            "<marker id=\"unspool-head{}\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"8\" \
+             markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto-start-reverse\">\
+             <path class=\"head{kind}\" d=\"M0 1L10 5L0 9L2 5z\"/></marker>",
+            kind.replace(' ', "-")
+        );
+    }
+    out.push_str("</defs>\n");
 }
 
 /// A line of text; other fonts are squeezed to the width it was given room for.
