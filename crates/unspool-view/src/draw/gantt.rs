@@ -4,8 +4,8 @@
 
 use super::measure::{columns, cut_to_columns, plain};
 use super::text::Charset;
-use super::timeline_svg::{TimelineBar, TimelinePicture};
-use crate::layout::{Room, Scale, Timeline, TimelineOptions, elapsed_label};
+use super::timeline_svg::{TimelineBar, TimelinePicture, TimelineTrack};
+use crate::layout::{Room, Scale, elapsed_label};
 
 /// A line of a timeline for terminals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,12 +30,11 @@ const MOST_NAMES: usize = 34;
 const BREAK: usize = 3;
 const TICK_GAP: usize = 11;
 
-/// Draws a timeline to a width; bars in order of their agents' lanes and of begin.
+/// Draws a timeline to a width.
 pub fn gantt(picture: &TimelinePicture, width: usize, charset: Charset) -> Vec<GanttLine> {
     let ascii = charset == Charset::Ascii;
     let ellipsis = if ascii { ".." } else { "…" };
-    let drawn = picture.layout(&TimelineOptions::default());
-    let rows = rows(picture, &drawn);
+    let rows = rows(picture);
     let name = |row: &Row| {
         let indent = "  ".repeat(row.depth.min(6));
         let bar = &picture.bars[row.bar];
@@ -76,27 +75,54 @@ struct Row {
     opens: Option<String>,
 }
 
-/// Bars by lane, agent and begin.
-fn rows(picture: &TimelinePicture, drawn: &Timeline) -> Vec<Row> {
-    let mut by_track: Vec<Vec<usize>> = vec![Vec::new(); picture.tracks.len()];
-    for (n, bar) in picture.bars.iter().enumerate() {
-        if let Some(bars) = by_track.get_mut(bar.track) {
-            bars.push(n);
-        }
+/// Bars by begin; an agent's bars stand together, after what its parent did before it began.
+fn rows(picture: &TimelinePicture) -> Vec<Row> {
+    enum Next {
+        Bar(usize),
+        Track(usize),
     }
+    let count = picture.tracks.len();
+    let mut firsts = vec![i64::MAX; count];
+    let mut nexts: Vec<Vec<(i64, bool, usize)>> = vec![Vec::new(); count + 1];
+    for (n, bar) in picture.bars.iter().enumerate().filter(|(_, bar)| bar.track < count) {
+        firsts[bar.track] = firsts[bar.track].min(bar.start_ms);
+        nexts[bar.track].push((bar.start_ms, false, n));
+    }
+    for (n, parent) in parents(picture).into_iter().enumerate() {
+        nexts[parent.unwrap_or(count)].push((firsts[n], true, n));
+    }
+    for nexts in &mut nexts {
+        nexts.sort_unstable();
+    }
+    let mut opened = vec![false; count];
     let mut rows = Vec::new();
-    for lane in &drawn.lanes {
-        for &track in &lane.tracks {
-            let bars = &mut by_track[track];
-            bars.sort_by_key(|n| (picture.bars[*n].start_ms, *n));
-            for (nth, &bar) in bars.iter().enumerate() {
-                let opens = (nth == 0).then(|| plain(&picture.tracks[track].label));
-                let depth = lane.depth as usize + picture.bars[bar].depth as usize;
-                rows.push(Row { bar, depth, opens: opens.filter(|label| !label.is_empty()) });
+    let mut walk = vec![(count, 0usize, 0usize)];
+    while let Some((track, done, depth)) = walk.pop() {
+        let Some(&(_, is_track, n)) = nexts[track].get(done) else { continue };
+        walk.push((track, done + 1, depth));
+        match if is_track { Next::Track(n) } else { Next::Bar(n) } {
+            Next::Track(inner) => walk.push((inner, 0, depth + usize::from(track < count))),
+            Next::Bar(bar) => {
+                let is_first = !std::mem::replace(&mut opened[track], true);
+                let label = is_first.then(|| plain(&picture.tracks[track].label));
+                let depth = depth + picture.bars[bar].depth as usize;
+                rows.push(Row { bar, depth, opens: label.filter(|label| !label.is_empty()) });
             }
         }
     }
     rows
+}
+
+/// Who started whom, without rings.
+fn parents(picture: &TimelinePicture) -> Vec<Option<usize>> {
+    let count = picture.tracks.len();
+    let parent = |track: &TimelineTrack| track.parent.filter(|parent| *parent < count);
+    let forest: Vec<u32> =
+        picture.tracks.iter().map(|track| parent(track).map_or(u32::MAX, crate::layout::index)).collect();
+    crate::layout::without_rings(forest)
+        .into_iter()
+        .map(|parent| parent.map(|parent| parent as usize))
+        .collect()
 }
 
 /// Labels above marks.
@@ -151,6 +177,60 @@ fn bar_cells(
         (false, _, true) => '░',
         (false, ..) => '█',
     };
+    let last = if is_short { first } else { last };
     cells[first..=last].fill(fill);
     cells.into_iter().collect::<String>().trim_end().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gantt;
+    use crate::draw::measure::columns;
+    use crate::draw::text::Charset;
+    use crate::draw::{TimelineBar, TimelinePicture, TimelineTrack};
+
+    fn picture() -> TimelinePicture {
+        let track = |label: &str, parent| TimelineTrack { label: label.into(), parent };
+        let bar = |label: &str, track, start_ms, end_ms| TimelineBar {
+            label: label.into(),
+            track,
+            start_ms,
+            end_ms,
+            ..TimelineBar::default()
+        };
+        let mut picture = TimelinePicture {
+            tracks: vec![track("main", None), track("Explore", Some(0))],
+            bars: vec![
+                bar("user", 0, 0, 0),
+                bar("opus", 0, 50, 8_000),
+                bar("修复结账总额的很长标题修复结账总额的很长标题", 0, 8_000, 30_000),
+                bar("haiku", 1, 8_100, 14_000),
+                bar("Grep", 1, 14_000, 14_200),
+                bar("user", 0, 7_200_000, 7_200_000),
+                bar("opus", 0, 7_200_100, 7_220_000),
+            ],
+            ..TimelinePicture::default()
+        };
+        picture.bars[4].is_error = true;
+        picture.bars[6].is_pending = true;
+        picture
+    }
+
+    fn draw(width: usize, charset: Charset) -> String {
+        gantt(&picture(), width, charset).iter().map(|line| line.plain() + "\n").collect()
+    }
+
+    #[test]
+    fn bars_stand_below_the_axis() {
+        insta::assert_snapshot!(draw(80, Charset::Unicode));
+        insta::assert_snapshot!(draw(80, Charset::Ascii));
+    }
+
+    #[test]
+    fn every_line_fits() {
+        for width in 40..140 {
+            assert!(draw(width, Charset::Unicode).lines().all(|line| columns(line) <= width));
+        }
+        assert_eq!(gantt(&TimelinePicture::default(), 80, Charset::Unicode).len(), 2);
+    }
 }

@@ -83,12 +83,12 @@ const SHAPES: &str = "\
 .unspool .title{font-size:15px;font-weight:bold}\n\
 .unspool .frame-label{font-size:11px;font-weight:bold}\n\
 .unspool .arrow-label{text-anchor:middle}\n\
-.unspool .terminal>text{text-anchor:middle}\n\
+.unspool .terminal text{text-anchor:middle}\n\
 .unspool .edge{fill:none;stroke-width:1.3}\n\
 .unspool .edge.spawn{stroke-width:1.8}\n\
 .unspool .edge.inferred{stroke-dasharray:5 4}\n\
 .unspool .bar-text{font-size:10.5px}\n\
-.unspool .pending>.box{stroke-dasharray:4 3}\n\
+.unspool .pending .box{stroke-dasharray:4 3}\n\
 .unspool .badge-text{font-size:10px;font-weight:bold;text-anchor:middle}\n";
 
 fn colours(palette: &Palette) -> String {
@@ -121,9 +121,9 @@ fn colours(palette: &Palette) -> String {
     }
     let _ = write!(
         css,
-        ".unspool .error>.box{{fill:{error_fill};stroke:{error}}}\n\
-         .unspool .error>.stripe,.unspool .bar.error{{fill:{error}}}\n\
-         .unspool .error>.label{{fill:{error}}}\n"
+        ".unspool .error .box{{fill:{error_fill};stroke:{error}}}\n\
+         .unspool .error .stripe,.unspool .bar.error{{fill:{error}}}\n\
+         .unspool .error .label{{fill:{error}}}\n"
     );
     css
 }

@@ -406,3 +406,6 @@ impl Legend {
         out.push_str("</g>\n");
     }
 }
+
+#[cfg(test)]
+mod tests;

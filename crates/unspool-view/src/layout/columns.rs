@@ -252,13 +252,24 @@ impl<'a> Columns<'a> {
                 places[rule.b as usize] = places[rule.b as usize].max(places[at as usize] + rule.room);
             }
         }
+        let leftmost = places.clone();
         for &at in sorted.iter().rev() {
-            if self.is_far_side(at) {
-                continue;
+            // Up to a neighbour, but within a cluster's far side only as far as that side moves.
+            let (mut neighbour, mut side, mut limit) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+            for rule in out.of(at) {
+                let rule = &self.rules[*rule as usize];
+                let (b, place) = (rule.b as usize, places[rule.b as usize]);
+                limit = limit.min(place - rule.room);
+                if self.is_far_side(rule.b) {
+                    side = side.min(leftmost[at as usize] + place - leftmost[b]);
+                } else {
+                    neighbour = neighbour.min(place - rule.room);
+                }
             }
-            let latest = out.of(at).iter().map(|n| &self.rules[*n as usize]);
-            let latest = latest.map(|rule| places[rule.b as usize] - rule.room).min_by(f64::total_cmp);
-            places[at as usize] = places[at as usize].max(latest.unwrap_or(f64::NEG_INFINITY));
+            let wanted = if neighbour.is_finite() { neighbour } else { side };
+            if wanted.is_finite() {
+                places[at as usize] = places[at as usize].max(wanted.min(limit));
+            }
         }
         let sign = if self.from_left { 1.0 } else { -1.0 };
         self.roots.iter().map(|root| sign * places[*root as usize]).collect()

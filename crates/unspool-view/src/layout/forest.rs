@@ -86,6 +86,12 @@ impl Forest {
     }
 }
 
+/// Parents, where one that closes a ring or does not exist counts as none.
+pub(crate) fn without_rings(parents: Vec<u32>) -> Vec<Option<u32>> {
+    let forest = Forest::new(parents);
+    (0u32..).take(forest.len()).map(|n| Some(forest.parent(n)).filter(|parent| *parent != ROOT)).collect()
+}
+
 /// See [`Forest::meet`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Meeting {

@@ -27,6 +27,7 @@ mod timeline;
 mod types;
 
 pub(crate) use acyclic::turned;
+pub(crate) use forest::without_rings;
 pub use layered::layered;
 pub use previous::{Hint, Previous};
 pub(crate) use scale::elapsed_label;

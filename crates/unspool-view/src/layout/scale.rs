@@ -130,7 +130,7 @@ impl Scale {
             while elapsed <= to - first.0 {
                 let x = self.x(first.0 + elapsed);
                 if ticks.last().is_none_or(|tick| x - tick.x >= min_gap * 0.8) {
-                    ticks.push(Tick { x, elapsed_ms: elapsed, label: elapsed_label(elapsed) });
+                    ticks.push(Tick { x, elapsed_ms: elapsed, label: tick_label(elapsed, step) });
                 }
                 elapsed += step;
             }
@@ -189,23 +189,43 @@ fn step(least: f64) -> i64 {
     })
 }
 
-/// Elapsed time in the two largest units that are not zero.
-pub(crate) fn elapsed_label(elapsed_ms: i64) -> String {
-    let parts = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms")];
+const UNITS: [(i64, &str); 5] = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms")];
+
+/// Elapsed time in all units down to that of the step.
+fn tick_label(elapsed_ms: i64, step: i64) -> String {
     let mut rest = elapsed_ms;
     let mut words = Vec::new();
-    for (unit, name) in parts {
-        if rest >= unit && words.len() < 2 {
+    for (unit, name) in UNITS {
+        if rest >= unit {
             words.push(format!("{}{name}", rest / unit));
+            rest %= unit;
         }
-        rest %= unit;
+        if step >= unit && step % unit == 0 {
+            break;
+        }
     }
     if words.is_empty() { "0".into() } else { words.join(" ") }
 }
 
+/// How long something took, in at most four digits and two units.
+pub(crate) fn elapsed_label(elapsed_ms: i64) -> String {
+    let (seconds, minutes, hours) = (elapsed_ms / 1_000, elapsed_ms / 60_000, elapsed_ms / 3_600_000);
+    if seconds == 0 {
+        format!("{elapsed_ms}ms")
+    } else if minutes == 0 {
+        format!("{seconds}.{}s", elapsed_ms % 1_000 / 100)
+    } else if hours == 0 {
+        format!("{minutes}m {}s", seconds % 60)
+    } else if hours < 24 {
+        format!("{hours}h {}m", minutes % 60)
+    } else {
+        format!("{}d {}h", hours / 24, hours % 24)
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Room, Scale, elapsed_label};
+    use super::{Room, Scale, elapsed_label, tick_label};
 
     const ROOM: Room = Room { width: 1000.0, break_width: 20.0, compress: true };
 
@@ -233,6 +253,8 @@ mod tests {
 
     #[test]
     fn elapsed_time_is_short() {
-        assert_eq!([0, 7, 61_000, 90_061_000].map(elapsed_label), ["0", "7ms", "1m 1s", "1d 1h"]);
+        assert_eq!([7, 2_059, 61_000, 90_061_000].map(elapsed_label), ["7ms", "2.0s", "1m 1s", "1d 1h"]);
+        assert_eq!(tick_label(7_280_000, 20_000), "2h 1m 20s");
+        assert_eq!(tick_label(7_200_000, 20_000), "2h");
     }
 }

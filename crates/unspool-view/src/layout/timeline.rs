@@ -118,7 +118,9 @@ pub fn timeline(
     timeline.lanes = lanes(tracks, bars);
     let mut lane_of = vec![usize::MAX; tracks.len()];
     for (lane, tracks) in timeline.lanes.iter().enumerate() {
-        tracks.tracks.iter().for_each(|track| lane_of[*track] = lane);
+        for track in &tracks.tracks {
+            lane_of[*track] = lane;
+        }
     }
     let mut in_lane: Vec<Vec<usize>> = vec![Vec::new(); timeline.lanes.len()];
     for (n, bar) in bars.iter().enumerate().filter(|(_, bar)| bar.track < tracks.len()) {

@@ -8,7 +8,7 @@ use super::sequence::Group;
 type Lane = Option<(usize, bool)>;
 
 pub(super) struct Lanes {
-    lanes: Vec<Lane>,
+    open: Vec<Lane>,
     ascii: bool,
     /// More lanes are not shown.
     most: usize,
@@ -27,13 +27,13 @@ enum Knot {
 
 impl Lanes {
     pub(super) fn new(ascii: bool, most: usize) -> Lanes {
-        Lanes { lanes: Vec::new(), ascii, most, at: 0 }
+        Lanes { open: Vec::new(), ascii, most, at: 0 }
     }
 
     /// Brings the lanes that lead to a group together; the lines this takes.
     pub(super) fn gather(&mut self, group: &Group) -> Vec<String> {
         let leads = |lane: &Lane| lane.is_some_and(|(to, _)| to == group.number);
-        let mut leading = (0..self.lanes.len()).filter(|n| leads(&self.lanes[*n]));
+        let mut leading = (0..self.open.len()).filter(|n| leads(&self.open[*n]));
         let Some(first) = leading.next() else {
             self.at = self.free_lane();
             return Vec::new();
@@ -46,7 +46,7 @@ impl Lanes {
         let knots: Vec<(usize, Knot)> = joining.iter().map(|n| (*n, Knot::Join)).collect();
         let line = self.line(&knots);
         for n in joining {
-            self.lanes[n] = None;
+            self.open[n] = None;
         }
         self.trim();
         vec![line]
@@ -62,7 +62,7 @@ impl Lanes {
             (false, _, true) => '○',
             (false, ..) => '●',
         };
-        let count = self.lanes.len().max(self.at + 1);
+        let count = self.open.len().max(self.at + 1);
         let mut text = String::new();
         for n in 0..count.min(self.most) {
             text.push(if n == self.at { mark } else { self.stroke(n) });
@@ -79,8 +79,8 @@ impl Lanes {
     /// Lets the arrows of a group go their ways; the lines this takes.
     pub(super) fn spread(&mut self, group: &Group) -> Vec<String> {
         let at = self.at;
-        if at >= self.lanes.len() {
-            self.lanes.resize(at + 1, None);
+        if at >= self.open.len() {
+            self.open.resize(at + 1, None);
         }
         let awaited = |lanes: &[Lane], to: usize| {
             (0..lanes.len()).find(|n| *n != at && lanes[*n].is_some_and(|(known, _)| known == to))
@@ -89,9 +89,9 @@ impl Lanes {
         let mut knots: Vec<(usize, Knot)> = Vec::new();
         let mut own = Vec::new();
         for &(to, is_guess) in &group.next {
-            match awaited(&self.lanes, to) {
+            match awaited(&self.open, to) {
                 Some(lane) => {
-                    if let Some((_, known)) = &mut self.lanes[lane] {
+                    if let Some((_, known)) = &mut self.open[lane] {
                         *known &= is_guess;
                     }
                     knots.push((lane, Knot::Join));
@@ -100,11 +100,11 @@ impl Lanes {
             }
         }
         let mut own = own.into_iter();
-        self.lanes[at] = own.next();
-        let is_continued = self.lanes[at].is_some();
+        self.open[at] = own.next();
+        let is_continued = self.open[at].is_some();
         for lane in own {
             let free = self.free_after(at);
-            self.lanes[free] = Some(lane);
+            self.open[free] = Some(lane);
             knots.push((free, Knot::Leave));
         }
         let line = (!knots.is_empty()).then(|| self.spread_line(&knots, is_continued));
@@ -126,7 +126,7 @@ impl Lanes {
         let knot = |n: usize| knots.iter().find(|(at, _)| *at == n).map(|(_, knot)| *knot);
         let left = knots.iter().map(|(n, _)| *n).min().unwrap_or(self.at).min(self.at);
         let right = knots.iter().map(|(n, _)| *n).max().unwrap_or(self.at).max(self.at);
-        let count = self.lanes.len().max(right + 1);
+        let count = self.open.len().max(right + 1);
         let mut text = String::new();
         for n in 0..count.min(self.most) {
             let is_between = (left..=right).contains(&n);
@@ -136,7 +136,7 @@ impl Lanes {
                 Some(Knot::Join) if is_gather => arms.symbol(true, false),
                 Some(Knot::Join) => arms.symbol(true, true),
                 Some(Knot::Leave) => arms.symbol(false, true),
-                None if is_between && self.lanes.get(n).is_none_or(Option::is_none) => '─',
+                None if is_between && self.open.get(n).is_none_or(Option::is_none) => '─',
                 None => self.stroke(n),
             };
             text.push(self.in_charset(symbol));
@@ -150,7 +150,7 @@ impl Lanes {
     }
 
     fn stroke(&self, n: usize) -> char {
-        self.in_charset(match self.lanes.get(n).copied().flatten() {
+        self.in_charset(match self.open.get(n).copied().flatten() {
             None => ' ',
             Some((_, true)) => '┆',
             Some((_, false)) => '│',
@@ -171,20 +171,20 @@ impl Lanes {
     }
 
     fn free_lane(&self) -> usize {
-        self.lanes.iter().position(Option::is_none).unwrap_or(self.lanes.len())
+        self.open.iter().position(Option::is_none).unwrap_or(self.open.len())
     }
 
     fn free_after(&mut self, at: usize) -> usize {
-        let free = (at + 1..self.lanes.len()).find(|n| self.lanes[*n].is_none());
+        let free = (at + 1..self.open.len()).find(|n| self.open[*n].is_none());
         free.unwrap_or_else(|| {
-            self.lanes.push(None);
-            self.lanes.len() - 1
+            self.open.push(None);
+            self.open.len() - 1
         })
     }
 
     fn trim(&mut self) {
-        while self.lanes.last() == Some(&None) {
-            self.lanes.pop();
+        while self.open.last() == Some(&None) {
+            self.open.pop();
         }
     }
 }

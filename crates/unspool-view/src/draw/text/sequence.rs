@@ -44,7 +44,9 @@ pub(super) fn sequence(picture: &Picture) -> Sequence {
     let groups = grouped(picture, &causes, &effects, &back);
     let mut group_of = vec![0; count];
     for (n, members) in groups.iter().enumerate() {
-        members.iter().for_each(|member| group_of[*member] = n);
+        for member in members {
+            group_of[*member] = n;
+        }
     }
     let order = ordered(picture, &groups, &group_of, &causes, &effects);
     let groups = order.into_iter().map(|n| {
