@@ -81,7 +81,7 @@ const SHAPES: &str = "\
 .unspool text{font-family:Helvetica,Arial,'Liberation Sans',sans-serif;font-size:12px}\n\
 .unspool .detail,.unspool .tick,.unspool .arrow-label,.unspool .legend{font-size:10.5px}\n\
 .unspool .title{font-size:15px;font-weight:bold}\n\
-.unspool .frame-label{font-size:11px;font-weight:bold}\n\
+.unspool .frame-label{font-size:11px;font-weight:bold;stroke-width:4px;stroke-linejoin:round;paint-order:stroke}\n\
 .unspool .arrow-label{text-anchor:middle}\n\
 .unspool .terminal text{text-anchor:middle}\n\
 .unspool .edge{fill:none;stroke-width:1.3}\n\
@@ -100,6 +100,7 @@ fn colours(palette: &Palette) -> String {
         ".unspool .paper{{fill:{paper}}}\n\
          .unspool text{{fill:{ink}}}\n\
          .unspool .detail,.unspool .tick,.unspool .legend,.unspool .frame-label{{fill:{dim}}}\n\
+         .unspool .frame-label{{stroke:{paper}}}\n\
          .unspool .arrow-label{{fill:{dim}}}\n\
          .unspool .box{{fill:{node};stroke:{border}}}\n\
          .unspool .frame{{fill:{frame};fill-opacity:.055;stroke:{frame_border}}}\n\

@@ -140,6 +140,7 @@ impl Drawing<'_> {
             let tooltip = self.tooltip(arrow);
             edge(&mut self.out, arrow, path, &tooltip);
         }
+        self.frame_labels();
         for (part, rect) in self.picture.boxes.iter().zip(&self.layout.nodes) {
             self.node(part, rect);
         }
@@ -152,17 +153,25 @@ impl Drawing<'_> {
 
     fn frames(&mut self) {
         for (frame, rect) in self.picture.frames.iter().zip(&self.layout.clusters) {
-            let label = plain(&frame.label);
-            let shown = cut_to(&frame_text(&frame.label), FRAME_LABEL_SIZE * BOLD, rect.width - 16.0);
             let _ = writeln!(
                 self.out,
-                "<g><title>{}</title><rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"8\"/>\
-                 <text class=\"frame-label\" x=\"{}\" y=\"{}\">{}</text></g>",
-                escaped(&label),
+                "<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"8\"><title>{}</title></rect>",
                 number(rect.x),
                 number(rect.y),
                 number(rect.width),
                 number(rect.height),
+                escaped(&plain(&frame.label))
+            );
+        }
+    }
+
+    /// Names of frames, over the arrows that pass them.
+    fn frame_labels(&mut self) {
+        for (frame, rect) in self.picture.frames.iter().zip(&self.layout.clusters) {
+            let shown = cut_to(&frame_text(&frame.label), FRAME_LABEL_SIZE * BOLD, rect.width - 16.0);
+            let _ = writeln!(
+                self.out,
+                "<text class=\"frame-label\" x=\"{}\" y=\"{}\">{}</text>",
                 number(rect.x + 10.0),
                 number(rect.y + 16.0),
                 escaped(&shown)

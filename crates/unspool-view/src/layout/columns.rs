@@ -9,6 +9,7 @@ use super::align::{Look, columns, conflicts};
 use super::forest::{ClusterId, Forest, ROOT};
 use super::grid::{Grid, Kind};
 use super::order::Order;
+use super::settle::Settling;
 use super::types::{Cluster, index};
 
 /// Places across the ranks.
@@ -21,10 +22,10 @@ pub(crate) struct Across {
 
 /// `b` is at least `room` to the right of `a`.
 #[derive(Clone, Copy)]
-struct Rule {
-    a: u32,
-    b: u32,
-    room: f64,
+pub(crate) struct Rule {
+    pub(crate) a: u32,
+    pub(crate) b: u32,
+    pub(crate) room: f64,
 }
 
 /// What a cluster needs around its content.
@@ -151,8 +152,20 @@ pub(crate) fn across(grid: &Grid, forest: &Forest, order: &Order, frames: &[Fram
         f64::midpoint(values[1], values[2])
     };
     let places: Vec<f64> = (0..variables).map(middle).collect();
-    finish(grid, forest, frames, places)
+    let settling = Settling::new(grid, forest, &rules);
+    let mut across = finish(grid, forest, frames, places);
+    for round in 0..ROUNDS {
+        let mut places = across.leaves;
+        places.extend(across.sides.iter().flat_map(|(left, right)| [*left, *right]));
+        settling.settle_clusters(&mut places);
+        settling.settle_stretches(&mut places, round % 2 == 0);
+        across = finish(grid, forest, frames, places);
+    }
+    across
 }
+
+/// How often stretches and clusters are drawn to where their edges lead.
+const ROUNDS: usize = 4;
 
 /// Places near the wanted ones that keep the rules: what stands too close is moved to the right.
 pub(crate) fn across_near(

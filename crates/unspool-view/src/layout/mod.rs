@@ -23,6 +23,7 @@ mod previous;
 mod rank;
 mod route;
 mod scale;
+mod settle;
 mod timeline;
 mod types;
 
