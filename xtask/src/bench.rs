@@ -63,6 +63,7 @@ pub(crate) fn run(root: &Path, dir: Option<&str>) -> Result<(), String> {
         show(case.name, best.as_ref());
     }
     spans(root, &dir, &unspool)?;
+    command(root, &root.join("target/release/bench-numbers").to_string_lossy(), &[])?;
     let mut starts = Vec::new();
     for _ in 0..20 {
         let started = Instant::now();

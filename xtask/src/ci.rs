@@ -20,7 +20,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     step("build", || cargo(root, &["build", "--release", "--locked"], "cargo build --release"))?;
     step("picture", || picture::check(root))?;
     step("tests", || cargo(root, &["test", "--workspace", "--locked", "--quiet"], "cargo test --workspace"))?;
-    step("fuzz", || fuzz::run(root, fuzz::BRIEF_S))
+    step("fuzz", || fuzz::run(root, fuzz::Seconds::BRIEF))
 }
 
 fn step(name: &str, work: impl FnOnce() -> Result<(), String>) -> Result<(), String> {

@@ -1,25 +1,38 @@
-//! Documents made from the code they document, so that they cannot lie.
+//! Documents made from the code they document, so that they cannot lie, and fuzz targets made from the registry of
+//! formats, so that none is forgotten.
 
-use crate::say;
-use schemars::schema_for;
+use crate::{fuzz, say};
+use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use unspool_model::Code;
+use unspool_view::diff::DiffDoc;
 use unspool_view::doctor::DoctorDoc;
 use unspool_view::flow_json::FlowDoc;
+use unspool_view::path::PathDoc;
+use unspool_view::query::manual;
+use unspool_view::query_json::QueryDoc;
 use unspool_view::stats::StatsDoc;
 use unspool_view::tree_json::TreesDoc;
 
-struct Document {
-    path: &'static str,
-    text: String,
+/// A file that is made, not written.
+pub(crate) struct Document {
+    /// Below the repository's root.
+    pub(crate) path: String,
+    pub(crate) text: String,
+}
+
+impl Document {
+    fn new(path: &str, text: String) -> Document {
+        Document { path: path.into(), text }
+    }
 }
 
 pub(crate) fn write(root: &Path) -> Result<(), String> {
-    for document in documents()? {
-        fs::write(root.join(document.path), &document.text)
+    for document in documents(root)? {
+        fs::write(root.join(&document.path), &document.text)
             .map_err(|error| format!("{}: {error}", document.path))?;
         say(&format!("wrote {}", document.path));
     }
@@ -27,27 +40,36 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
 }
 
 pub(crate) fn check(root: &Path) -> Result<(), String> {
-    for document in documents()? {
-        if fs::read_to_string(root.join(document.path)).unwrap_or_default() != document.text {
+    for document in documents(root)? {
+        if fs::read_to_string(root.join(&document.path)).unwrap_or_default() != document.text {
             return Err(format!("{} is stale; run `cargo xtask docs` and read the diff", document.path));
         }
     }
     Ok(())
 }
 
-fn documents() -> Result<Vec<Document>, String> {
+fn documents(root: &Path) -> Result<Vec<Document>, String> {
     let flow = serde_json::to_value(schema_for!(FlowDoc)).map_err(|error| error.to_string())?;
-    let stats = serde_json::to_value(schema_for!(StatsDoc)).map_err(|error| error.to_string())?;
-    let tree = serde_json::to_value(schema_for!(TreesDoc)).map_err(|error| error.to_string())?;
-    let doctor = serde_json::to_value(schema_for!(DoctorDoc)).map_err(|error| error.to_string())?;
-    Ok(vec![
-        Document { path: "docs/flow.schema.json", text: pretty(&flow)? },
-        Document { path: "docs/stats.schema.json", text: pretty(&stats)? },
-        Document { path: "docs/tree.schema.json", text: pretty(&tree)? },
-        Document { path: "docs/doctor.schema.json", text: pretty(&doctor)? },
-        Document { path: "docs/flow.md", text: fields(FLOW_HEAD, &flow) },
-        Document { path: "docs/issues.md", text: issues() },
-    ])
+    let mut documents = vec![
+        schema::<FlowDoc>("docs/flow.schema.json")?,
+        schema::<StatsDoc>("docs/stats.schema.json")?,
+        schema::<TreesDoc>("docs/tree.schema.json")?,
+        schema::<DoctorDoc>("docs/doctor.schema.json")?,
+        schema::<PathDoc>("docs/path.schema.json")?,
+        schema::<QueryDoc>("docs/query.schema.json")?,
+        schema::<DiffDoc>("docs/diff.schema.json")?,
+        Document::new("docs/query.md", manual()),
+        Document::new("docs/flow.md", fields(FLOW_HEAD, &flow)),
+        Document::new("docs/issues.md", issues()),
+    ];
+    documents.extend(fuzz::generated(root));
+    Ok(documents)
+}
+
+/// The schema of a document.
+fn schema<T: JsonSchema>(path: &str) -> Result<Document, String> {
+    let schema = serde_json::to_value(schema_for!(T)).map_err(|error| error.to_string())?;
+    Ok(Document::new(path, pretty(&schema)?))
 }
 
 fn pretty(value: &Value) -> Result<String, String> {

@@ -17,9 +17,9 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
   ci             everything CI checks: format, lints, tidy, docs, tests, a brief fuzz
   tidy           house rules: dependency direction, file sizes, docs complete
-  docs [--check] write (or check) the generated documents
+  docs [--check] write (or check) the generated documents and fuzz targets
   picture        draw the README's picture from the release binary's output
-  fuzz [SECONDS] run every fuzz target for so long (default 10)
+  fuzz [SECONDS] run every fuzz target, one per decoder, for so long (default: briefly)
   bench [DIR]    measure the figures of docs/benchmarks.md
   bench-layout [DIR]
                  measure the layout of graphs, and write the graphs to DIR for other engines";
@@ -34,8 +34,11 @@ fn main() -> ExitCode {
         ["docs"] => docs::write(&root),
         ["docs", "--check"] => docs::check(&root),
         ["picture"] => picture::write(&root),
-        ["fuzz"] => fuzz::run(&root, fuzz::BRIEF_S),
-        ["fuzz", seconds] => fuzz::run(&root, seconds.parse().unwrap_or(fuzz::BRIEF_S)),
+        ["fuzz"] => fuzz::run(&root, fuzz::Seconds::BRIEF),
+        ["fuzz", seconds] => match seconds.parse() {
+            Ok(seconds) => fuzz::run(&root, fuzz::Seconds::each(seconds)),
+            Err(_) => Err(USAGE.to_string()),
+        },
         ["bench"] => bench::run(&root, None),
         ["bench", dir] => bench::run(&root, Some(dir)),
         ["bench-layout"] => bench::layout(&root, None),

@@ -29,6 +29,7 @@ const DOCUMENTS: &[&str] = &[
     "CHANGELOG.md",
     "LICENSE",
     "docs/commands.md",
+    "docs/query.md",
     "docs/configuration.md",
     "docs/linking.md",
     "docs/benchmarks.md",

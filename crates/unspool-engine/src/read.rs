@@ -10,7 +10,7 @@ use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread::ScopedJoinHandle;
-use unspool_formats::{Decoder, Detail, SNIFF_BYTES, claim, note_not_data, note_unreadable};
+use unspool_formats::{Decoder, Detail, SNIFF_BYTES, claim, note_cut, note_not_data, note_unreadable};
 use unspool_model::Batch;
 
 /// Bytes read at a time. Small enough to stay in a core's cache while it is decoded.
@@ -126,12 +126,14 @@ impl Worker {
         let Some((format, sniff)) = claim(&mut self.batch, name, head) else { return result };
         self.recognised += 1;
         let mut decoder = Decoder::new(&mut self.batch, format, sniff, name, detail);
+        let mut bytes = 0;
         while filled > 0 {
             if let Some(copy) = &mut copy {
                 copy.write_all(&buffer[..filled])?;
             }
             decoder.push(&buffer[..filled]);
             progress.bytes.fetch_add(filled as u64, Ordering::Relaxed);
+            bytes += filled as u64;
             filled = 0;
             if result.is_ok() {
                 match read_some(&mut input, buffer) {
@@ -142,7 +144,10 @@ impl Worker {
         }
         // What was read before an error still counts.
         decoder.finish();
-        result
+        if let Err(error) = result {
+            note_cut(&mut self.batch, name, bytes, &error.to_string());
+        }
+        Ok(())
     }
 }
 
@@ -210,7 +215,7 @@ mod tests {
     use flate2::write::GzEncoder;
     use std::io::Write;
     use unspool_formats::Detail;
-    use unspool_model::Outcome;
+    use unspool_model::{Code, Outcome};
 
     const LINES: [&str; 3] = [
         r#"{"type":"user","uuid":"u1","sessionId":"s1","timestamp":"2026-01-02T10:00:00Z","message":{"role":"user","content":"Hello"}}"#,
@@ -251,6 +256,11 @@ mod tests {
         let stored = reading.batch.records.iter().filter(|record| record.outcome == Outcome::Stored).count();
         assert_eq!(stored, 2);
         let codes: Vec<_> = reading.batch.issues.iter().map(|issue| issue.code.name()).collect();
-        assert!(codes.contains(&"unreadable_file") && codes.contains(&"torn_line"), "{codes:?}");
+        assert!(codes.contains(&"file_cut") && codes.contains(&"torn_line"), "{codes:?}");
+        assert!(!codes.contains(&"unreadable_file"), "{codes:?}");
+        let kept: u32 = reading.batch.records.iter().map(|record| record.len + 1).sum();
+        let cut = reading.batch.issues.iter().find(|issue| issue.code == Code::FileCut).unwrap();
+        let detail = reading.batch.text.get(cut.detail);
+        assert!(detail.ends_with(&format!("behind the first {} bytes", kept - 1)), "{detail}");
     }
 }

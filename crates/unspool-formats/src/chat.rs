@@ -6,7 +6,7 @@ use crate::object::{Object, elements, string};
 use crate::prose::{PREVIEW_SOURCE_BYTES, preview};
 use crate::sink::Sink;
 use std::borrow::Cow;
-use unspool_model::prompt::{text_hash, without_reminders};
+use unspool_model::prompt::{input_hash, text_hash, without_reminders};
 use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp};
 
 /// What a record says about itself; its first event carries it.
@@ -101,6 +101,15 @@ pub(crate) fn shown(text: &str) -> String {
     preview(&text[..end])
 }
 
+/// A call of a tool that a model asked for, on its own.
+#[derive(Clone, Default, Debug, PartialEq)]
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    /// JSON.
+    pub(crate) input: String,
+}
+
 /// Emits a call with what its input says. The input is an object, or an object as text.
 pub(crate) fn call(id: &str, name: &str, input: Option<&[u8]>, at: Timestamp, out: &mut Sink<'_>) {
     out.begin(EventKind::ToolCall, at).name(name).key(KeyKind::ToolUse, Role::Provides, id);
@@ -110,6 +119,9 @@ pub(crate) fn call(id: &str, name: &str, input: Option<&[u8]>, at: Timestamp, ou
 /// Adds what the input of a call says to the open event.
 pub(crate) fn call_facts(input: Option<&[u8]>, out: &mut Sink<'_>) {
     let Some(raw) = input else { return };
+    if out.wants_text() {
+        out.int(AttrName::InputHash, input_hash(raw).into());
+    }
     match string(raw).map(RawStr::decode) {
         Some(text) if text.trim_start().starts_with('{') => {
             input_facts(&Object::of(text.as_bytes()), out);
@@ -223,17 +235,6 @@ pub(crate) fn spawned(call: &str, agent: &str, at: Timestamp, out: &mut Sink<'_>
         );
         out.key(KeyKind::Agent, Role::Provides, agent);
     }
-}
-
-/// The name of a file without its folder and the given endings.
-pub(crate) fn stem<'a>(name: &'a str, endings: &[&str]) -> &'a str {
-    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    endings.iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(file)
-}
-
-/// The folder a file lies in, counted upwards from the file.
-pub(crate) fn folder(name: &str, up: usize) -> &str {
-    name.rsplit(['/', '\\']).nth(up).unwrap_or_default()
 }
 
 /// How many of the first lines of a head pass a test, and how many there are. The last line may be cut.

@@ -3,8 +3,7 @@
 //! Several agents write it with small differences; their formats say what a stream's name means and this reads the lines.
 
 use crate::chat::{self, Head, Outcome};
-use crate::format::{Reader, Rejected};
-use crate::formats::claude_code::rejection;
+use crate::format::{Reader, Rejected, rejection};
 use crate::json::RawStr;
 use crate::object::{Object, elements};
 use crate::sink::Sink;
@@ -167,7 +166,7 @@ fn result(call: &(String, bool), content: Option<&[u8]>, is_error: bool, out: &m
     let failed = is_error || says_error(&text);
     chat::result_facts(&call.0, &Outcome { failed, text, ..Outcome::default() }, out);
     if call.1 {
-        out.flag(EventFlags::INFERRED);
+        out.flag(EventFlags::RESULT_BY_ORDER);
     }
 }
 

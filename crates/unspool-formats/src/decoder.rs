@@ -38,6 +38,7 @@ impl<'b> Decoder<'b> {
             format: batch.text.intern(id),
             container: batch.text.intern(&scope.container),
             session: batch.text.intern(&scope.session),
+            own_session: Sym::EMPTY,
             agent: batch.text.intern(&scope.agent),
             workflow: batch.text.intern(&scope.workflow),
             witness: format.descriptor().witness,
@@ -170,6 +171,12 @@ impl<'b> Decoder<'b> {
 pub fn note_unreadable(batch: &mut Batch, name: &str, why: &str) {
     let detail = batch.text.intern(&format!("{name}: {why}"));
     batch.issues.add(Code::UnreadableFile, detail, u32::MAX, None);
+}
+
+/// Notes a file of which only the first bytes could be read.
+pub fn note_cut(batch: &mut Batch, name: &str, bytes: u64, why: &str) {
+    let detail = batch.text.intern(&format!("{name}: {why} behind the first {bytes} bytes"));
+    batch.issues.add(Code::FileCut, detail, u32::MAX, None);
 }
 
 /// Notes files that were not looked into.

@@ -1,7 +1,8 @@
 //! What a format is: a passive description, a nose, and a reader.
 
+use crate::json::{Json, Malformed};
 use crate::sink::Sink;
-use unspool_model::Witness;
+use unspool_model::{Code, Witness};
 
 /// How a stream is cut into frames. A frame is a record, or its reader says which parts of it are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,7 +65,7 @@ pub struct Scope {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rejected {
     /// The issue that names the reason.
-    pub code: unspool_model::Code,
+    pub code: Code,
     /// The record ended in the middle of a value.
     pub ended: bool,
 }
@@ -97,4 +98,24 @@ pub trait Reader {
     ///
     /// A frame is one record unless the reader names its parts with [`Sink::part`]; then each part is one.
     fn read(&mut self, frame: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected>;
+}
+
+/// Why a record that cannot be read as a JSON object is rejected.
+pub(crate) fn rejection(error: Malformed, record: &[u8]) -> Rejected {
+    let first = record.iter().find(|byte| !byte.is_ascii_whitespace());
+    let mut whole = Json::new(record);
+    let other_json = first != Some(&b'{') && whole.skip().and_then(|()| whole.end()).is_ok();
+    Rejected { code: if other_json { Code::NotAnObject } else { Code::NotJson }, ended: error.ended }
+}
+
+/// The name of a file without its folders and the ending that says how it is written.
+pub(crate) fn stem(name: &str) -> &str {
+    let file = folder(name, 0);
+    let endings = [".jsonl", ".ndjson", ".meta.json", ".json"];
+    endings.iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(file)
+}
+
+/// The folder a file lies in, counted upwards from the file.
+pub(crate) fn folder(name: &str, up: usize) -> &str {
+    name.rsplit(['/', '\\']).nth(up).unwrap_or_default()
 }

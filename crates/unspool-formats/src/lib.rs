@@ -19,7 +19,7 @@ mod prose;
 mod registry;
 mod sink;
 
-pub use decoder::{Decoder, note_not_data, note_unreadable};
+pub use decoder::{Decoder, note_cut, note_not_data, note_unreadable};
 pub use format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
 pub use formats::FORMATS;
 pub use json::{Json, Kind, Malformed, RawStr};

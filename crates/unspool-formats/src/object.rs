@@ -124,16 +124,17 @@ impl<'a> Object<'a> {
     }
 }
 
-/// A moment in any of the ways agents write it.
+/// A moment in any of the ways agents write it; a number may stand in a text.
 pub(crate) fn moment(raw: &[u8]) -> Option<Timestamp> {
     if let Some(text) = string(raw) {
-        return Timestamp::parse(&text.decode());
+        let text = text.decode();
+        return Timestamp::parse(&text).or_else(|| since_epoch(&text));
     }
     since_epoch(std::str::from_utf8(raw).ok()?)
 }
 
 /// The moment a number means: seconds, milli-, micro- or nanoseconds since the epoch, by its size.
-pub(crate) fn since_epoch(text: &str) -> Option<Timestamp> {
+fn since_epoch(text: &str) -> Option<Timestamp> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let whole: i64 = whole.parse().ok().filter(|n| *n >= 0)?;
     let (unit_ns, digits) = match whole {
@@ -190,6 +191,7 @@ mod tests {
             "1785704942174000",
             "1785704942174000000",
             "1785704942174.0",
+            "\"1785704942174\"",
         ] {
             assert_eq!(moment(text.as_bytes()), expected, "{text}");
         }

@@ -48,6 +48,9 @@ pub(crate) struct AgentDraft {
     pub(crate) ended: Timestamp,
 }
 
+/// Standing of what was not stated about an agent, but follows from other words.
+const INFERRED: u8 = 4;
+
 /// A fact about an agent, and how good the source was that said so.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Learned {
@@ -63,6 +66,11 @@ impl Learned {
         {
             *self = Learned { value, standing };
         }
+    }
+
+    /// Whether nobody stated it as what it is.
+    pub(crate) fn is_inferred(&self) -> bool {
+        !self.value.is_empty() && self.standing == INFERRED
     }
 
     /// A value from a spawn's own record.
@@ -350,12 +358,14 @@ fn learn(draft: &mut Draft<'_>, index: &FxHashMap<Origin, u32>, at: usize, curre
     let description = draft.attr_text(at, AttrName::Description);
     let model = draft.attr_text(at, AttrName::Model);
     let teammate = draft.key(at, KeyKind::Teammate, Role::Provides);
+    let names_no_agent = draft.spans.own(at).is_some() && !event.flags.has(EventFlags::NAMES_AGENT);
     let stream_workflow = draft.corpus.batch.stream_of(event.record).workflow;
     let agent = &mut draft.agents[target as usize];
     let is_main = matches!(agent.origin, Origin::Main(_));
     // Who knows an agent best: what was written about it, then hooks, then its spawn, then what its calls are billed to.
     let standing = match event.kind {
         EventKind::AgentInfo => 0,
+        EventKind::AgentStart if names_no_agent => INFERRED,
         EventKind::AgentStart | EventKind::AgentStop => 1,
         EventKind::SpawnLink => 2,
         _ => 3,

@@ -96,17 +96,11 @@ pub(crate) fn resolve(batch: &mut Batch, table: &Table, rank: &[u32]) -> Convers
     let roots = link(batch, table, &seen, &mut found);
     for (one, root) in seen.iter().zip(&roots) {
         let id = batch.records[seen[*root].record as usize].id;
-        let name = batch.text.intern(&format!("conversation-{}", short_hex(id)));
+        let name = batch.text.intern(&format!("conversation-{}", id.short()));
         found.of_record.insert(one.record, name);
     }
     sessions(batch, table, &seen, &roots, &mut found);
     found
-}
-
-fn short_hex(id: unspool_model::Id) -> String {
-    let mut hex = format!("{:032x}", u128::from_be_bytes(id.to_bytes()));
-    hex.truncate(12);
-    hex
 }
 
 fn is_helper(batch: &Batch, purpose: Sym) -> bool {
@@ -411,7 +405,7 @@ fn sessions(batch: &mut Batch, table: &Table, seen: &[Seen], roots: &[usize], fo
             let pause = one.started.ms_since(reached).unwrap_or(0);
             if current.is_empty() || pause > table.session_gap_ms {
                 let id = batch.records[one.record as usize].id;
-                current = batch.text.intern(&format!("log-{}", short_hex(id)));
+                current = batch.text.intern(&format!("log-{}", id.short()));
             }
             reached = reached.later(one.ended);
             found.sessions.insert(one.record, current);

@@ -34,6 +34,8 @@ pub(crate) struct Draft<'c> {
     pub(crate) usages: Vec<Usage>,
     /// First words of what went wrong, by step.
     pub(crate) errors: FxHashMap<u32, Sym>,
+    /// Hashes of what tools were given, by step; the first witness counts.
+    pub(crate) inputs: Vec<(u32, u32)>,
     /// The step around a step, for spans that lie in others.
     pub(crate) around: FxHashMap<u32, u32>,
     /// Each agent's steps in order.
@@ -68,6 +70,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
         event_step: Vec::new(),
         usages: Vec::new(),
         errors: FxHashMap::default(),
+        inputs: Vec::new(),
         around: FxHashMap::default(),
         timeline: Vec::new(),
         edges: Vec::new(),
@@ -85,6 +88,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     draft.evidence.reserve_exact(draft.steps.len() * 6);
     rules::tool_calls::link(&mut draft);
     rules::declared::link(&mut draft);
+    order::causes_first(&mut draft);
     rules::spawn_ids::link(&mut draft);
     rules::spawn_chain::link(&mut draft);
     rules::spans::spawns(&mut draft);
@@ -94,10 +98,10 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     rules::spawn_parent::link(&mut draft);
     structure::clocks::compare(&mut draft);
     rules::returns::link(&mut draft);
-    rules::sequence::link(&mut draft);
     rules::continuation::link(&mut draft);
     rules::content_reuse::link(&mut draft);
     rules::spans::link(&mut draft);
+    rules::sequence::link(&mut draft);
     structure::tree::depths(&mut draft);
     structure::runs::build(&mut draft);
     structure::status::judge(&mut draft);
@@ -181,6 +185,22 @@ impl Draft<'_> {
     pub(crate) fn began(&self, agent: u32) -> Timestamp {
         let first = self.timeline[agent as usize].first();
         first.map(|first| self.steps[*first as usize].started).unwrap_or_default()
+    }
+
+    /// Agents by the ids their sources gave them, which another session's may bear, too.
+    pub(crate) fn agents_by_native_id(&self) -> FxHashMap<Sym, Vec<u32>> {
+        let mut by_id: FxHashMap<Sym, Vec<u32>> = FxHashMap::default();
+        for (n, agent) in (0_u32..).zip(&self.agents) {
+            by_id.entry(agent.native_id).or_default().push(n);
+        }
+        by_id
+    }
+
+    /// Of agents of one id, the one that is meant in a session at a moment.
+    pub(crate) fn meant(&self, namesakes: &[u32], session: Sym, at: Timestamp) -> Option<u32> {
+        let is_of_session = |n: &u32| self.agents[*n as usize].session == session;
+        let of_session: Vec<u32> = namesakes.iter().copied().filter(is_of_session).collect();
+        self.bearer(if of_session.is_empty() { namesakes } else { &of_session }, at)
     }
 
     /// Of agents that bore one name one after the other, the one who bore it at a moment: the last to have been called,

@@ -10,11 +10,12 @@
 //! - Copies of history say something only where no first-hand record does, and never how many tokens were used.
 
 use crate::draft::Draft;
+use crate::steps::StepDraft;
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 use unspool_model::{
-    AttrName, Code, EventFlags, EventKind, IntentSource, KeyKind, RecordIx, Role, StepKind, Sym, Timestamp,
-    Usage, Witness,
+    AttrName, Code, Event, EventFlags, EventKind, IntentSource, KeyKind, RecordIx, Role, StepKind, Sym,
+    Timestamp, Usage, Witness,
 };
 
 pub(crate) fn fill(draft: &mut Draft<'_>) {
@@ -161,6 +162,15 @@ fn take_times(draft: &mut Draft<'_>, at: usize, n: usize) {
     }
 }
 
+/// Of several who tell when a call began, those who state it are believed; of those, the earliest.
+fn take_start(step: &mut StepDraft, event: &Event) {
+    let is_estimate = event.flags.has(EventFlags::START_INFERRED);
+    let rank = |is_estimate: bool, at: Timestamp| (!at.is_some(), is_estimate, at);
+    if rank(is_estimate, event.at) < rank(step.start_estimated, step.started) {
+        (step.started, step.start_estimated) = (event.at, is_estimate);
+    }
+}
+
 fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
     let event = *draft.event(at);
     take_usage(draft, at, n, others);
@@ -175,6 +185,7 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
     let summary = draft.attr_text(at, AttrName::Summary).unwrap_or_default();
     let model = draft.attr_text(at, AttrName::Model).unwrap_or_default();
     let duration = draft.attr_int(at, AttrName::DurationMs).filter(|ms| *ms >= 0);
+    let input_hash = draft.attr_int(at, AttrName::InputHash).and_then(|hash| u32::try_from(hash).ok());
     let step = &mut draft.steps[n];
     let first = |slot: &mut Sym, value: Sym| {
         if slot.is_empty() {
@@ -193,7 +204,7 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
             first(&mut step.name, event.name);
             step.has_call = true;
             if !timed {
-                step.started = step.started.earlier(event.at);
+                take_start(step, &event);
             }
             step.is_error |= whole && event.flags.has(EventFlags::ERROR);
             step.duration_ms = step.duration_ms.or(duration);
@@ -207,6 +218,9 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
                 step.intent_source = source;
             }
             first(&mut step.preview, summary);
+            if let Some(hash) = input_hash {
+                draft.inputs.push((u32::try_from(n).unwrap_or(NONE), hash));
+            }
         }
         EventKind::ToolResult => {
             first(&mut step.name, event.name);

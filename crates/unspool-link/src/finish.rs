@@ -29,6 +29,12 @@ pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
     let errors = draft.errors.iter().filter(|(n, _)| failed(n));
     flow.errors = errors.map(|(n, words)| (step_index[*n as usize], *words)).collect();
     flow.errors.sort_unstable_by_key(|(n, _)| *n);
+    flow.inputs = std::mem::take(&mut draft.inputs);
+    for (step, _) in &mut flow.inputs {
+        *step = step_index[*step as usize];
+    }
+    flow.inputs.sort_by_key(|(step, _)| *step);
+    flow.inputs.dedup_by_key(|(step, _)| *step);
     flow.agents = agents(&draft, &agent_order, &agent_index, &step_index);
     draft.reached = Vec::new();
     draft.timeline = Vec::new();
@@ -188,6 +194,7 @@ fn agents(draft: &Draft<'_>, order: &[u32], index: &[u32], step_index: &[u32]) -
             id: agent_id(draft, *n),
             native_id: agent.native_id,
             kind: or(agent.kind.value, asked(AttrName::AgentType)),
+            kind_inferred: agent.kind.is_inferred(),
             name: or(
                 agent.name.value,
                 or(agent.description.value, or(asked(AttrName::AgentName), asked(AttrName::Description))),
@@ -296,6 +303,7 @@ fn finished(draft: &Draft<'_>, step: &StepDraft, first_witness: u32, witnesses: 
         meta: step.kind != StepKind::ToolCall
             && (step.flags.has(EventFlags::META) || step.flags.has(EventFlags::COMMAND)),
         is_async: step.flags.has(EventFlags::ASYNC),
+        agent_source: draft.spans.agent_source(draft, step.first_event as usize),
     }
 }
 

@@ -11,11 +11,15 @@ pub(crate) const MAX_RIVALS: usize = 16;
 /// Pairs of agents and calls that are all weighed; of more, only those that share a hash or a type.
 pub(crate) const MAX_WEIGHED_PAIRS: usize = 200_000;
 
+/// Model calls of a trace that are open at one moment and compared with the next; of more, only the last.
+pub(crate) const MAX_OPEN_CALLS: usize = 256;
+
 /// The limits' names as text that issues can refer to.
 pub(crate) struct Limits {
     pub(crate) link_evidence: Sym,
     pub(crate) rivals: Sym,
     pub(crate) weighed_pairs: Sym,
+    pub(crate) open_calls: Sym,
 }
 
 impl Limits {
@@ -24,6 +28,7 @@ impl Limits {
             link_evidence: text.intern("max_link_evidence"),
             rivals: text.intern("max_rivals"),
             weighed_pairs: text.intern("max_weighed_pairs"),
+            open_calls: text.intern("max_open_calls"),
         }
     }
 }

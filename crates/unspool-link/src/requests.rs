@@ -47,7 +47,7 @@ impl Requests {
     fn match_by_tokens(&mut self, draft: &Draft<'_>) {
         let calls = (0..draft.group.events.len()).filter(|at| draft.event(*at).kind == EventKind::ModelCall);
         let (mut spans, mut others) = (Vec::new(), Vec::new());
-        for at in calls {
+        for at in calls.filter(|at| draft.spans.twin(*at).is_none()) {
             let Some(usage) = draft.corpus.batch.usage(draft.event(at)).filter(|usage| !usage.is_zero())
             else {
                 continue;

@@ -292,6 +292,7 @@ struct Known {
 }
 
 fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, known: &Known) -> StepKey {
+    let at = draft.spans.twin(at).unwrap_or(at);
     let event = draft.event(at);
     let key = |kind, role| draft.key(at, kind, role);
     let index = u32::try_from(at).unwrap_or(NONE);

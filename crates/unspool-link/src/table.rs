@@ -62,6 +62,8 @@ pub struct Table {
     pub span_name_tied: Confidence,
     /// A hand-over that names an agent, and the next agent of that name.
     pub handoff: Confidence,
+    /// A step of a stated parent that stands for the call nobody names.
+    pub parent_stand_in: Confidence,
 }
 
 /// A table that cannot be read.
@@ -120,6 +122,7 @@ struct RawConfidence {
     span_name: Option<f64>,
     span_name_tied: Option<f64>,
     handoff: Option<f64>,
+    parent_stand_in: Option<f64>,
 }
 
 const BUILT_IN: &str = include_str!("table.toml");
@@ -155,6 +158,7 @@ impl Default for Table {
             span_name: Confidence::EXACT,
             span_name_tied: Confidence::EXACT,
             handoff: Confidence::EXACT,
+            parent_stand_in: Confidence::EXACT,
         };
         // A test reads the built-in table, so the fallback is never met.
         empty.clone().with(BUILT_IN).unwrap_or(empty)
@@ -200,6 +204,7 @@ impl Table {
             (&mut self.span_name, confidence.span_name),
             (&mut self.span_name_tied, confidence.span_name_tied),
             (&mut self.handoff, confidence.handoff),
+            (&mut self.parent_stand_in, confidence.parent_stand_in),
         ] {
             if let Some(value) = value {
                 *slot = fraction(value)?;

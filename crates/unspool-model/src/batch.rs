@@ -63,6 +63,8 @@ pub struct Stream {
     pub container: Sym,
     /// The session the name speaks of.
     pub session: Sym,
+    /// What its session is called where nothing names one: the same wherever the file lies.
+    pub own_session: Sym,
     /// The agent the name speaks of.
     pub agent: Sym,
     /// The workflow run the name speaks of.
@@ -184,6 +186,7 @@ impl Batch {
             format: sym(stream.format),
             container: sym(stream.container),
             session: sym(stream.session),
+            own_session: sym(stream.own_session),
             agent: sym(stream.agent),
             workflow: sym(stream.workflow),
             order: sym(stream.order),

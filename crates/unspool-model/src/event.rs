@@ -148,12 +148,18 @@ impl EventFlags {
     pub const TRIGGER: EventFlags = EventFlags(1 << 20);
     /// The source says that the work was given up before its end.
     pub const ABORTED: EventFlags = EventFlags(1 << 21);
-    /// A value of the event was not in the source but follows from others.
-    pub const INFERRED: EventFlags = EventFlags(1 << 22);
+    /// Which call it is the result of is not in the source but follows from their order.
+    pub const RESULT_BY_ORDER: EventFlags = EventFlags(1 << 22);
     /// The event tells of the beginning of something that takes time; its end is another event's.
     pub const BEGUN: EventFlags = EventFlags(1 << 23);
     /// When it began was not in the source but follows from when it ended.
     pub const START_INFERRED: EventFlags = EventFlags(1 << 24);
+    /// The agent is one only where nothing around it is.
+    pub const UMBRELLA: EventFlags = EventFlags(1 << 25);
+    /// The message is what a model or some work was given; it is a prompt only where nobody states one.
+    pub const IMPLIED: EventFlags = EventFlags(1 << 26);
+    /// The record itself names the agent at work.
+    pub const NAMES_AGENT: EventFlags = EventFlags(1 << 27);
 
     /// No marks.
     pub const fn none() -> EventFlags {
@@ -249,6 +255,10 @@ pub enum KeyKind {
     User,
     /// A command line by its letters and digits.
     Command,
+    /// A node of a graph the source drew itself. `Refers`: a node before it.
+    GraphNode,
+    /// What an answer asks tools for, by its letters and digits.
+    CallsHash,
 }
 
 /// A set of kinds of keys, so that nobody looks for what is not there.
@@ -365,12 +375,20 @@ pub enum AttrName {
     ErrorText,
     /// Number: when it ended, in nanoseconds since the epoch, where the source says so.
     EndedAt,
+    /// Text: what watched the thing and wrote the record, where several may watch one.
+    Instrument,
     /// Text: what a client asked a model for besides its work (`title`, `quota`, …).
     Purpose,
     /// Text: the way a run came in (`text`, `voice`, …).
     Channel,
+    /// Number: a hash of everything a tool was given. Only where text is wanted.
+    InputHash,
     /// Text: a field of a tool call or its outcome that could not be read, should the tool be one that links agents.
     Unreadable,
+    /// Text: what to call the node of a graph the source drew itself.
+    GraphLabel,
+    /// Text: what that node does, in the source's word.
+    GraphType,
 }
 
 impl AttrName {
@@ -386,6 +404,7 @@ impl AttrName {
                 | AttrName::LedgerCacheWrite
                 | AttrName::LedgerOutput
                 | AttrName::EndedAt
+                | AttrName::InputHash
         )
     }
 }

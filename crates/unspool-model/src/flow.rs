@@ -51,6 +51,8 @@ pub struct Flow {
     pub usages: Vec<Usage>,
     /// First words of what went wrong, by step, in order; few steps fail.
     pub errors: Vec<(u32, Sym)>,
+    /// A hash of everything a tool was given, by step, in order; where it is known.
+    pub inputs: Vec<(u32, u32)>,
     /// What was odd.
     pub issues: Vec<Issue>,
     /// How many records are in the session and not in any step.
@@ -115,6 +117,8 @@ pub struct Agent {
     pub native_id: Sym,
     /// Kind of agent (`Explore`, …); empty when unknown.
     pub kind: Sym,
+    /// The kind is the name of a span that names no agent.
+    pub kind_inferred: bool,
     /// Its own name or description.
     pub name: Sym,
     /// The model it was told to use, when its source says.
@@ -160,6 +164,13 @@ pub struct Spawn {
     pub rule: Rule,
     /// How much.
     pub confidence: Confidence,
+}
+
+impl Spawn {
+    /// Whether it is guessed who started the agent, or by which step.
+    pub fn is_inferred(&self) -> bool {
+        self.rule.inferred() || self.confidence < Confidence::EXACT
+    }
 }
 
 /// A spawn that was considered for an agent and not chosen.
@@ -287,6 +298,65 @@ pub struct Step {
     pub meta: bool,
     /// The call returned before its work was done.
     pub is_async: bool,
+    /// How it is known whose step it is.
+    pub agent_source: AgentSource,
+}
+
+/// How it is known whose step a step is.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum AgentSource {
+    /// Its records say so.
+    #[default]
+    Stated,
+    /// They name no agent; the agent's span lies around theirs.
+    Inherited,
+    /// Nothing says so; the session's main agent was taken.
+    Assumed,
+}
+
+impl AgentSource {
+    /// Name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            AgentSource::Stated => "stated",
+            AgentSource::Inherited => "inherited",
+            AgentSource::Assumed => "assumed",
+        }
+    }
+}
+
+/// A step of which nothing is known.
+impl Default for Step {
+    fn default() -> Step {
+        Step {
+            id: Id::default(),
+            started: Timestamp::NONE,
+            ended: Timestamp::NONE,
+            duration_ms: Millis::NONE,
+            agent: NONE,
+            run: NONE,
+            parent: NONE,
+            first_witness: 0,
+            witness_count: 0,
+            usage: NONE,
+            name: Sym::EMPTY,
+            tool_use_id: Sym::EMPTY,
+            message_id: Sym::EMPTY,
+            uuid: Sym::EMPTY,
+            native_id: Sym::EMPTY,
+            model: Sym::EMPTY,
+            preview: Sym::EMPTY,
+            intent: Sym::EMPTY,
+            intent_source: IntentSource::None,
+            kind: StepKind::Generic,
+            is_error: false,
+            start_estimated: false,
+            pending: false,
+            meta: false,
+            is_async: false,
+            agent_source: AgentSource::default(),
+        }
+    }
 }
 
 /// What a step was.
@@ -323,6 +393,24 @@ pub enum StepKind {
 }
 
 impl StepKind {
+    /// All of them.
+    pub const ALL: [StepKind; 14] = [
+        StepKind::UserMessage,
+        StepKind::ModelCall,
+        StepKind::ToolCall,
+        StepKind::AgentStart,
+        StepKind::AgentStop,
+        StepKind::Compaction,
+        StepKind::System,
+        StepKind::Hook,
+        StepKind::Retrieval,
+        StepKind::Embedding,
+        StepKind::Memory,
+        StepKind::Router,
+        StepKind::Guardrail,
+        StepKind::Generic,
+    ];
+
     /// The word used in exports.
     pub fn name(self) -> &'static str {
         match self {
@@ -405,6 +493,20 @@ pub enum EdgeKind {
 }
 
 impl EdgeKind {
+    /// All of them.
+    pub const ALL: [EdgeKind; 10] = [
+        EdgeKind::Calls,
+        EdgeKind::ToolResult,
+        EdgeKind::SubagentSpawn,
+        EdgeKind::SubagentReturn,
+        EdgeKind::Sequence,
+        EdgeKind::Continuation,
+        EdgeKind::DependsOn,
+        EdgeKind::SpanParent,
+        EdgeKind::SpanLink,
+        EdgeKind::ContentReuse,
+    ];
+
     /// The word used in exports.
     pub fn name(self) -> &'static str {
         match self {
@@ -547,6 +649,12 @@ impl Flow {
         let step = u32::try_from(step).unwrap_or(NONE);
         let at = self.errors.binary_search_by_key(&step, |(n, _)| *n);
         at.ok().and_then(|at| self.errors.get(at)).map_or(Sym::EMPTY, |(_, words)| *words)
+    }
+
+    /// A hash of everything a tool call was given, where it is known.
+    pub fn input_of(&self, step: u32) -> Option<u32> {
+        let at = self.inputs.binary_search_by_key(&step, |(n, _)| *n).ok()?;
+        self.inputs.get(at).map(|(_, hash)| *hash)
     }
 
     /// A step's usage.

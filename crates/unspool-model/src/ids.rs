@@ -56,6 +56,13 @@ impl Id {
     pub fn low(self) -> u64 {
         self.low
     }
+
+    /// The first digits: enough for a name.
+    pub fn short(self) -> String {
+        let mut digits = format!("{self:?}");
+        digits.truncate(12);
+        digits
+    }
 }
 
 impl fmt::Debug for Id {

@@ -73,7 +73,8 @@ codes! {
     BadTimestamp "bad_timestamp" Warning "A timestamp cannot be read; the moment counts as unknown.";
     UnknownType "unknown_type" Info "A record type this version does not know. It is kept and linked by its keys, without meaning.";
     UnknownFormat "unknown_format" Warning "No format recognised a file, so it was not read.";
-    UnreadableFile "unreadable_file" Error "A file could not be opened or read to its end.";
+    UnreadableFile "unreadable_file" Error "A file could not be opened or read.";
+    FileCut "file_cut" Error "A file could not be read to its end, as when it is packed and damaged; what came before is kept.";
     EmptyFile "empty_file" Info "A file holds no records.";
     FileNotData "file_not_data" Info "Files in the folder whose names do not end as data does (.json, .jsonl, .ndjson, .pb, .binpb, .otlp; packed or not) were not looked into.";
     DuplicateUuid "duplicate_uuid" Warning "Two different records claim the same uuid; both are kept.";
@@ -98,13 +99,15 @@ codes! {
     UnknownModel "unknown_model" Info "A model without a price at the time of the call; its tokens are counted and its cost is left open.";
     ClockSkew "clock_skew" Warning "A later event carries an earlier time than what caused it.";
     UsageConflict "usage_conflict" Info "Lines of one API message report different final usage; the larger value of each field was counted.";
-    UsageUnsplit "usage_unsplit" Info "A response reports only the sum of its tokens; no bucket can take it, so it is not counted.";
+    UsageUnsplit "usage_unsplit" Info "A call reports a sum of tokens that its parts do not make up, or no parts at all; no bucket can take the rest, so it is not counted.";
     StreamInterrupted "stream_interrupted" Info "A streamed response ended before its last event; what had arrived is kept.";
+    StreamTorn "stream_torn" Warning "An event in the middle of a streamed response is not whole; the others are kept, and what it said may be missing.";
     ResponseMissing "response_missing" Info "A request was recorded without its response.";
     UsageDisagreement "usage_disagreement" Info "Sources of different sorts report different tokens for one model call; the one closest to the wire was counted.";
     LimitReached "limit_reached" Info "So many things that some were left out: the limit is named, the count says how many were left out.";
     FusedByOrder "fused_by_order" Info "The span of a call and the call a model asked for have no common id; same agent and same name, so they were taken for one call, in order.";
     FusedByTokens "fused_by_tokens" Info "A span and another source tell of a model call without a common id; same agent, same tokens and same time, so it was taken for one call.";
+    FusedByOverlap "fused_by_overlap" Info "Two instruments traced a model call as two spans without a common id; one lies in the time of the other and both tell the same answer or tokens, so they were taken for one call.";
     UsageOfWrapper "usage_of_wrapper" Info "A span repeats tokens that spans inside it report; only the innermost were counted.";
     SpanParentMissing "span_parent_missing" Info "A span names a parent that is not among the spans read; it counts as a root of its trace.";
     SpanParentCycle "span_parent_cycle" Warning "Spans name each other as parents in a circle, or one names itself; the circle was cut at its first span.";

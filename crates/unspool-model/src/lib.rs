@@ -16,7 +16,8 @@ pub mod usage;
 pub use batch::{Batch, Claim, Format, Outcome, Record, RecordIx, Stream, Witness};
 pub use event::{Attr, AttrName, Event, EventFlags, EventKind, Key, KeyKind, KeyKinds, LinkSource, Role};
 pub use flow::{
-    Agent, Confidence, Edge, EdgeKind, Flow, IntentSource, Rule, Run, Session, Spawn, Status, Step, StepKind,
+    Agent, AgentSource, Confidence, Edge, EdgeKind, Flow, IntentSource, Rule, Run, Session, Spawn, Status,
+    Step, StepKind,
 };
 pub use ids::Id;
 pub use issue::{Code, Issue, Issues, Severity};

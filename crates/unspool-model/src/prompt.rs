@@ -10,6 +10,12 @@ pub fn text_hash(text: &str) -> Option<String> {
     (!kept.is_empty()).then(|| format!("{:016x}", xxh3_64(kept.as_bytes())))
 }
 
+/// A small hash of what a tool was given, to tell whether it was given the same again.
+pub fn input_hash(input: &[u8]) -> u32 {
+    let hash = xxh3_64(input.trim_ascii());
+    u32::try_from((hash ^ (hash >> 32)) & u64::from(u32::MAX)).unwrap_or(0)
+}
+
 /// The text without `<system-reminder>` blocks.
 pub fn without_reminders(text: &str) -> Cow<'_, str> {
     without_blocks(text, "<system-reminder>", "</system-reminder>")

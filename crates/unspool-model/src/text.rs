@@ -55,7 +55,12 @@ pub struct Interner {
     overflow: Vec<Box<str>>,
     /// Hash and number of each string: growing must not read them all again.
     table: HashTable<(u32, u32)>,
+    /// Hash and number of strings asked for of late: most ids are named again soon, and the table is too large to be near.
+    recent: Box<[(u32, u32); RECENT]>,
 }
+
+/// How many strings are kept at hand; a power of two.
+const RECENT: usize = 2048;
 
 /// Strings past this many bytes in one interner are kept one by one instead, so that offsets stay 32 bits wide.
 const ARENA_LIMIT_BYTES: usize = u32::MAX as usize;
@@ -67,6 +72,7 @@ impl Default for Interner {
             ends: Vec::new(),
             overflow: Vec::new(),
             table: HashTable::new(),
+            recent: Box::new([(0, 0); RECENT]),
         };
         interner.intern("");
         interner
@@ -82,8 +88,13 @@ impl Interner {
         let hash = hash(text);
         let (bytes, ends, overflow) = (&self.bytes, &self.ends, &self.overflow);
         let same = |(other, n): &(u32, u32)| *other == hash && resolve(bytes, ends, overflow, *n) == text;
-        if let Some((_, found)) = self.table.find(spread(hash), same) {
-            return Sym(*found);
+        let at_hand = &mut self.recent[hash as usize % RECENT];
+        if same(at_hand) {
+            return Sym(at_hand.1);
+        }
+        if let Some(found) = self.table.find(spread(hash), same) {
+            *at_hand = *found;
+            return Sym(found.1);
         }
         // 2^32 distinct strings need > 100 GB of ids; past that, text degrades to "not given".
         let Ok(n) = u32::try_from(self.ends.len() + self.overflow.len()) else { return Sym::EMPTY };
@@ -94,6 +105,7 @@ impl Interner {
             }
             _ => self.overflow.push(text.into()),
         }
+        self.recent[hash as usize % RECENT] = (hash, n);
         self.table.insert_unique(spread(hash), (hash, n), |(hash, _)| spread(*hash));
         Sym(n)
     }
@@ -128,6 +140,7 @@ impl Interner {
     /// Drops the look-up table once reading is over. `intern` and `find` then treat every text as new.
     pub fn forget_lookup(&mut self) {
         self.table = HashTable::new();
+        self.recent.fill((0, 0));
         self.bytes.shrink_to_fit();
         self.ends.shrink_to_fit();
     }

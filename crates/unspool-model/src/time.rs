@@ -96,6 +96,11 @@ impl Timestamp {
         seconds.checked_mul(NS_PER_SECOND)?.checked_add(fraction_ns).map(Timestamp)
     }
 
+    /// Days since 1970-01-01 in UTC.
+    pub fn day_number(self) -> Option<i64> {
+        self.ns().map(|ns| ns.div_euclid(NS_PER_SECOND * 86_400))
+    }
+
     /// The calendar day in UTC, `2026-01-18`; empty when unknown.
     pub fn day(self) -> String {
         let mut text = self.to_string();

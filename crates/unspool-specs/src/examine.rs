@@ -6,23 +6,31 @@ use crate::draw::{Show, draw};
 use crate::spec::{Example, Spec};
 use crate::transcript::{Known, time};
 use crate::{bytes, hooks, traffic, transcript};
+use std::collections::HashSet;
 use unspool_formats::{Decoder, Detail, SNIFF_BYTES, claim};
 use unspool_link::{Corpus, Table};
-use unspool_model::{Batch, Timestamp};
+use unspool_model::{Batch, Edge, EdgeKind, Flow, Timestamp};
 
 /// The drawings of all examples of a specification.
 pub fn drawings(spec: &Spec) -> Result<Vec<String>, String> {
     spec.examples.iter().map(examine).collect()
 }
 
-/// The drawing of one example. Order of files and size of chunks must not change it; if they do, that is an error.
+/// The drawing of one example. Order of files and size of chunks must not change it; if they do, that is an error. So is order that
+/// speaks against a cause.
 pub fn examine(example: &Example) -> Result<String, String> {
     let options = Options::read(&example.options)?;
     let mut files = files(example)?;
-    let drawing = link(&files, usize::MAX, &options);
+    let corpus = link(&files, usize::MAX, &options);
+    let drawing = draw(&corpus, options.show);
+    for flow in corpus.flows() {
+        if let Some((first, next)) = order_against_a_cause(&flow) {
+            return Err(format!("step {next} caused step {first} and is said to follow it:\n{drawing}"));
+        }
+    }
     files.reverse();
     for chunk in [1, 7] {
-        let again = link(&files, chunk, &options);
+        let again = draw(&link(&files, chunk, &options), options.show);
         if again != drawing {
             let differs = crate::diff(&drawing, &again);
             return Err(format!(
@@ -80,7 +88,16 @@ fn files(example: &Example) -> Result<Vec<(String, Vec<u8>)>, String> {
     Ok(files)
 }
 
-fn link(files: &[(String, Vec<u8>)], chunk: usize, options: &Options) -> String {
+/// Two steps of which an edge of order says that one came first, and an exact edge that the other caused it.
+fn order_against_a_cause(flow: &Flow) -> Option<(u32, u32)> {
+    let is_order = |edge: &&Edge| edge.kind == EdgeKind::Sequence;
+    let order: HashSet<(u32, u32)> =
+        flow.edges.iter().filter(is_order).map(|edge| (edge.from, edge.to)).collect();
+    let causes = flow.edges.iter().filter(|edge| !is_order(edge) && !edge.rule.inferred());
+    causes.map(|edge| (edge.to, edge.from)).find(|pair| order.contains(pair))
+}
+
+fn link(files: &[(String, Vec<u8>)], chunk: usize, options: &Options) -> Corpus {
     let mut batch = Batch::default();
     for (name, bytes) in files {
         let head = &bytes[..bytes.len().min(SNIFF_BYTES)];
@@ -91,5 +108,5 @@ fn link(files: &[(String, Vec<u8>)], chunk: usize, options: &Options) -> String 
         }
         decoder.finish();
     }
-    draw(&Corpus::new(batch, options.table.clone(), options.as_of), options.show)
+    Corpus::new(batch, options.table.clone(), options.as_of)
 }

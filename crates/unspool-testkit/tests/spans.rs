@@ -5,10 +5,10 @@
 
 #![expect(clippy::expect_used, reason = "tests may stop")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use unspool_formats::{Decoder, Detail, best};
 use unspool_link::{Corpus, Table};
-use unspool_model::{Batch, EdgeKind, Flow, KeyKind, Role, Rule, Timestamp, Usage};
+use unspool_model::{Batch, Edge, EdgeKind, Flow, KeyKind, Role, Rule, Timestamp, Usage};
 use unspool_testkit::{LabelledTrace, Random, SpanStyle, as_json, as_protobuf, trace};
 
 fn corpus(bytes: &[u8]) -> Corpus {
@@ -156,6 +156,34 @@ fn the_order_of_spans_and_their_encoding_change_nothing() {
             assert_eq!(draw(&as_protobuf(&made.spans)), first, "{style:?} {seed}");
             made.spans.extend(made.spans.clone());
             assert_eq!(draw(&as_json(&made.spans, 5)), first, "{style:?} {seed}, every span twice");
+        }
+    }
+}
+
+#[test]
+fn order_never_speaks_against_a_cause_whatever_clocks_say() {
+    for style in [SpanStyle::Nested, SpanStyle::Beside, SpanStyle::Handoff] {
+        for seed in 0..40 {
+            let mut made = trace(style, seed);
+            let mut random = Random::new(seed);
+            for span in &mut made.spans {
+                span.start_ns -= 1_000_000 * random.below(4) as u64;
+            }
+            for flow in corpus(&as_json(&made.spans, 7)).flows() {
+                let (order, causes): (Vec<&Edge>, Vec<&Edge>) = flow
+                    .edges
+                    .iter()
+                    .filter(|edge| !edge.rule.inferred())
+                    .partition(|edge| edge.kind == EdgeKind::Sequence);
+                let order: BTreeSet<(u32, u32)> = order.iter().map(|edge| (edge.from, edge.to)).collect();
+                for cause in causes {
+                    assert!(
+                        !order.contains(&(cause.to, cause.from)),
+                        "{style:?} {seed}: {}",
+                        cause.rule.name()
+                    );
+                }
+            }
         }
     }
 }

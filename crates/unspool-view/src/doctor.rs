@@ -81,7 +81,7 @@ impl Doctor {
         for agent in flow.agents.iter().filter(|agent| !agent.main && !agent.internal) {
             self.subagents += 1;
             match agent.spawn {
-                Some(spawn) if spawn.rule.inferred() => self.linked_by_inference += 1,
+                Some(spawn) if spawn.is_inferred() => self.linked_by_inference += 1,
                 Some(_) => self.linked_by_id += 1,
                 None => {}
             }

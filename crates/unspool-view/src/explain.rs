@@ -5,10 +5,10 @@ mod search;
 pub use search::{Answer, Candidate, Search};
 
 use crate::prices::Prices;
-use crate::totals::totals;
+use crate::totals::{Totals, totals};
 use serde::Serialize;
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, Edge, EventKind, Flow, RecordIx, Rule, StepKind, Sym, Witness};
+use unspool_model::{AgentSource, Batch, Edge, EventKind, Flow, RecordIx, Rule, StepKind, Sym, Witness};
 
 /// An explanation: headed lists of sentences, the same for people and programs.
 #[derive(Serialize, Debug)]
@@ -95,6 +95,9 @@ impl Why<'_> {
         push("Why its requests belong together", self.conversation(n));
         let sums = totals(self.flow, &self.batch.text, self.prices);
         let (own, all) = (&sums.own[n], &sums.subtree[n]);
+        let tokens = |sums: &Totals| {
+            sums.stated_usage().map_or_else(|| "not stated".into(), |usage| usage.total().to_string())
+        };
         push(
             "What it did",
             vec![
@@ -105,8 +108,9 @@ impl Why<'_> {
                     own.steps,
                     own.errors
                 ),
-                format!("own tokens {}, with everything below it {}", own.usage.total(), all.usage.total()),
+                format!("own tokens {}, with everything below it {}", tokens(own), tokens(all)),
                 match all.full_cost() {
+                    _ if all.stated_usage().is_none() => "cost not known, as no tokens are stated".into(),
                     Some(cost) => format!("cost ${:.4} with everything below it", cost.dollars()),
                     None => format!(
                         "cost at least ${:.4}: {} calls are of models without a price",
@@ -143,6 +147,11 @@ impl Why<'_> {
             if spawn.rule.inferred() {
                 format!(
                     "inferred, confidence {} (share of right links when measured with all ids hidden)",
+                    spawn.confidence.as_f64()
+                )
+            } else if spawn.is_inferred() {
+                format!(
+                    "its parent is stated; that this step started it is a guess, confidence {}",
                     spawn.confidence.as_f64()
                 )
             } else {
@@ -213,6 +222,15 @@ impl Why<'_> {
         )];
         if step.parent != NONE {
             place.push(format!("under {}", self.name(step.parent)));
+        }
+        match step.agent_source {
+            AgentSource::Stated => {}
+            AgentSource::Inherited => {
+                place.push("its records name no agent: it is that of the span around them".into());
+            }
+            AgentSource::Assumed => {
+                place.push("nothing says whose it is: the session's main agent was taken".into());
+            }
         }
         if step.start_estimated {
             place.push(

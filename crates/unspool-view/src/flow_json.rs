@@ -94,6 +94,8 @@ pub struct AgentDoc {
     /// Kind of agent (`Explore`, …), when known.
     #[serde(rename = "type")]
     pub kind: Option<String>,
+    /// The type is the name of the agent's span, which names no agent.
+    pub type_inferred: bool,
     /// Its name, or what it was asked to do.
     pub name: Option<String>,
     /// The agent that started it; null for a main agent, an internal one, or when nothing says.
@@ -172,6 +174,9 @@ pub struct StepDoc {
     pub kind: &'static str,
     /// Whose step.
     pub agent_id: String,
+    /// How that is known: `stated` by its records; `inherited` from the agent's span around theirs, which name none;
+    /// `assumed`, as nothing says so and the session's main agent was taken.
+    pub agent_source: &'static str,
     /// The run it belongs to; null when no user input leads to it.
     pub run_id: Option<String>,
     /// Its place in the timeline tree: a tool call under its model call, an agent's first step under the call that
@@ -233,7 +238,7 @@ pub struct IntentDoc {
 }
 
 /// Tokens in five disjoint buckets.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, Debug, Clone)]
 pub struct UsageDoc {
     /// Input neither read from nor written to a cache.
     pub input: u64,
@@ -300,7 +305,7 @@ pub struct IssueDoc {
 }
 
 /// Sums.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, Debug, Clone)]
 pub struct TotalsDoc {
     /// All steps.
     pub steps: u64,
@@ -310,10 +315,12 @@ pub struct TotalsDoc {
     pub tool_calls: u64,
     /// Steps that failed.
     pub errors: u64,
-    /// Tokens, once per API message.
-    pub usage: UsageDoc,
-    /// US dollars for the calls that have a price.
-    pub cost_usd: f64,
+    /// Tokens, once per API message; null when no source says how many.
+    pub usage: Option<UsageDoc>,
+    /// Model calls whose sources do not say how many tokens they took; when not 0, `usage` is a part only.
+    pub uncounted_calls: u64,
+    /// US dollars for the calls that have a price; null when no source says how many tokens were used.
+    pub cost_usd: Option<f64>,
     /// Calls whose model has no price; when not 0, `cost_usd` is a part only.
     pub unpriced_calls: u64,
     /// Milliseconds from first to last moment.
@@ -345,6 +352,7 @@ pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
                 id: agent.id.show('a'),
                 native_id: show.text(agent.native_id),
                 kind: show.some(agent.kind),
+                type_inferred: agent.kind_inferred,
                 name: show.some(agent.name),
                 parent_id: agent_id(agent.parent),
                 depth: agent.depth,
@@ -357,7 +365,7 @@ pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
                     step_id: step_id(spawn.step).unwrap_or_default(),
                     rule: spawn.rule.name(),
                     confidence: spawn.confidence.as_f64(),
-                    inferred: spawn.rule.inferred(),
+                    inferred: spawn.is_inferred(),
                     rivals: agent.rival_count,
                 }),
                 started_at: time(agent.started),
@@ -410,6 +418,7 @@ fn step_doc(flow: &Flow, n: usize, show: &Show<'_>) -> StepDoc {
         id: step.id.show('s'),
         kind: step.kind.name(),
         agent_id: flow.agents.get(step.agent as usize).map(|agent| agent.id.show('a')).unwrap_or_default(),
+        agent_source: step.agent_source.name(),
         run_id: flow.runs.get(step.run as usize).map(|run| run.id.show('u')),
         parent_id: (step.parent != NONE).then(|| flow.steps[step.parent as usize].id.show('s')),
         seq: u32::try_from(n).unwrap_or(u32::MAX),
@@ -463,8 +472,9 @@ pub fn totals_doc(totals: &Totals) -> TotalsDoc {
         model_calls: totals.model_calls,
         tool_calls: totals.tool_calls,
         errors: totals.errors,
-        usage: usage_doc(&totals.usage),
-        cost_usd: totals.cost.dollars(),
+        usage: totals.stated_usage().map(usage_doc),
+        uncounted_calls: totals.uncounted_calls,
+        cost_usd: totals.stated_dollars(),
         unpriced_calls: totals.unpriced_calls,
         duration_ms: totals.elapsed_ms(),
     }

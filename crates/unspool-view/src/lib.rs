@@ -3,20 +3,35 @@
 //! In: a flow, the batch it was linked from, and a question. Out: plain values and text. Never here: a store, a
 //! terminal, HTTP, a decision about causality.
 
+mod dag;
 pub mod detection;
+pub mod diff;
 pub mod doctor;
 pub mod document;
 pub mod draw;
+#[cfg(test)]
+mod drawn;
 pub mod explain;
+pub mod export;
+pub mod failures;
 pub mod filtered;
+pub mod findings;
+#[cfg(test)]
+mod fixture;
 pub mod flow_json;
 pub mod graph;
 pub mod labels;
 pub mod layout;
 pub mod list;
+pub mod metrics;
+pub mod path;
 pub mod prices;
+pub mod query;
+pub mod query_json;
 pub mod rows;
+pub mod search;
 pub mod stats;
+pub mod templates;
 pub mod totals;
 pub mod tree_json;
 pub mod workflow;

@@ -4,7 +4,7 @@ use crate::flow_json::{UsageDoc, usage_doc};
 use crate::totals::Totals;
 use schemars::JsonSchema;
 use serde::Serialize;
-use unspool_model::{Batch, Flow, Severity, Status, Timestamp};
+use unspool_model::{Batch, Flow, Severity, Status, Timestamp, Usage};
 
 /// A session in a list.
 #[derive(Serialize, JsonSchema)]
@@ -35,12 +35,12 @@ pub struct SessionRow {
     pub steps: u64,
     /// Steps that failed.
     pub errors: u64,
-    /// Tokens in five buckets.
-    pub usage: UsageDoc,
-    /// Tokens in all.
-    pub tokens: u64,
-    /// US dollars for the calls that have a price.
-    pub cost_usd: f64,
+    /// Tokens in five buckets; null when no source says how many.
+    pub usage: Option<UsageDoc>,
+    /// Tokens in all; null when no source says how many.
+    pub tokens: Option<u64>,
+    /// US dollars for the calls that have a price; null when no source says how many tokens were used.
+    pub cost_usd: Option<f64>,
     /// Calls without a price.
     pub unpriced_calls: u64,
     /// Issues that are warnings or errors.
@@ -69,12 +69,12 @@ pub fn session_row(flow: &Flow, batch: &Batch, sums: &Totals) -> SessionRow {
         status: status.unwrap_or(Status::Unknown).name(),
         runs: flow.runs.len(),
         subagents: subagents().count(),
-        inferred_links: subagents().filter(|a| a.spawn.is_some_and(|s| s.rule.inferred())).count(),
+        inferred_links: subagents().filter(|a| a.spawn.is_some_and(|s| s.is_inferred())).count(),
         steps: sums.steps,
         errors: sums.errors,
-        usage: usage_doc(&sums.usage),
-        tokens: sums.usage.total(),
-        cost_usd: sums.cost.dollars(),
+        usage: sums.stated_usage().map(usage_doc),
+        tokens: sums.stated_usage().map(Usage::total),
+        cost_usd: sums.stated_dollars(),
         unpriced_calls: sums.unpriced_calls,
         issues: flow.issues.iter().filter(serious).map(|issue| issue.count).sum(),
     }

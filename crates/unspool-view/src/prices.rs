@@ -22,6 +22,17 @@ impl Money {
         Money(self.0.saturating_add(other.0))
     }
 
+    /// One of so many equal parts.
+    #[must_use]
+    pub fn share(self, parts: u32) -> Money {
+        Money(self.0 / u64::from(parts.max(1)))
+    }
+
+    /// From trillionths of a dollar.
+    pub fn from_picodollars(picodollars: u64) -> Money {
+        Money(picodollars)
+    }
+
     /// Trillionths of a dollar.
     pub fn picodollars(self) -> u64 {
         self.0

@@ -7,7 +7,7 @@ use crate::totals::{Pricer, Totals};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use unspool_model::{Batch, Code, Flow, Issue, StepKind};
+use unspool_model::{Agent, Batch, Code, Flow, Interner, Issue, StepKind, Timestamp};
 
 /// All tables.
 #[derive(Serialize, JsonSchema)]
@@ -94,18 +94,12 @@ impl Stats {
         self.sessions.push(session_row(flow, batch, &sums.session));
         self.totals.add(&sums.session);
         for (agent, own) in flow.agents.iter().zip(&sums.own) {
-            let name = match (agent.main, agent.internal, text.get(agent.kind)) {
-                (true, _, _) => "main",
-                (_, true, _) => "(internal)",
-                (_, _, "") => "(type unknown)",
-                (_, _, kind) => kind,
-            };
-            let line = line(&mut self.agents, name);
+            let line = line(&mut self.agents, type_of(agent, text));
             line.count += 1;
             line.totals.add(own);
             line.durations_ms.extend(agent.ended.ms_since(agent.started));
         }
-        let mut days: BTreeMap<String, Totals> = BTreeMap::new();
+        let mut days: BTreeMap<Option<i64>, (Timestamp, Totals)> = BTreeMap::new();
         let mut pricer = Pricer::new(flow, text, prices);
         for step in &flow.steps {
             let sum = &pricer.step(step);
@@ -122,10 +116,10 @@ impl Stats {
                 line.durations_ms.extend(step.duration_ms.get());
             }
             let at = step.ended.later(step.started);
-            let day = if at.is_some() { at.day() } else { NO_DAY.into() };
-            days.entry(day).or_default().add(sum);
+            days.entry(at.day_number()).or_insert((at, Totals::default())).1.add(sum);
         }
-        for (day, totals) in days {
+        for (at, totals) in days.into_values() {
+            let day = if at.is_some() { at.day() } else { NO_DAY.into() };
             let line = line(&mut self.days, &day);
             line.count += 1;
             line.totals.add(&totals);
@@ -185,6 +179,16 @@ impl Stats {
     }
 }
 
+/// What agents of its sort are called in tables.
+pub(crate) fn type_of<'t>(agent: &Agent, text: &'t Interner) -> &'t str {
+    match (agent.main, agent.internal, text.get(agent.kind)) {
+        (true, _, _) => "main",
+        (_, true, _) => "(internal)",
+        (_, _, "") => "(type unknown)",
+        (_, _, kind) => kind,
+    }
+}
+
 fn line<'t>(table: &'t mut BTreeMap<String, Line>, name: &str) -> &'t mut Line {
     table.entry(name.to_string()).or_default()
 }
@@ -199,7 +203,8 @@ fn rows(table: BTreeMap<String, Line>) -> Vec<StatsRow> {
     table.into_iter().map(row).collect()
 }
 
-fn durations(mut known_ms: Vec<i64>) -> Option<DurationsDoc> {
+/// Percentiles by nearest rank.
+pub(crate) fn durations(mut known_ms: Vec<i64>) -> Option<DurationsDoc> {
     known_ms.sort_unstable();
     let max_ms = *known_ms.last()?;
     let rank = |percent: usize| known_ms[(known_ms.len() * percent).div_ceil(100).saturating_sub(1)];

@@ -17,6 +17,10 @@ pub struct Totals {
     pub tool_calls: u64,
     /// Steps that failed.
     pub errors: u64,
+    /// Steps whose sources say how many tokens they took.
+    pub counted: u64,
+    /// Model calls whose sources do not.
+    pub uncounted_calls: u64,
     /// Tokens, once per call.
     pub usage: Usage,
     /// What the priced calls cost.
@@ -36,6 +40,8 @@ impl Totals {
         self.model_calls += other.model_calls;
         self.tool_calls += other.tool_calls;
         self.errors += other.errors;
+        self.counted += other.counted;
+        self.uncounted_calls += other.uncounted_calls;
         self.usage.add(&other.usage);
         self.cost = self.cost.plus(other.cost);
         self.unpriced_calls += other.unpriced_calls;
@@ -46,6 +52,16 @@ impl Totals {
     /// The cost, if everything that used tokens has a price.
     pub fn full_cost(&self) -> Option<Money> {
         (self.unpriced_calls == 0).then_some(self.cost)
+    }
+
+    /// Tokens, unless nothing says how many.
+    pub fn stated_usage(&self) -> Option<&Usage> {
+        (self.counted > 0).then_some(&self.usage)
+    }
+
+    /// Dollars for the calls that have a price, unless nothing says how many tokens any took.
+    pub fn stated_dollars(&self) -> Option<f64> {
+        (self.counted > 0).then(|| self.cost.dollars())
     }
 
     /// From the first moment to the last.
@@ -132,11 +148,14 @@ impl<'a> Pricer<'a> {
             let (text, prices) = (self.text, self.prices);
             let model =
                 self.by_model.entry(step.model).or_insert_with(|| prices.of_model(text.get(step.model)));
+            sum.counted = 1;
             sum.usage = *usage;
             match model.cost(step.ended, usage) {
                 Some(cost) => sum.cost = cost,
                 None => sum.unpriced_calls = u64::from(!usage.is_zero()),
             }
+        } else {
+            sum.uncounted_calls = sum.model_calls;
         }
         sum
     }

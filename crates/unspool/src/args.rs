@@ -1,5 +1,6 @@
 //! What the user may type. The comments are the help text.
 
+use crate::commands::export::ExportArgs;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use unspool_model::Timestamp;
@@ -46,7 +47,7 @@ pub(crate) struct Args {
 }
 
 /// A moment as typed.
-fn moment(text: &str) -> Result<Timestamp, String> {
+pub(crate) fn moment(text: &str) -> Result<Timestamp, String> {
     Timestamp::parse(text)
         .ok_or_else(|| "write it like 2026-01-18T19:55:26Z or 2026-01-18T20:55:26+01:00".into())
 }
@@ -94,11 +95,44 @@ Examples:
   unspool explain 3f2a toolu_01ABC       one tool call and its links
   unspool explain 3f2a msg_01XYZ         how this call's tokens were counted")]
     Explain(ExplainArgs),
-    /// Write everything as JSON, or give a record's native bytes back.
+    /// Show why it took so long: the critical path, what time was spent on, what a faster tool would save.
     #[command(after_help = "\
 Examples:
-  unspool export --format json PATH > flow.json
-  unspool export --format tree-json PATH > tree.json
+  unspool path 3f2a              a session by the start of its id
+  unspool path run.jsonl --run 2       the second run of a file
+  unspool path 3f2a --agent Explore    an agent and everything it started
+  unspool path 3f2a --what-if tool:Bash=0.5    were Bash twice as fast
+  unspool path 3f2a --what-if human=0  were nobody waited for")]
+    Path(crate::commands::PathArgs),
+    /// Find steps by what they are and how they stand to each other.
+    #[command(after_help = "\
+Examples:
+  unspool query 'tool:Bash is:error'             failed commands in all your sessions
+  unspool query 'under:agent:Explore tokens>10k' 3f2a    in one session
+  unspool query 'tool:Edit followed-by:(tool:Bash is:error)' PATH
+  unspool query 'text:\"connection refused\"'    words in messages, tool inputs and results
+  unspool query --count 'is:retry since:7d'      how many, per session
+
+Exits with 0 when a step is found, with 1 when none is, with 2 when the query is not understood.
+docs/query.md has the whole language.")]
+    Query(super::commands::query::QueryArgs),
+    /// Compare two sessions, runs or agents: where they part, what was added, removed and changed.
+    #[command(after_help = "\
+Examples:
+  unspool diff 3f2a 9c41         two sessions
+  unspool diff 3f2a:1 3f2a:2     two runs of a session, by position or id
+  unspool diff 3f2a:a9f8 :a7c1   two agents of a session, each with all below it
+  unspool diff old.jsonl new.jsonl --stat    sums only
+  unspool diff 3f2a 9c41 --json  everything, for programs")]
+    Diff(super::commands::diff::DiffArgs),
+    /// Write sessions in a format other tools open, or give a record's native bytes back.
+    #[command(after_help = "\
+Examples:
+  unspool export 3f2a -o flow.json                 everything, as JSON
+  unspool export 3f2a -o run.d2                    a diagram with a lane per run; the ending says which format
+  unspool export 3f2a --format dot --level agent   who started whom
+  unspool export 3f2a --view workflow -o flow.mmd  the pattern behind the steps
+  unspool export 3f2a --format csv --status error  a table of what failed
   unspool export --as-of 2026-01-18T20:00:00Z PATH    the same bytes on any day
   unspool export --native r0123… PATH    the record's bytes, exactly")]
     Export(ExportArgs),
@@ -195,26 +229,6 @@ pub(crate) struct ExplainArgs {
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-#[derive(clap::Args)]
-pub(crate) struct ExportArgs {
-    /// Files, folders or `-`, or session ids (default: the usual places).
-    pub(crate) paths: Vec<PathBuf>,
-    /// What to write.
-    #[arg(long, value_name = "FORMAT", default_value = "json")]
-    pub(crate) format: ExportFormat,
-    /// Write the bytes of these records, exactly, instead.
-    #[arg(long, value_name = "RECORD_ID", num_args = 1..)]
-    pub(crate) native: Vec<String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExportFormat {
-    /// The complete flow, schema `unspool.flow/1`.
-    Json,
-    /// The timeline tree with its indexes.
-    TreeJson,
 }
 
 #[derive(clap::Args)]

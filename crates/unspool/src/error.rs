@@ -24,10 +24,22 @@ pub(crate) enum CliError {
     AmbiguousThing { wanted: String, candidates: Vec<String> },
     #[error("nothing in session {session} matches `{wanted}`")]
     NoSuchThing { session: String, wanted: String },
+    #[error("session {session} has no {what} `{wanted}`")]
+    NoSuchPart { session: String, what: &'static str, wanted: String, candidates: Vec<String> },
+    #[error("`{change}` changes nothing: no step of the path's scope is like that")]
+    NoSuchChange { change: String, candidates: Vec<String> },
+    #[error("{path} holds {} sessions; diff takes one on each side", candidates.len())]
+    NotOneSession { path: String, candidates: Vec<String> },
     #[error("no record with id {0}")]
     NoSuchRecord(String),
+    #[error("query: {why}")]
+    Query { why: String, pointed: Vec<String>, hint: String },
     #[error("configuration {path}: {why}")]
     Config { path: String, why: String },
+    #[error("{why}")]
+    Usage { why: String, hint: &'static str },
+    #[error("cannot write {path}: {why}")]
+    Unwritable { path: String, why: String },
     #[error("cannot write the answer: {0}")]
     Output(#[from] io::Error),
     #[error("cannot write the answer: {0}")]
@@ -35,7 +47,7 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
-    fn hint(&self) -> Option<&'static str> {
+    fn hint(&self) -> Option<&str> {
         Some(match self {
             CliError::NothingFound(_) => {
                 "give a file or folder (`unspool ls PATH`), set CLAUDE_CONFIG_DIR, or try `unspool demo`"
@@ -55,18 +67,31 @@ impl CliError {
                 "an id of a step or agent, a tool_use id, a message id, a uuid or an agent's native id works; \
                  `unspool export --format json` lists them"
             }
+            CliError::NoSuchPart { .. } => {
+                "name a run by its number from 1 or its id, an agent by its id, type or name"
+            }
+            CliError::NoSuchChange { .. } => {
+                "tool:NAME takes a whole name, model:NAME and agent:NAME a part of one; `unspool stats --by tool` lists them"
+            }
+            CliError::NotOneSession { .. } => "name them by id: `unspool diff ID ID --in PATH`",
             CliError::NoSuchRecord(_) => "record ids stand in `witnesses` and `evidence` of the JSON export",
+            CliError::Query { hint, .. } => hint,
             CliError::Config { .. } => "docs/configuration.md lists every setting",
+            CliError::Usage { hint, .. } => hint,
+            CliError::Unwritable { .. } => "check that the folder exists and that you may write there",
             CliError::Output(_) | CliError::Json(_) => return None,
         })
     }
 
-    /// What the user may have meant.
+    /// What the user may have meant, or typed.
     fn candidates(&self) -> &[String] {
         match self {
-            CliError::AmbiguousSession { candidates, .. } | CliError::AmbiguousThing { candidates, .. } => {
-                candidates
-            }
+            CliError::AmbiguousSession { candidates, .. }
+            | CliError::AmbiguousThing { candidates, .. }
+            | CliError::NotOneSession { candidates, .. }
+            | CliError::NoSuchPart { candidates, .. }
+            | CliError::NoSuchChange { candidates, .. } => candidates,
+            CliError::Query { pointed, .. } => pointed,
             _ => &[],
         }
     }
@@ -83,7 +108,7 @@ impl CliError {
         }
         crate::term::error_line(&self.to_string(), self.candidates(), self.hint());
         ExitCode::from(match self {
-            CliError::Config { .. } => 2,
+            CliError::Config { .. } | CliError::Query { .. } | CliError::Usage { .. } => 2,
             _ => 1,
         })
     }

@@ -24,6 +24,9 @@ pub(crate) fn count(n: u64) -> String {
     }
 }
 
+/// What stands in a table where the source does not say.
+pub(crate) const NOT_STATED: &str = "—";
+
 /// Dollars; `+` behind it when a part has no price, `?` when nothing has.
 pub(crate) fn money(dollars: f64, unpriced_calls: u64) -> String {
     if unpriced_calls > 0 && dollars == 0.0 {
@@ -43,7 +46,7 @@ pub(crate) fn plural(n: u64, noun: &str) -> String {
 
 /// `2026-09-29 19:34` from an RFC 3339 time in UTC.
 pub(crate) fn minute(rfc3339: Option<&str>) -> String {
-    rfc3339.map_or_else(|| "—".into(), |at| at.get(..16).unwrap_or(at).replace('T', " "))
+    rfc3339.map_or_else(|| NOT_STATED.into(), |at| at.get(..16).unwrap_or(at).replace('T', " "))
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ mod commands;
 mod error;
 mod figures;
 mod load;
+mod natives;
+mod output;
 mod progress;
 mod table;
 mod term;
@@ -15,7 +17,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let args = args::Args::parse();
     match commands::run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => error.report(),
     }
 }

@@ -15,6 +15,12 @@ pub(crate) struct Cell {
     style: Style,
 }
 
+impl Cell {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+}
+
 pub(crate) fn cell(text: impl Into<String>) -> Cell {
     Cell { text: plain(&text.into()), style: crate::term::PLAIN }
 }

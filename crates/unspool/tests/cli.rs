@@ -2,12 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "cli/diff.rs"]
+mod diff;
 #[path = "cli/drift.rs"]
 mod drift;
 #[path = "cli/names.rs"]
 mod names;
 #[path = "cli/newcomer.rs"]
 mod newcomer;
+#[path = "cli/path.rs"]
+mod path;
+#[path = "cli/query.rs"]
+mod query;
 #[path = "cli/repeat.rs"]
 mod repeat;
 #[path = "cli/schema.rs"]

@@ -3,14 +3,12 @@
 //! Calls have no ids: the steps that follow a planner's answer are the results of its calls, in order. A sub-agent is a
 //! conversation of its own, named in the result of the call that started it.
 
-use super::claude_code::rejection;
-use crate::chat::{self, Head, Outcome, folder, matching_lines, score};
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
+use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, folder, rejection};
 use crate::object::Object;
 use crate::prose::tag;
 use crate::sink::Sink;
 use memchr::memmem;
-use std::collections::VecDeque;
 use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp, Witness};
 
 pub(crate) struct Antigravity;
@@ -55,8 +53,13 @@ struct State {
     /// Before ids that are made here.
     prefix: String,
     /// Calls without a result so far.
-    pending: VecDeque<String>,
+    pending: Vec<Pending>,
     calls: u32,
+}
+
+struct Pending {
+    id: String,
+    tool: String,
 }
 
 impl Reader for State {
@@ -108,9 +111,9 @@ impl State {
             out.flag(EventFlags::HAS_TOOL_USE);
         }
         for call in calls.into_iter().map(Object::of) {
-            let id = self.next_id();
-            chat::call(&id, &call.text("name"), call.get("args"), at, out);
-            self.pending.push_back(id);
+            let (id, tool) = (self.next_id(), call.text("name").into_owned());
+            chat::call(&id, &tool, call.get("args"), at, out);
+            self.pending.push(Pending { id, tool });
         }
     }
 
@@ -119,11 +122,20 @@ impl State {
         format!("{}call {}", self.prefix, self.calls)
     }
 
+    /// The call a result belongs to: the first of its tool, else the first.
+    fn settle(&mut self, tool: &str) -> Option<String> {
+        if self.pending.is_empty() {
+            return None;
+        }
+        let by_tool = self.pending.iter().position(|call| is_result_of(tool, &call.tool));
+        Some(self.pending.remove(by_tool.unwrap_or(0)).id)
+    }
+
     fn result(&mut self, tool: &str, content: &str, at: Timestamp, out: &mut Sink<'_>) {
         let failed = content.trim_start().starts_with("Error") || content.contains("The command failed");
         let outcome = Outcome { failed, text: content.into(), ..Outcome::default() };
-        let by_order = self.pending.pop_front();
-        let flags = if by_order.is_some() { EventFlags::INFERRED } else { EventFlags::none() };
+        let by_order = self.settle(tool);
+        let flags = if by_order.is_some() { EventFlags::RESULT_BY_ORDER } else { EventFlags::none() };
         let id = if let Some(id) = by_order {
             Head::default().open(EventKind::ToolResult, at, out);
             chat::result_facts(&id, &outcome, out);
@@ -145,6 +157,11 @@ impl State {
             }
         }
     }
+}
+
+/// Whether a result is of a tool: `RUN_COMMAND` is of `run_command`, and `LIST_DIRECTORY` of `list_dir`.
+fn is_result_of(result: &str, tool: &str) -> bool {
+    !tool.is_empty() && result.to_ascii_lowercase().starts_with(&tool.to_ascii_lowercase())
 }
 
 /// The conversations a result says it created.

@@ -3,9 +3,8 @@
 
 use super::claude_code::markup::{emit_returns, message_flags, shown_text};
 use super::claude_code::tool::{ToolInput, ToolOutcome};
-use super::claude_code::{rejection, stem};
 use crate::fields::Oddities;
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, rejection, stem};
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::list::{elements, is_list, read_each};
 use crate::prose::preview;

@@ -1,8 +1,8 @@
 //! `journal.jsonl` of a workflow run: which agents it started and what they returned.
 
-use super::claude_code::{rejection, scope_of_path, time};
+use super::claude_code::{scope_of_path, time};
 use crate::fields::Oddities;
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, rejection};
 use crate::json::{Json, RawStr};
 use crate::sink::Sink;
 use unspool_model::prompt::text_hash;

@@ -1,8 +1,8 @@
 //! `agent-<id>.meta.json`: what Claude Code notes beside a sub-agent's file. The agent's id is only in the name.
 
-use super::claude_code::{rejection, scope_of_path, stem};
+use super::claude_code::scope_of_path;
 use crate::fields::Oddities;
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, rejection, stem};
 use crate::json::{Json, RawStr};
 use crate::sink::Sink;
 use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, LinkSource, Role, Sym, Timestamp, Witness};

@@ -1,8 +1,8 @@
 //! `workflows/<runId>.json`: the snapshot Claude Code writes when a workflow ends, with names for its agents.
 
-use super::claude_code::{rejection, time};
+use super::claude_code::time;
 use crate::fields::Oddities;
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, rejection};
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::sink::Sink;
 use unspool_model::{AttrName, EventKind, KeyKind, Role, Timestamp, Witness};

@@ -1,10 +1,9 @@
 //! What Codex writes when `CODEX_TUI_RECORD_SESSION` is set: everything its terminal interface was sent and drew.
 
-use super::claude_code::rejection;
 use super::codex::events;
 use super::codex::state::State;
 use crate::chat::{matching_lines, score};
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff, rejection};
 use crate::object::Object;
 use crate::sink::Sink;
 use memchr::memmem;

@@ -3,9 +3,8 @@
 //! Sub-agents live in the same file; an agent's id is the id of the call that started it. An answer states only its output;
 //! what else was used stands in sums at the end, which are given to the one call there was, or else to a step of their own.
 
-use super::claude_code::rejection;
-use crate::chat::{self, Head, Outcome, folder, matching_lines, score, stem};
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
+use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, folder, rejection, stem};
 use crate::object::Object;
 use crate::sink::Sink;
 use memchr::memmem;
@@ -45,7 +44,7 @@ impl Format for Copilot {
     }
 
     fn scope(&self, name: &str) -> Scope {
-        let stem = stem(name, &[".jsonl"]);
+        let stem = stem(name);
         let session = if stem == "events" { folder(name, 1) } else { "" };
         Scope { session: session.to_string(), ..Scope::default() }
     }
@@ -280,7 +279,7 @@ impl State {
             let uuid = format!("{}/{name}", head.uuid);
             Head { uuid: &uuid, ..*head }.open(EventKind::System, at, out);
             out.name("tokens not stated per call").text(AttrName::Model, name);
-            out.flag(EventFlags::INFERRED).usage(rest);
+            out.usage(rest);
         }
     }
 }

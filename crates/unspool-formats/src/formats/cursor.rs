@@ -1,8 +1,8 @@
 //! Cursor: `agent-transcripts/<session>/<session>.jsonl`, sub-agents in `subagents/<agent>.jsonl` beside it.
 
-use crate::chat::{folder, matching_lines, score, stem};
+use crate::chat::{matching_lines, score};
 use crate::chat_lines::{ChatLines, line_type};
-use crate::format::{Descriptor, Format, Framing, Reader, Scope, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Scope, Sniff, folder, stem};
 use crate::object::Object;
 use memchr::memmem;
 use unspool_model::Witness;
@@ -35,7 +35,7 @@ impl Format for Cursor {
     }
 
     fn scope(&self, name: &str) -> Scope {
-        let stem = stem(name, &[".jsonl"]);
+        let stem = stem(name);
         let file = name.len() - name.rsplit(['/', '\\']).next().unwrap_or(name).len();
         let here = name[..file].trim_end_matches(['/', '\\']);
         if folder(name, 1) == "subagents" {

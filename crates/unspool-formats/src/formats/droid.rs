@@ -1,8 +1,7 @@
 //! Factory Droid: session files (`sessions/…/<session>.jsonl`) and the stream that `droid exec --output-format stream-json` prints.
 
-use super::claude_code::rejection;
 use crate::chat::{self, Head, Outcome, matching_lines, score};
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff, rejection};
 use crate::object::{Object, elements};
 use crate::sink::Sink;
 use memchr::memmem;

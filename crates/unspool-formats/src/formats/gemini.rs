@@ -3,9 +3,8 @@
 //! The log is a series of upserts: a message that is written again under its id is the same step once more. What a rewind
 //! takes back still happened and its tokens were spent, so the steps stay and the rewind is a step of its own.
 
-use super::claude_code::rejection;
-use crate::chat::{self, Head, Outcome, folder, matching_lines, score, stem};
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
+use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, folder, rejection, stem};
 use crate::json::{Json, Kind};
 use crate::object::{Object, elements};
 use crate::sink::Sink;
@@ -53,7 +52,7 @@ impl Format for Gemini {
     fn scope(&self, name: &str) -> Scope {
         // A sub-agent's file lies in a folder named after its parent's session.
         if folder(name, 2) == "chats" {
-            let agent = stem(name, &[".jsonl", ".json"]).to_string();
+            let agent = stem(name).to_string();
             return Scope { session: folder(name, 1).to_string(), agent, ..Scope::default() };
         }
         Scope::default()

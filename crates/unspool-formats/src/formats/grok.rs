@@ -1,8 +1,8 @@
 //! Grok CLI: `sessions/<project>/<session>/chat_history.jsonl`.
 
-use crate::chat::{folder, matching_lines, score, stem};
+use crate::chat::{matching_lines, score};
 use crate::chat_lines::{ChatLines, line_type};
-use crate::format::{Descriptor, Format, Framing, Reader, Scope, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Scope, Sniff, folder, stem};
 use crate::object::Object;
 use memchr::memmem;
 use unspool_model::Witness;
@@ -37,7 +37,7 @@ impl Format for Grok {
     }
 
     fn scope(&self, name: &str) -> Scope {
-        let named = stem(name, &[".jsonl"]) == "chat_history";
+        let named = stem(name) == "chat_history";
         Scope { session: if named { folder(name, 1).to_string() } else { String::new() }, ..Scope::default() }
     }
 

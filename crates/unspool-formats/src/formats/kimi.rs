@@ -3,9 +3,8 @@
 //! Ids of calls and agents mean something only in their agent and session. A sub-agent's id stands in the result of the call
 //! that started it.
 
-use super::claude_code::rejection;
-use crate::chat::{self, Head, Outcome, folder, matching_lines, score, stem};
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
+use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, folder, rejection, stem};
 use crate::object::Object;
 use crate::sink::Sink;
 use memchr::memmem;
@@ -40,7 +39,7 @@ impl Format for Kimi {
     }
 
     fn scope(&self, name: &str) -> Scope {
-        if folder(name, 2) == "agents" && stem(name, &[".jsonl"]) == "wire" {
+        if folder(name, 2) == "agents" && stem(name) == "wire" {
             let agent = folder(name, 1);
             let above = name.rfind("/agents/").or_else(|| name.rfind("\\agents\\")).unwrap_or(0);
             return Scope {

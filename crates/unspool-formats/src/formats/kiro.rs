@@ -1,8 +1,7 @@
 //! Kiro CLI: `sessions/cli/<session>.jsonl`.
 
-use super::claude_code::rejection;
-use crate::chat::{self, Head, Outcome, matching_lines, score, stem};
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
+use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, rejection, stem};
 use crate::object::Object;
 use crate::sink::Sink;
 use memchr::memmem;
@@ -34,7 +33,7 @@ impl Format for Kiro {
     }
 
     fn scope(&self, name: &str) -> Scope {
-        let stem = stem(name, &[".jsonl"]);
+        let stem = stem(name);
         let is_id = stem.len() == 36 && stem.bytes().filter(|byte| *byte == b'-').count() == 4;
         Scope { session: if is_id { stem.to_string() } else { String::new() }, ..Scope::default() }
     }

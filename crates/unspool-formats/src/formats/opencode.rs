@@ -2,9 +2,8 @@
 //!
 //! A child session is an agent of its parent's session; the `task` tool's metadata names it.
 
-use super::claude_code::rejection;
 use crate::chat::{self, Head, Outcome, matching_lines, score};
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff, rejection};
 use crate::json::{Json, Kind};
 use crate::object::Object;
 use crate::prose::attribute;

@@ -2,9 +2,8 @@
 //!
 //! Branches are ordinary: a prompt that follows an earlier entry than the last goes on from there.
 
-use super::claude_code::rejection;
-use crate::chat::{self, Head, Outcome, matching_lines, score, stem};
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff};
+use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff, rejection, stem};
 use crate::object::Object;
 use crate::sink::Sink;
 use memchr::memmem;
@@ -72,7 +71,7 @@ impl Reader for State {
             self.session = line.text("id").into_owned();
             Head { session: &self.session, ..Head::default() }.open(EventKind::SessionInfo, at, out);
             let fork = line.text("parentSession");
-            let fork = stem(&fork, &[".jsonl"]).rsplit('_').next().unwrap_or_default();
+            let fork = stem(&fork).rsplit('_').next().unwrap_or_default();
             out.key(KeyKind::ForkedFrom, Role::Refers, fork).surroundings(&line.text("cwd"), "");
             return Ok(());
         }

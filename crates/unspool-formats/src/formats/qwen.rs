@@ -1,8 +1,7 @@
 //! Qwen Code: `projects/<project>/chats/<session>.jsonl`. Lines chain by uuid; messages hold parts as Gemini's API has them.
 
-use super::claude_code::rejection;
 use crate::chat::{self, Head, Outcome, matching_lines, score};
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff, rejection};
 use crate::json::{Json, Kind};
 use crate::object::Object;
 use crate::sink::Sink;

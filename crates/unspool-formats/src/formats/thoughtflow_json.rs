@@ -3,11 +3,10 @@
 //! Every step is a record of its own, and so is what stands before a run's steps. A torn file gives every step before
 //! the tear.
 
-use super::claude_code::{rejection, stem};
 use super::thoughtflow::step::{Place, Told, ToldRun, moment, needs};
 use super::thoughtflow::Payload;
 use crate::fields::Oddities;
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, rejection, stem};
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::sink::Sink;
 use std::borrow::Cow;

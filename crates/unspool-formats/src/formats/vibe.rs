@@ -1,8 +1,8 @@
 //! Mistral Vibe: `logs/session/<session>/messages.jsonl`.
 
-use crate::chat::{folder, matching_lines, score, stem};
+use crate::chat::{matching_lines, score};
 use crate::chat_lines::{ChatLines, line_type};
-use crate::format::{Descriptor, Format, Framing, Reader, Scope, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Scope, Sniff, folder, stem};
 use crate::object::Object;
 use memchr::memmem;
 use unspool_model::Witness;
@@ -30,7 +30,7 @@ impl Format for Vibe {
     }
 
     fn scope(&self, name: &str) -> Scope {
-        let named = stem(name, &[".jsonl"]) == "messages";
+        let named = stem(name) == "messages";
         Scope { session: if named { folder(name, 1).to_string() } else { String::new() }, ..Scope::default() }
     }
 

@@ -40,6 +40,29 @@ impl Group {
         Id::of(&[b"session", batch.text.get(first).as_bytes()])
     }
 
+    /// Puts the records of each stream that keeps no order into that of time.
+    fn order_by_time(&mut self, batch: &Batch, first_event: &[u32]) {
+        let record_of = |event: u32| batch.events[event as usize].record as usize;
+        let stream_of = |event: u32| batch.records[record_of(event)].stream;
+        let mut start = 0;
+        while let Some(first) = self.events.get(start).copied() {
+            let stream = stream_of(first);
+            let len = self.events[start..].iter().take_while(|event| stream_of(**event) == stream).count();
+            let end = start + len;
+            if !batch.streams[stream as usize].in_order {
+                let began = |event: u32| batch.events[first_event[record_of(event)] as usize].at;
+                let mut order: Vec<(Timestamp, usize)> =
+                    self.events[start..end].iter().map(|event| began(*event)).zip(start..).collect();
+                order.sort_by_key(|(at, _)| *at);
+                permute(&mut self.events, start, &order);
+                if !self.event_native.is_empty() {
+                    permute(&mut self.event_native, start, &order);
+                }
+            }
+            start = end;
+        }
+    }
+
     /// The native session of an event's record.
     pub(crate) fn native_of(&self, at: usize) -> Sym {
         let only = || self.natives.first().copied().unwrap_or_default();
@@ -66,7 +89,7 @@ pub(crate) fn group(
     rank: &[u32],
     first_event: &[u32],
 ) -> Vec<Group> {
-    let streams = records_by_stream(batch, rank, first_event);
+    let streams = records_by_stream(batch, rank);
     let mut natives = Natives {
         batch,
         first_event,
@@ -92,8 +115,8 @@ pub(crate) fn group(
     collect(batch, &natives, &streams, &mut union)
 }
 
-/// The counted records of each stream, streams in order. Records that lie in no order go by time.
-fn records_by_stream(batch: &Batch, rank: &[u32], first_event: &[u32]) -> Vec<(u32, Vec<u32>)> {
+/// The counted records of each stream, streams in order.
+fn records_by_stream(batch: &Batch, rank: &[u32]) -> Vec<(u32, Vec<u32>)> {
     let mut by_rank: Vec<(u32, Vec<u32>)> = vec![(0, Vec::new()); batch.streams.len()];
     for (stream, rank) in rank.iter().enumerate() {
         by_rank[*rank as usize].0 = u32::try_from(stream).unwrap_or(u32::MAX);
@@ -101,13 +124,6 @@ fn records_by_stream(batch: &Batch, rank: &[u32], first_event: &[u32]) -> Vec<(u
     for (n, record) in batch.records.iter().enumerate() {
         if record.outcome == Outcome::Stored {
             by_rank[rank[record.stream as usize] as usize].1.push(u32::try_from(n).unwrap_or(u32::MAX));
-        }
-    }
-    for (stream, records) in &mut by_rank {
-        if batch.streams.get(*stream as usize).is_some_and(|stream| !stream.in_order) {
-            let at =
-                |record: u32| batch.events.get(first_event[record as usize] as usize).map(|event| event.at);
-            records.sort_by_key(|record| at(*record));
         }
     }
     by_rank
@@ -143,7 +159,7 @@ impl Natives<'_> {
             }
         }
         let row = self.batch.streams[stream as usize];
-        let named = row.session.some().unwrap_or(row.name);
+        let named = row.session.some().unwrap_or(row.own_session);
         let mut current = match only {
             Some(number) => number,
             None if records.iter().any(|record| self.head(*record).is_some()) => self.intern(named),
@@ -176,6 +192,12 @@ impl Natives<'_> {
             }
         }
     }
+}
+
+/// Puts the elements of a list that begin at `start` into an order.
+fn permute<T: Copy>(list: &mut [T], start: usize, order: &[(Timestamp, usize)]) {
+    let moved: Vec<T> = order.iter().map(|(_, from)| list[*from]).collect();
+    list[start..start + moved.len()].copy_from_slice(&moved);
 }
 
 fn collect(
@@ -216,6 +238,7 @@ fn collect(
     place_issues(batch, natives, streams, union, &group_of, &mut groups);
     groups.retain(|group| !group.events.is_empty());
     for group in &mut groups {
+        group.order_by_time(batch, natives.first_event);
         group.natives.sort_by_key(|native| batch.text.get(*native));
         group.events.shrink_to_fit();
         group.event_native.shrink_to_fit();

@@ -5,8 +5,8 @@ use crate::draft::{Draft, exact};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
 use unspool_model::{
-    Edge, EdgeKind, EventFlags, EventKind, KeyKind, LinkSource, RecordIx, Role, Rule, Spawn, StepKind, Sym,
-    Timestamp,
+    Confidence, Edge, EdgeKind, EventFlags, EventKind, KeyKind, LinkSource, RecordIx, Role, Rule, Spawn,
+    StepKind, Sym, Timestamp,
 };
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
@@ -92,7 +92,7 @@ fn answered(
     if !known.insert((last, receiver)) {
         return;
     }
-    let by_order = draft.event(result).flags.has(EventFlags::INFERRED);
+    let by_order = draft.event(result).flags.has(EventFlags::RESULT_BY_ORDER);
     let rule = if by_order { Rule::ToolResultOrder } else { Rule::ReturnResultId };
     return_edge(draft, spawn, last, receiver, rule, is_error, record);
 }
@@ -169,13 +169,13 @@ fn return_edge(
     is_error: bool,
     record: RecordIx,
 ) {
-    // A return is no surer than the spawn it answers, or the result that carried it.
+    // A return is no surer than whose child the agent is, or the result that carried it.
     let (rule, confidence) = if spawn.rule.inferred() {
         (spawn.rule, spawn.confidence)
     } else if rule == Rule::ToolResultOrder {
         (rule, draft.corpus.table.result_order)
     } else {
-        (rule, spawn.confidence)
+        (rule, Confidence::EXACT)
     };
     let edge = Edge {
         tool_use_id: spawn.tool_use_id,
@@ -187,12 +187,22 @@ fn return_edge(
     draft.add_edge(edge, &evidence);
 }
 
+/// Of agents of one id, the one whose end an event reports: a child of the agent it is told to, else the one meant in its session.
+fn child_of(draft: &Draft<'_>, namesakes: &[u32], at: usize) -> Option<usize> {
+    let is_child = |n: &u32| {
+        let spawn = draft.agents[*n as usize].spawn;
+        spawn.is_some_and(|spawn| draft.steps[spawn.step as usize].agent == draft.event_agent[at])
+    };
+    let children: Vec<u32> = namesakes.iter().copied().filter(is_child).collect();
+    let closest = if children.is_empty() { namesakes } else { &children };
+    draft.meant(closest, draft.group.native_of(at), draft.event(at).at).map(|agent| agent as usize)
+}
+
 /// Events that report an agent's end to its parent. Copies count only where nothing else reports it.
 fn returns_by_agent(draft: &Draft<'_>) -> FxHashMap<usize, Vec<usize>> {
-    let (mut by_id, mut by_call, mut by_teammate) =
-        (FxHashMap::default(), FxHashMap::default(), FxHashMap::<Sym, Vec<u32>>::default());
+    let by_id = draft.agents_by_native_id();
+    let (mut by_call, mut by_teammate) = (FxHashMap::default(), FxHashMap::<Sym, Vec<u32>>::default());
     for (n, agent) in draft.agents.iter().enumerate() {
-        by_id.insert(agent.native_id, n);
         if let Some(spawn) = agent.spawn {
             // What a call with several agents returns is no single agent's answer.
             by_call
@@ -230,7 +240,7 @@ fn returns_by_agent(draft: &Draft<'_>) -> FxHashMap<usize, Vec<usize>> {
         }
         let key = |kind| draft.key(at, kind, Role::Refers);
         let agent = key(KeyKind::Task)
-            .and_then(|id| by_id.get(&id).copied())
+            .and_then(|id| child_of(draft, by_id.get(&id)?, at))
             .or_else(|| key(KeyKind::ToolUse).and_then(|id| by_call.get(&id).copied().flatten()))
             .or_else(|| key(KeyKind::Teammate).and_then(|id| by_name(id, event.at)));
         let Some(agent) = agent else { continue };

@@ -189,7 +189,8 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
             // Also where its parent was not read.
             draft.steps[step as usize].flags.set(EventFlags::TRIGGER);
         }
-        if let Some(above) = draft.spans.nodes.get(parent as usize) {
+        let above = draft.spans.nodes.get(parent as usize);
+        if let Some(above) = above.filter(|_| !draft.spans.nodes[n].is_echo) {
             let from = draft.event_step[above.event as usize];
             let evidence = [record, draft.event(above.event as usize).record];
             if from != NONE && draft.steps[from as usize].agent == draft.steps[step as usize].agent {

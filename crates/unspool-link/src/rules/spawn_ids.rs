@@ -178,7 +178,7 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
         let Some(id) = draft.key(at, KeyKind::Agent, Role::Provides) else { continue };
         let rule = match event.source {
             LinkSource::Meta => Rule::SpawnMetaId,
-            LinkSource::Result if event.flags.has(EventFlags::INFERRED) => Rule::SpawnResultOrder,
+            LinkSource::Result if event.flags.has(EventFlags::RESULT_BY_ORDER) => Rule::SpawnResultOrder,
             LinkSource::Result => Rule::SpawnResultId,
             LinkSource::Hook => Rule::SpawnHookId,
             LinkSource::Notification => Rule::SpawnNotificationId,

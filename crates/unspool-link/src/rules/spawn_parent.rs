@@ -1,22 +1,21 @@
 //! Agents whose records name the agent that started them, but not the call: where no call was found, the parent is known
-//! all the same, and what it did last before the agent began stands for the call.
+//! all the same, and what it did last before the agent began stands for the call. That it was this step is a guess.
 
 use crate::draft::Draft;
-use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
-use unspool_model::{Confidence, Rule, Spawn, StepKind, Sym};
+use unspool_model::{Rule, Spawn, StepKind, Sym};
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
-    let by_id: FxHashMap<Sym, usize> =
-        draft.agents.iter().enumerate().map(|(n, agent)| (agent.native_id, n)).collect();
+    let by_id = draft.agents_by_native_id();
     for agent in 0..draft.agents.len() {
         let own = &draft.agents[agent];
         if own.spawn.is_some() || own.internal || own.stated_parent.is_empty() {
             continue;
         }
-        let Some(parent) = by_id.get(&own.stated_parent).copied().filter(|parent| *parent != agent) else {
-            continue;
-        };
+        let began = draft.began(u32::try_from(agent).unwrap_or(NONE));
+        let namesakes = by_id.get(&own.stated_parent).map_or(&[][..], Vec::as_slice);
+        let parent = draft.meant(namesakes, own.session, began).map(|parent| parent as usize);
+        let Some(parent) = parent.filter(|parent| *parent != agent) else { continue };
         if is_below(draft, parent, agent) {
             continue;
         }
@@ -34,7 +33,7 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
             step,
             tool_use_id: Sym::EMPTY,
             rule: Rule::SpawnParentId,
-            confidence: Confidence::EXACT,
+            confidence: draft.corpus.table.parent_stand_in,
         });
         agent.spawn_evidence = evidence;
     }

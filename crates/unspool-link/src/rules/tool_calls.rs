@@ -57,7 +57,7 @@ fn link_results(draft: &mut Draft<'_>) {
             let result_place = draft.result_place(step.result_event as usize).max(draft.place_of(step));
             let own = receiver_in_record(draft, step.result_event as usize);
             let Some(receiver) = own.or_else(|| first_after(&calls, result_place)) else { continue };
-            let by_order = draft.event(step.result_event as usize).flags.has(EventFlags::INFERRED);
+            let by_order = draft.event(step.result_event as usize).flags.has(EventFlags::RESULT_BY_ORDER);
             let rule = if by_order { Rule::ToolResultOrder } else { Rule::ToolResultId };
             let edge = Edge {
                 tool_use_id: step.tool_use,

@@ -49,7 +49,7 @@ fn line(drawn: &Drawn<'_>, agent: &Agent) -> String {
         line.push_str(" internal");
     }
     if let Some(spawn) = agent.spawn {
-        let arrow = if spawn.rule.inferred() { '⇠' } else { '⇐' };
+        let arrow = if spawn.is_inferred() { '⇠' } else { '⇐' };
         let call = drawn.text(spawn.tool_use_id);
         let _ = write!(line, " {arrow} {call} {} {}", spawn.rule.name(), confidence(spawn.confidence));
     }

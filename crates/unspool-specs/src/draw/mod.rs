@@ -19,6 +19,8 @@ pub struct Show {
     pub witnesses: bool,
     /// Edges of mere sequence.
     pub sequence: bool,
+    /// How it is known whose each step is.
+    pub owners: bool,
 }
 
 impl Show {
@@ -30,8 +32,11 @@ impl Show {
                 "times" => show.times = true,
                 "witnesses" => show.witnesses = true,
                 "sequence" => show.sequence = true,
+                "owners" => show.owners = true,
                 other => {
-                    return Err(format!("cannot show `{other}`; there are times, witnesses and sequence"));
+                    return Err(format!(
+                        "cannot show `{other}`; there are times, witnesses, sequence and owners"
+                    ));
                 }
             }
         }

@@ -136,6 +136,9 @@ fn extras(drawn: &Drawn<'_>, step: &Step, line: &mut String) {
             let _ = write!(line, " {ms} ms");
         }
     }
+    if drawn.show.owners {
+        let _ = write!(line, " ({})", step.agent_source.name());
+    }
     if drawn.show.witnesses {
         let _ = write!(line, " ×{}", step.witness_count);
     }

@@ -3,11 +3,11 @@
 //! What an agent does lies in that agent: a tool call stands beside the model call that asked for it, not below it. A call
 //! that started an agent is that agent.
 
-use super::{Item, NodeType};
+use super::{Item, Manual, NodeType};
 use crate::prices::Prices;
-use crate::totals::Pricer;
+use crate::totals::{Pricer, Totals};
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, Flow, Step, StepKind};
+use unspool_model::{AttrName, Batch, Flow, Key, KeyKind, Role, Step, StepKind};
 
 /// The items of a flow, or of one of its runs.
 pub fn items(flow: &Flow, batch: &Batch, prices: &Prices, run: Option<u32>) -> Vec<Item> {
@@ -29,12 +29,15 @@ pub fn items(flow: &Flow, batch: &Batch, prices: &Prices, run: Option<u32>) -> V
     }
     let mut pricer = Pricer::new(flow, &batch.text, prices);
     let mut items = Vec::new();
-    for (agent, active) in flow.agents.iter().zip(active) {
+    for ((n, agent), active) in (0_u32..).zip(&flow.agents).zip(active) {
         if agent.internal || !active {
             continue;
         }
         let named = [agent.kind, agent.name, agent.native_id].into_iter().find(|name| !name.is_empty());
         let call = agent.spawn.and_then(|spawn| flow.steps.get(spawn.step as usize));
+        let is_call = agent.spawn.is_some_and(|spawn| spawned_by[spawn.step as usize] == n);
+        let begin =
+            flow.steps.get(agent.first_step as usize).filter(|step| step.kind == StepKind::AgentStart);
         items.push(Item {
             id: agent.id.show('a'),
             parent: flow.agents.get(agent.parent as usize).map(|parent| parent.id.show('a')),
@@ -50,7 +53,8 @@ pub fn items(flow: &Flow, batch: &Batch, prices: &Prices, run: Option<u32>) -> V
                 .filter(|call| call.ended.is_some() && !call.is_async)
                 .map_or(agent.ended, |call| call.ended),
             is_error: call.is_some_and(|call| call.is_error),
-            ..Item::default()
+            totals: call.filter(|_| is_call).map_or_else(Totals::default, |call| pricer.step(call)),
+            manual: begin.and_then(|step| manual(flow, batch, step)),
         });
     }
     for (n, step) in flow.steps.iter().enumerate() {
@@ -89,8 +93,28 @@ fn item(flow: &Flow, batch: &Batch, pricer: &mut Pricer<'_>, step: &Step) -> Ite
         ended: step.ended,
         is_error: step.is_error,
         totals: pricer.step(step),
-        manual: None,
+        manual: manual(flow, batch, step),
     }
+}
+
+/// The place a step's source gave it in a graph of its own.
+fn manual(flow: &Flow, batch: &Batch, step: &Step) -> Option<Manual> {
+    if !batch.kinds.has(KeyKind::GraphNode) {
+        return None;
+    }
+    let mut events = flow.witnesses_of(step).iter().flat_map(|record| batch.events_of(*record));
+    let own = |event| batch.key(event, KeyKind::GraphNode, Role::Provides);
+    let (event, id) = events.find_map(|event| Some((event, own(event)?)))?;
+    let text =
+        |name| batch.attr_text(event, name).map_or_else(String::new, |text| batch.text.get(text).into());
+    let is_parent = |key: &&Key| key.kind == KeyKind::GraphNode && key.role == Role::Refers;
+    let parents = batch.keys_of(event).iter().filter(is_parent);
+    Some(Manual {
+        id: batch.text.get(id).to_string(),
+        parents: parents.map(|key| batch.text.get(key.value).to_string()).collect(),
+        display_name: text(AttrName::GraphLabel),
+        node_type: text(AttrName::GraphType),
+    })
 }
 
 /// The model call that asked for a tool.

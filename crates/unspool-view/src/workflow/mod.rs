@@ -6,9 +6,11 @@
 
 mod from_flow;
 mod group;
+mod process;
 mod transitions;
 
 pub use from_flow::items;
+pub use process::{Deviation, Process, ProcessEdge, ProcessNode, RunPattern, Variant, process};
 
 use crate::totals::Totals;
 use group::group;

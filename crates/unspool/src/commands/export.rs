@@ -1,39 +1,92 @@
-//! `unspool export`: the flow or the timeline tree as JSON, or native bytes.
+//! `unspool export`: sessions in a format other tools open, or native bytes.
 
-use crate::args::{Args, ExportArgs, ExportFormat};
+mod choice;
+
+use crate::args::Args;
 use crate::error::CliError;
 use crate::load::{Loaded, load};
-use std::io::{BufWriter, Write};
+use crate::output::write_to;
+use choice::{Choice, GraphArgs, named};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use unspool_formats::Detail;
-use unspool_model::Id;
+use unspool_model::{Flow, Id};
 use unspool_view::document::{Each, write_document};
+use unspool_view::export::graph_json::{GraphsDoc, graph_doc};
+use unspool_view::export::{Format, View, csv, d2, dot, graphml, join, mermaid, name_lanes};
 use unspool_view::flow_json::{FlowDoc, issue_doc, session_doc};
+use unspool_view::graph::{Graph, GroupBy, from_workflow, graph};
+use unspool_view::labels::session_title;
 use unspool_view::tree_json::{TreesDoc, tree_doc};
+use unspool_view::workflow::{Options, items, workflow};
+
+#[derive(clap::Args)]
+pub(crate) struct ExportArgs {
+    /// Files, folders or `-`, or session ids (default: the usual places).
+    paths: Vec<PathBuf>,
+    /// What to write (default: as the ending of FILE says, else json).
+    #[arg(long, value_name = "FORMAT", value_parser = named(Format::ALL, Format::name, Format::about))]
+    format: Option<Format>,
+    /// Write to this file; it is replaced only when everything went well.
+    #[arg(long, short = 'o', value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// What to show of a session (default: what fits the format).
+    #[arg(long, value_name = "VIEW", value_parser = named(&View::ALL, View::name, View::about))]
+    view: Option<View>,
+    #[command(flatten)]
+    graph: GraphArgs,
+    /// Write the bytes of these records, exactly, instead.
+    #[arg(long, value_name = "RECORD_ID", num_args = 1..)]
+    native: Vec<String>,
+}
 
 pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
+    let choice = choice::check(export)?;
     // A path behind `--native ID…` is a path: ids have a shape of their own.
     let is_id = |text: &&String| Id::parse(text, 'r').is_some();
     let natives: Vec<&String> = export.native.iter().filter(is_id).collect();
     let more = export.native.iter().filter(|text| !is_id(text));
     let paths: Vec<PathBuf> = export.paths.iter().cloned().chain(more.map(PathBuf::from)).collect();
     let loaded = load(args, &paths, &[], Detail::Full)?;
-    let mut out = BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     if export.native.is_empty() {
-        match export.format {
-            ExportFormat::Json => flow(&loaded, &mut out)?,
-            ExportFormat::TreeJson => tree(&loaded, &mut out)?,
-        }
-    } else {
-        if let Some(bad) =
-            export.native.iter().find(|text| !is_id(text) && *text != "-" && !Path::new(text).exists())
-        {
-            return Err(CliError::NoSuchRecord(bad.clone()));
-        }
-        native(&loaded, &natives, &mut out)?;
+        return write_to(export.output.as_deref(), |mut out| write(&loaded, &choice, &mut out));
     }
-    out.flush()?;
-    Ok(())
+    let bad = export.native.iter().find(|text| !is_id(text) && *text != "-" && !Path::new(text).exists());
+    if let Some(bad) = bad {
+        return Err(CliError::NoSuchRecord(bad.clone()));
+    }
+    write_to(export.output.as_deref(), |mut out| native(&loaded, &natives, &mut out))
+}
+
+fn write(loaded: &Loaded, choice: &Choice, out: &mut impl Write) -> Result<(), CliError> {
+    match (choice.format, choice.view) {
+        (Format::Json, View::Flow) => flow(loaded, out),
+        (Format::Json | Format::TreeJson, View::Timeline) => tree(loaded, out),
+        (Format::Json | Format::GraphJson, _) => graph_json(loaded, choice, out),
+        (Format::Csv, _) => {
+            csv::node_head(out)?;
+            for flow in loaded.flows() {
+                csv::nodes(out, &flow, &loaded.corpus.batch, &drawn(loaded, choice, &flow))?;
+            }
+            Ok(())
+        }
+        (Format::CsvEdges, _) => {
+            csv::edge_head(out)?;
+            for flow in loaded.flows() {
+                csv::edges(out, &flow, &drawn(loaded, choice, &flow))?;
+            }
+            Ok(())
+        }
+        (Format::D2, _) => {
+            let chained = choice.lanes && loaded.sessions.len() == 1;
+            let boards = d2::Boards { drill_down: choice.drill_down, chained };
+            Ok(d2::write(out, &all_drawn(loaded, choice), boards)?)
+        }
+        (Format::Dot, _) => Ok(dot::write(out, &all_drawn(loaded, choice))?),
+        (Format::Mermaid, _) => Ok(mermaid::write(out, &all_drawn(loaded, choice))?),
+        (Format::GraphMl, _) => Ok(graphml::write(out, &all_drawn(loaded, choice))?),
+        (Format::TreeJson, _) => tree(loaded, out),
+    }
 }
 
 /// Sessions are written one by one, so that memory holds one flow at a time.
@@ -47,6 +100,31 @@ fn flow(loaded: &Loaded, out: &mut impl Write) -> Result<(), CliError> {
 fn tree(loaded: &Loaded, out: &mut impl Write) -> Result<(), CliError> {
     let trees = Each(|| loaded.flows().map(|flow| tree_doc(&flow, &loaded.corpus.batch)));
     Ok(write_document(out, &TreesDoc::new(trees))?)
+}
+
+fn graph_json(loaded: &Loaded, choice: &Choice, out: &mut impl Write) -> Result<(), CliError> {
+    let level = (choice.view != View::Workflow).then(|| choice.graph.level.name());
+    let graphs = Each(|| loaded.flows().map(|flow| graph_doc(&flow, &drawn(loaded, choice, &flow), level)));
+    Ok(write_document(out, &GraphsDoc::new(graphs))?)
+}
+
+/// A session's graph, as chosen.
+fn drawn(loaded: &Loaded, choice: &Choice, flow: &Flow) -> Graph {
+    let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
+    if choice.view == View::Workflow {
+        let pattern = workflow(&items(flow, batch, prices, None), &Options::default());
+        return from_workflow(&session_title(flow, batch), &pattern);
+    }
+    let mut graph = graph(flow, batch, prices, &choice.graph, &|_| true);
+    if choice.graph.group_by == GroupBy::Run {
+        name_lanes(flow, &mut graph);
+    }
+    graph
+}
+
+/// The graphs of all sessions as one.
+fn all_drawn(loaded: &Loaded, choice: &Choice) -> Graph {
+    join(loaded.flows().map(|flow| (flow.session.id.show('x'), drawn(loaded, choice, &flow))).collect())
 }
 
 /// One record: its bytes and nothing else. Several: one per line.

@@ -2,13 +2,14 @@
 
 use crate::args::{Args, ListArgs};
 use crate::error::CliError;
-use crate::figures::{count, duration, minute, money, plural};
+use crate::figures::{NOT_STATED, count, duration, minute, money, plural};
 use crate::load::{Loaded, load};
 use crate::table::{Cell, Column, cell, styled, write_table};
 use crate::term::{CYAN, DIM, GREEN, PLAIN, RED, YELLOW};
 use anstyle::Style;
 use std::io::Write;
 use unspool_formats::Detail;
+use unspool_model::Code;
 use unspool_view::list::{SessionRow, session_row};
 use unspool_view::totals;
 
@@ -55,7 +56,13 @@ pub(crate) fn write_sessions(out: &mut dyn Write, rows: &[SessionRow]) -> std::i
         Column::rest("TITLE", 20),
     ];
     let cells: Vec<Vec<Cell>> = rows.iter().map(session_cells).collect();
-    write_table(out, &columns, &cells)
+    write_table(out, &columns, &cells)?;
+    let silent = rows.iter().filter(|row| row.tokens.is_none()).count();
+    if silent > 0 {
+        let line = format!("{NOT_STATED} tokens are not stated in {}", plural(silent as u64, "session"));
+        writeln!(out, "{}", crate::term::paint(DIM, &line))?;
+    }
+    Ok(())
 }
 
 fn session_cells(row: &SessionRow) -> Vec<Cell> {
@@ -72,15 +79,19 @@ fn session_cells(row: &SessionRow) -> Vec<Cell> {
         cell(agents),
         cell(count(row.steps)),
         if row.errors > 0 { styled(count(row.errors), RED) } else { cell("") },
-        cell(count(row.tokens)),
-        cell(money(row.cost_usd, row.unpriced_calls)),
+        cell(row.tokens.map_or_else(|| NOT_STATED.into(), count)),
+        cell(row.cost_usd.map_or_else(|| NOT_STATED.into(), |cost| money(cost, row.unpriced_calls))),
         row.title.as_ref().map_or_else(|| styled("(no prompt)", DIM), |title| cell(title.as_str())),
     ]
 }
 
 /// Enough of the native id to type: the first part of a uuid, else the whole.
 fn short_id(row: &SessionRow) -> String {
-    let native = row.native_ids.first().map(String::as_str).unwrap_or_default();
+    short_native(row.native_ids.first().map(String::as_str).unwrap_or_default())
+}
+
+/// The same of a native id.
+pub(crate) fn short_native(native: &str) -> String {
     let file = native.rsplit('/').next().unwrap_or(native);
     match file.split_once('-') {
         Some((first, _)) if first.len() == 8 && file.len() == 36 => first.to_string(),
@@ -110,18 +121,16 @@ pub(crate) fn write_footer(out: &mut dyn Write, loaded: &Loaded) -> Result<(), C
         line = format!("{line}, {} not readable", counts.rejected);
     }
     writeln!(out, "{}", crate::term::paint(DIM, &line))?;
-    let unknown: u64 = loaded
-        .corpus
-        .loose_issues()
-        .iter()
-        .filter(|issue| {
-            matches!(issue.code, unspool_model::Code::UnknownFormat | unspool_model::Code::UnreadableFile)
-        })
-        .map(|issue| issue.count)
-        .sum();
-    if unknown > 0 {
-        let line = format!("{} not read; `unspool doctor` says why", plural(unknown, "file"));
-        writeln!(out, "{}", crate::term::paint(YELLOW, &line))?;
+    let issues = loaded.corpus.loose_issues();
+    for (codes, what) in [
+        (&[Code::UnknownFormat, Code::UnreadableFile][..], "not read"),
+        (&[Code::FileCut], "not read to the end"),
+    ] {
+        let files = issues.iter().filter(|issue| codes.contains(&issue.code)).map(|issue| issue.count).sum();
+        if files > 0 {
+            let line = format!("{} {what}; `unspool doctor` says why", plural(files, "file"));
+            writeln!(out, "{}", crate::term::paint(YELLOW, &line))?;
+        }
     }
     Ok(())
 }

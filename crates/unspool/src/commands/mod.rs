@@ -1,33 +1,44 @@
 //! One file per command.
 
 mod demo;
+pub(crate) mod diff;
 mod doctor;
 mod explain;
-mod export;
+pub(crate) mod export;
 mod home;
 mod inspect;
 mod ls;
+mod path;
+pub(crate) mod query;
 mod show;
 mod stats;
 
+pub(crate) use path::PathArgs;
+
 use crate::args::{Args, Color, Command};
 use crate::error::CliError;
+use std::process::ExitCode;
 
-pub(crate) fn run(args: &Args) -> Result<(), CliError> {
+pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
     match args.color {
         Color::Auto => {}
         Color::Always => anstream::ColorChoice::Always.write_global(),
         Color::Never => anstream::ColorChoice::Never.write_global(),
     }
-    match &args.command {
+    let done: Result<(), CliError> = match &args.command {
+        // What finds nothing says so by its exit code.
+        Some(Command::Query(query)) => return query::run(args, query),
+        Some(Command::Diff(diff)) => return diff::run(args, diff),
         None => home::run(args),
         Some(Command::Ls(ls)) => ls::run(args, ls),
         Some(Command::Show(show)) => show::run(args, show),
         Some(Command::Stats(stats)) => stats::run(args, stats),
         Some(Command::Explain(explain)) => explain::run(args, explain),
+        Some(Command::Path(path)) => path::run(args, path),
         Some(Command::Export(export)) => export::run(args, export),
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),
         Some(Command::Demo(demo)) => demo::run(args, demo),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use crate::load::{Loaded, load};
 use crate::term::{BOLD, DIM, PLAIN, RED, YELLOW, cut, lines_of, paint, plain, text_width, width};
 use std::io::{BufWriter, Write};
 use unspool_formats::Detail;
-use unspool_model::{Agent, Batch, Code, Flow, IntentSource, Severity, Step, StepKind};
+use unspool_model::{Agent, AgentSource, Batch, Code, Flow, IntentSource, Severity, Step, StepKind};
 use unspool_view::document::Each;
 use unspool_view::filtered::keep_rows;
 use unspool_view::flow_json::session_doc;
@@ -102,9 +102,8 @@ impl Figures {
 
     fn draw(self, took_ms: Option<i64>, sums: &Totals) -> String {
         let took = took_ms.map(duration).unwrap_or_default();
-        let used = sums.usage.total();
-        let tokens = if used > 0 { count(used) } else { String::new() };
-        let cost = if used > 0 { money(sums.cost.dollars(), sums.unpriced_calls) } else { String::new() };
+        let tokens = sums.stated_usage().map(|usage| count(usage.total())).unwrap_or_default();
+        let cost = sums.stated_dollars().map(|cost| money(cost, sums.unpriced_calls)).unwrap_or_default();
         let line = format!("{took:>0$} {tokens:>1$} {cost:>2$}", self.took, self.tokens, self.cost);
         line.trim_end().to_string()
     }
@@ -152,8 +151,11 @@ impl Tree<'_> {
         let mut facts =
             vec![minute(started.as_deref()), took, plural(self.flow.agents.len() as u64, "agent")];
         facts.push(plural(sums.steps, "step"));
-        facts.push(format!("{} tokens", count(sums.usage.total())));
-        facts.push(money(sums.cost.dollars(), sums.unpriced_calls));
+        match sums.stated_usage() {
+            Some(usage) => facts.push(format!("{} tokens", count(usage.total()))),
+            None => facts.push("tokens not stated".into()),
+        }
+        facts.extend(sums.stated_dollars().map(|dollars| money(dollars, sums.unpriced_calls)));
         facts.retain(|fact| !fact.is_empty());
         let errors = plural(sums.errors, "error");
         if sums.errors > 0 {
@@ -177,7 +179,8 @@ impl Tree<'_> {
             (_, true) => "├▸ ",
             (_, false) => "├─ ",
         };
-        let kind = match (agent.main, agent.internal, self.text(agent.kind)) {
+        let known_as = format!("{}{}", if agent.kind_inferred { "~" } else { "" }, self.text(agent.kind));
+        let kind = match (agent.main, agent.internal, known_as.as_str()) {
             (true, _, "") => "main".to_string(),
             (true, _, kind) => format!("main {kind}"),
             (_, true, kind) => format!("internal {kind}"),
@@ -255,7 +258,7 @@ impl Tree<'_> {
         let indent = "  ".repeat(indent as usize);
         let used = TIME_WIDTH + text_width(&rail) + indent.len() + self.figures.width();
         let room = if self.filter.full { usize::MAX } else { self.width.saturating_sub(used).max(16) };
-        let ending = format!("{pending}{error}");
+        let ending = format!("{pending}{error}{}", self.owner_mark(step));
         let room = room.saturating_sub(text_width(&ending));
         let why = self.why(n);
         // What was done and what went wrong share the line; neither may push the other out.
@@ -268,6 +271,17 @@ impl Tree<'_> {
         let time = time.as_deref().and_then(|at| at.get(11..19)).unwrap_or("");
         let took = step.duration_ms.get().filter(|_| step.kind != StepKind::UserMessage);
         self.line(out, time, &line, took, &pricer.step(step))
+    }
+
+    /// Whose a step is, where that is not stated but would be read as if it were; what most spans inherit only in full.
+    fn owner_mark(&self, step: &Step) -> &'static str {
+        let is_named =
+            self.flow.agents.get(step.agent as usize).is_some_and(|agent| agent.kind.some().is_some());
+        match step.agent_source {
+            AgentSource::Assumed if is_named => " ~ agent assumed",
+            AgentSource::Inherited if self.filter.full => " ~ agent inherited",
+            _ => "",
+        }
     }
 
     /// A line with its figures at the right edge.
@@ -355,7 +369,7 @@ fn rail(depth: u32) -> String {
 /// Inferred links are marked, briefly when there is little room; exact ones need no word.
 fn link_mark(agent: &Agent, brief: bool) -> String {
     match agent.spawn {
-        Some(spawn) if spawn.rule.inferred() => {
+        Some(spawn) if spawn.is_inferred() => {
             let rule = if brief { "" } else { spawn.rule.name() };
             let text = format!("~ {rule} {:.2}", spawn.confidence.as_f64()).replace("  ", " ");
             paint(YELLOW, &text)
@@ -384,7 +398,7 @@ fn telling(mut ids: Vec<&str>) -> usize {
 }
 
 /// A model's name without the place it is served from, the vendor and the release date.
-fn short_model(name: &str) -> &str {
+pub(crate) fn short_model(name: &str) -> &str {
     let name = name.rsplit_once("/models/").map_or(name, |(_, name)| name);
     let name = name.strip_prefix("claude-").unwrap_or(name);
     match name.rsplit_once('-') {

@@ -3,12 +3,13 @@
 use super::ls::{write_footer, write_sessions};
 use crate::args::{Args, By, StatsArgs};
 use crate::error::CliError;
-use crate::figures::{count, duration, money};
+use crate::figures::{NOT_STATED, count, duration, money};
 use crate::load::{Loaded, load};
 use crate::table::{Cell, Column, cell, styled, write_table};
 use crate::term::{BOLD, DIM, RED, columns, lines_of, paint};
 use std::io::{BufWriter, Write};
 use unspool_formats::Detail;
+use unspool_view::flow_json::UsageDoc;
 use unspool_view::stats::{Stats, StatsDoc, StatsRow};
 
 pub(crate) fn run(args: &Args, stats: &StatsArgs) -> Result<(), CliError> {
@@ -30,16 +31,18 @@ pub(crate) fn run(args: &Args, stats: &StatsArgs) -> Result<(), CliError> {
         By::Day => write_rows(&mut out, "DAY (UTC)", "SESSIONS", &doc.days)?,
     }
     let totals = &doc.totals;
-    let usage = &totals.usage;
-    let sums = [
-        format!("total {} steps, {} errors", count(totals.steps), count(totals.errors)),
-        format!("input {}", count(usage.input)),
-        format!("cache read {}", count(usage.cache_read)),
-        format!("cache write {}", count(usage.cache_write)),
-        format!("output {}", count(usage.output)),
-        format!("reasoning {}", count(usage.reasoning)),
-        money(totals.cost_usd, totals.unpriced_calls),
-    ];
+    let mut sums = vec![format!("total {} steps, {} errors", count(totals.steps), count(totals.errors))];
+    match &totals.usage {
+        Some(usage) => sums.extend([
+            format!("input {}", count(usage.input)),
+            format!("cache read {}", count(usage.cache_read)),
+            format!("cache write {}", count(usage.cache_write)),
+            format!("output {}", count(usage.output)),
+            format!("reasoning {}", count(usage.reasoning)),
+        ]),
+        None => sums.push("tokens not stated".into()),
+    }
+    sums.extend(totals.cost_usd.map(|cost| money(cost, totals.unpriced_calls)));
     for line in lines_of(&sums, columns().unwrap_or(usize::MAX)) {
         writeln!(out, "{}", line.replacen("total", &paint(BOLD, "total"), 1))?;
     }
@@ -88,7 +91,8 @@ fn write_rows(
     ];
     let mut order: Vec<&StatsRow> = rows.iter().collect();
     if what != "DAY (UTC)" {
-        order.sort_by(|a, b| b.totals.cost_usd.total_cmp(&a.totals.cost_usd).then(b.count.cmp(&a.count)));
+        let cost = |row: &StatsRow| row.totals.cost_usd.unwrap_or_default();
+        order.sort_by(|a, b| cost(b).total_cmp(&cost(a)).then(b.count.cmp(&a.count)));
     }
     let cells: Vec<Vec<Cell>> = order.iter().map(|row| row_cells(row)).collect();
     write_table(out, &columns, &cells)
@@ -96,21 +100,24 @@ fn write_rows(
 
 fn row_cells(row: &StatsRow) -> Vec<Cell> {
     let totals = &row.totals;
-    let usage = &totals.usage;
-    let tokens = |n: u64| cell(if n > 0 { count(n) } else { String::new() });
+    let not_stated = if totals.model_calls > 0 { NOT_STATED } else { "" };
+    let tokens = |bucket: fn(&UsageDoc) -> u64| {
+        let stated = totals.usage.as_ref().map(bucket);
+        cell(stated.map_or_else(|| not_stated.into(), |n| if n > 0 { count(n) } else { String::new() }))
+    };
     let time = |ms: Option<i64>| cell(ms.map(duration).unwrap_or_default());
-    let has_tokens = usage.input + usage.cache_read + usage.cache_write + usage.output + usage.reasoning > 0;
+    let cost = totals.cost_usd.map_or_else(|| not_stated.into(), |cost| money(cost, totals.unpriced_calls));
     vec![
         cell(row.name.as_str()),
         cell(count(row.count)),
         cell(count(totals.steps)),
         if totals.errors > 0 { styled(count(totals.errors), RED) } else { cell("") },
-        tokens(usage.input),
-        tokens(usage.cache_read),
-        tokens(usage.cache_write),
-        tokens(usage.output),
-        tokens(usage.reasoning),
-        cell(if has_tokens { money(totals.cost_usd, totals.unpriced_calls) } else { String::new() }),
+        tokens(|usage| usage.input),
+        tokens(|usage| usage.cache_read),
+        tokens(|usage| usage.cache_write),
+        tokens(|usage| usage.output),
+        tokens(|usage| usage.reasoning),
+        cell(cost),
         time(row.durations.as_ref().map(|d| d.total_ms)),
         time(row.durations.as_ref().map(|d| d.p50_ms)),
         time(row.durations.as_ref().map(|d| d.p95_ms)),

@@ -116,6 +116,10 @@ fn what_is_printed_keeps_to_its_schema() {
         (&["export", "--format", "tree-json"], "tree.schema.json"),
         (&["stats", "--json"], "stats.schema.json"),
         (&["doctor", "--json"], "doctor.schema.json"),
+        (&["path", ".claude/projects", "--json"], "path.schema.json"),
+        (&["query", "--json", "text:coupon or is:error or kind:model"], "query.schema.json"),
+        (&["diff", "--json", DEMO_SESSION, "s"], "diff.schema.json"),
+        (&["diff", "--json", DEMO_SESSION, DEMO_SESSION], "diff.schema.json"),
     ] {
         let document = unspool.json(args);
         assert_eq!(Schema::read(schema).check(&document), Ok(()), "{args:?}");

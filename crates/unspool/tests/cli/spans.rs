@@ -67,3 +67,32 @@ fn a_step_without_an_id_is_named_by_what_can_be_typed() {
     let why = unspool.ok(&["explain", &path, "#3"]);
     assert!(why.starts_with("model_call m-1 #3 (") && why.contains("under generic Chat.invoke #2"), "{why}");
 }
+
+#[test]
+fn tokens_that_nobody_states_are_not_zero() {
+    let unspool = Unspool::new();
+    let call = |tokens: &str| {
+        format!(
+            r#"{{"trace_id":"t1","span_id":"a1","name":"chat m-1","start_time":"2026-01-02T10:00:00Z","end_time":"2026-01-02T10:00:01Z","attributes":{{"gen_ai.operation.name":"chat","gen_ai.request.model":"m-1"{tokens}}}}}"#
+        )
+    };
+    let silent = unspool.write("silent.jsonl", call(""));
+    let zero =
+        unspool.write("zero.jsonl", call(r#","gen_ai.usage.input_tokens":0,"gen_ai.usage.output_tokens":0"#));
+    let row = |path: &str| unspool.json(&["ls", "--json", path])[0].clone();
+    for name in ["usage", "tokens", "cost_usd"] {
+        assert!(row(&silent)[name].is_null(), "{name}");
+    }
+    assert_eq!((&row(&zero)["tokens"], &row(&zero)["usage"]["input"]), (&0.into(), &0.into()));
+    let totals = |path: &str| unspool.json(&["stats", "--json", path])["totals"].clone();
+    assert_eq!((&totals(&silent)["usage"], &totals(&silent)["uncounted_calls"]), (&Value::Null, &1.into()));
+    assert_eq!(
+        (&totals(&zero)["usage"]["output"], &totals(&zero)["uncounted_calls"]),
+        (&0.into(), &0.into())
+    );
+    assert!(unspool.ok(&["show", &silent]).contains("tokens not stated"));
+    assert!(unspool.ok(&["show", &zero]).contains("0 tokens"));
+    assert!(unspool.ok(&["ls", &silent]).contains("— tokens are not stated in 1 session"));
+    assert!(!unspool.ok(&["ls", &zero]).contains("not stated"));
+    assert!(unspool.ok(&["stats", "--by", "model", &silent]).contains("tokens not stated"));
+}

@@ -1,10 +1,9 @@
 //! One transcript line: the fields that mean something, borrowed from the line.
 
 use super::message::Message;
-use super::rejection;
 use super::tool::ToolOutcome;
 use crate::fields::Oddities;
-use crate::format::Rejected;
+use crate::format::{Rejected, rejection};
 use crate::json::{Json, Malformed, RawStr};
 
 /// The fields of a line. Everything is optional.

@@ -9,7 +9,7 @@ pub(crate) mod markup;
 mod message;
 pub(crate) mod tool;
 
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, stem};
 use crate::json::{Json, RawStr};
 use crate::list::{elements, is_list, read_each};
 use crate::sink::Sink;
@@ -148,13 +148,6 @@ pub(crate) fn scope_of_path(name: &str) -> Scope {
     scope
 }
 
-/// The file name without folder and extension.
-pub(crate) fn stem(name: &str) -> &str {
-    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
-    let bare = [".jsonl", ".meta.json", ".json"].iter().find_map(|end| file.strip_suffix(end));
-    bare.unwrap_or(file)
-}
-
 /// The moment a field names; one that cannot be read is reported.
 pub(crate) fn time(text: Option<RawStr<'_>>, out: &mut Sink<'_>) -> Timestamp {
     let Some(text) = text else { return Timestamp::NONE };
@@ -162,14 +155,6 @@ pub(crate) fn time(text: Option<RawStr<'_>>, out: &mut Sink<'_>) -> Timestamp {
         out.issue(Code::BadTimestamp, "");
         Timestamp::NONE
     })
-}
-
-/// Why a record that cannot be read as a JSON object is rejected.
-pub(crate) fn rejection(error: crate::json::Malformed, record: &[u8]) -> Rejected {
-    let first = record.iter().find(|byte| !byte.is_ascii_whitespace());
-    let mut whole = Json::new(record);
-    let other_json = first != Some(&b'{') && whole.skip().and_then(|()| whole.end()).is_ok();
-    Rejected { code: if other_json { Code::NotAnObject } else { Code::NotJson }, ended: error.ended }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::prose::preview;
 use crate::sink::Sink;
 use memchr::memmem;
-use unspool_model::prompt::text_hash;
+use unspool_model::prompt::{input_hash, text_hash};
 use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp};
 
 /// The input of a tool call as far as it says what the call is for.
@@ -26,6 +26,8 @@ pub(crate) struct ToolInput<'a> {
     /// The field that shows best what the call does.
     subject: Option<RawStr<'a>>,
     background: Option<bool>,
+    /// All of it.
+    raw: &'a [u8],
     /// What is odd about fields that link, if the tool is one that starts agents or writes to them.
     odd: Oddities<'a>,
 }
@@ -49,7 +51,7 @@ const SUBJECTS: [&[u8]; 12] = [
 impl<'a> ToolInput<'a> {
     /// Reads an input of any shape; what is not an object says nothing.
     pub(crate) fn read(raw: &'a [u8], out: &mut Sink<'_>) -> ToolInput<'a> {
-        let mut input = ToolInput::default();
+        let mut input = ToolInput { raw, ..ToolInput::default() };
         let mut json = Json::new(raw);
         if json.kind() != Ok(Kind::Object) {
             return input;
@@ -132,6 +134,9 @@ impl<'a> ToolInput<'a> {
         }
         if out.wants_text() {
             out.text(AttrName::Summary, &text(self.subject.or(self.prompt)));
+            if !self.raw.is_empty() {
+                out.int(AttrName::InputHash, input_hash(self.raw).into());
+            }
         }
     }
 }

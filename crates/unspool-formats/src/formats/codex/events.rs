@@ -191,6 +191,7 @@ fn tool_end(state: &State, kind: &str, event: &Object<'_>, at: Timestamp, out: &
     let ms = duration.int("secs").map(|s| s.saturating_mul(1000).saturating_add(duration.int("nanos").unwrap_or(0) / 1_000_000));
     let began = ms.map_or(at, |ms| at.plus_ms(ms.saturating_neg()));
     state.head("").open(EventKind::ToolCall, began, out);
+    out.flag(EventFlags::START_INFERRED);
     out.name(&name).key(KeyKind::ToolUse, Role::Provides, &id);
     chat::call_facts(event.get("invocation").and(invocation.get("arguments")), out);
     let mcp = event.object("result");

@@ -46,7 +46,7 @@ pub(super) fn item(state: &mut State, item: &Object<'_>, at: Timestamp, out: &mu
             let exit = item.object("result").int("exitCode").unwrap_or(0);
             chat::result_facts(&id, &Outcome { failed: exit != 0, ..Outcome::default() }, out);
             // No id names the call.
-            out.flag(EventFlags::INFERRED);
+            out.flag(EventFlags::RESULT_BY_ORDER);
             state.answered();
         }
         "agent_message" => from_agent(state, item, at, out),

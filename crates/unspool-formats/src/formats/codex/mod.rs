@@ -7,9 +7,8 @@ pub(super) mod events;
 mod items;
 pub(super) mod state;
 
-use super::claude_code::rejection;
-use crate::chat::{matching_lines, score, stem};
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
+use crate::chat::{matching_lines, score};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, rejection, stem};
 use crate::object::Object;
 use crate::sink::Sink;
 use memchr::memmem;
@@ -48,7 +47,7 @@ impl Format for Rollout {
     }
 
     fn sniff(&self, name: &str, head: &[u8]) -> Sniff {
-        let named = stem(name, &[".jsonl"]).starts_with("rollout-");
+        let named = stem(name).starts_with("rollout-");
         let score = if memmem::find(head, b"\"payload\"").is_some() {
             score(matching_lines(head, is_line), 60, 96)
         } else if named || memmem::find(head, b"\"function_call\"").is_some() {
@@ -81,7 +80,7 @@ impl Format for Rollout {
 
 /// `rollout-2026-01-02T10-00-00-<thread>`: the thread is what follows the time, which was a mere date once.
 fn thread_of_name(name: &str) -> &str {
-    let stem = stem(name, &[".jsonl"]);
+    let stem = stem(name);
     let rest = stem.strip_prefix("rollout-").unwrap_or_default();
     let thread = rest.len().checked_sub(36).and_then(|start| rest.get(start..)).unwrap_or_default();
     if thread.bytes().filter(|byte| *byte == b'-').count() == 4 { thread } else { "" }

@@ -3,6 +3,7 @@
 use super::envelope::Given;
 use super::stream;
 use super::usage::Tokens;
+use crate::chat::Call;
 use crate::json::{Json, Kind, Malformed, RawStr};
 use std::borrow::Cow;
 
@@ -18,25 +19,23 @@ pub(super) struct Answer {
     pub(super) error: Option<String>,
     /// There was a stream and it ended before its last event.
     pub(super) interrupted: bool,
+    /// Events of a stream that are not whole, though others follow them.
+    pub(super) torn: usize,
     /// Something was recorded as the response.
     pub(super) present: bool,
     /// A field of another type than it should have.
     pub(super) odd: Option<&'static str>,
+    /// A limit that cost a part of it.
+    pub(super) limit: Option<&'static str>,
     /// How many items lie around the one being read.
     depth: usize,
 }
 
-/// Items in items. No API has more than a few; what lies deeper is noted as odd and not read.
-const MAX_DEPTH: usize = 16;
+/// Items in items. No API has more than a few; what lies deeper is not read. Named so in notices.
+const MAX_ANSWER_LEVELS: usize = 16;
 
-/// A call the model asked for.
-#[derive(Default, Debug)]
-pub(super) struct Call {
-    pub(super) id: String,
-    pub(super) name: String,
-    /// JSON.
-    pub(super) input: String,
-}
+/// Errors in errors; the words of the last that is read count. Named so in notices.
+const MAX_ERROR_LEVELS: usize = 16;
 
 impl Answer {
     /// Reads a response in whatever form it was recorded.
@@ -120,7 +119,7 @@ impl Answer {
             }
             b"choices" if json.kind()? == Kind::Array => json.array(|json| self.choice(json))?,
             b"output" if json.kind()? == Kind::Array => json.array(|json| self.item(json))?,
-            b"error" => self.error = error_text(json.raw()?),
+            b"error" => self.error = error_text(json.raw()?, &mut self.limit),
             // Some loggers keep what they could not parse.
             b"raw_preview" => json.skip()?,
             _ => json.skip()?,
@@ -165,8 +164,8 @@ impl Answer {
         if json.kind()? != Kind::Object {
             return json.skip();
         }
-        if self.depth == MAX_DEPTH {
-            self.odd = Some("content");
+        if self.depth == MAX_ANSWER_LEVELS {
+            self.limit = Some("max_answer_levels");
             return json.skip();
         }
         self.depth += 1;
@@ -247,16 +246,18 @@ pub(super) fn json_text(raw: &[u8]) -> String {
     String::from_utf8_lossy(raw).into_owned()
 }
 
-/// The words of an error: a string, or the message of an object. Gateways wrap errors into each other.
-pub(super) fn error_text(raw: &[u8]) -> Option<String> {
+/// The words of an error: a string, or the message of an object. Gateways wrap errors into each other; a limit that is
+/// reached is named.
+pub(super) fn error_text(raw: &[u8], limit: &mut Option<&'static str>) -> Option<String> {
+    let said = |text: String| Some(text).filter(|text| !text.is_empty());
     let (mut raw, mut around) = (raw, String::new());
-    for _ in 0..MAX_DEPTH {
+    for _ in 0..MAX_ERROR_LEVELS {
         let mut json = Json::new(raw);
         match json.kind().ok()? {
             Kind::String => return json.string().ok().flatten().map(RawStr::decode).map(Cow::into_owned),
             Kind::Object => {}
             Kind::Bool if raw == b"true" => return Some("error".into()),
-            _ => break,
+            _ => return said(around),
         }
         let (mut message, mut kind, mut inner) = (String::new(), String::new(), None);
         let _ = json.object(|json, key| {
@@ -272,10 +273,11 @@ pub(super) fn error_text(raw: &[u8]) -> Option<String> {
         around = text.unwrap_or_default();
         match inner {
             Some(inner) => raw = inner,
-            None => break,
+            None => return said(around),
         }
     }
-    Some(around).filter(|text| !text.is_empty())
+    *limit = Some("max_error_levels");
+    said(around)
 }
 
 #[cfg(test)]
@@ -287,15 +289,22 @@ mod tests {
     fn bottomless_answers_end_and_are_noted() {
         for open in [r#"{"content":["#, r#"{"tool_calls":["#] {
             let deep = r#"{"content":["#.to_string() + &open.repeat(100_000) + &"]}".repeat(100_001);
-            assert_eq!(Answer::read(&Given::Body(deep.as_bytes())).odd, Some("content"), "{open}");
+            assert_eq!(Answer::read(&Given::Body(deep.as_bytes())).limit, Some("max_answer_levels"), "{open}");
         }
         let deep = r#"{"error":"#.repeat(100_000) + "1" + &"}".repeat(100_000);
-        assert_eq!(error_text(deep.as_bytes()).as_deref(), Some("error"));
+        let mut limit = None;
+        assert_eq!(error_text(deep.as_bytes(), &mut limit).as_deref(), Some("error"));
+        assert_eq!(limit, Some("max_error_levels"));
     }
 
     #[test]
     fn errors_in_every_wrapping() {
-        let text = |raw: &str| error_text(raw.as_bytes());
+        let text = |raw: &str| {
+            let mut limit = None;
+            let text = error_text(raw.as_bytes(), &mut limit);
+            assert_eq!(limit, None, "{raw}");
+            text
+        };
         assert_eq!(text(r#""no""#).as_deref(), Some("no"));
         assert_eq!(text(r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#).as_deref(), Some("busy"));
         assert_eq!(text(r#"{"error":{"code":"quota"}}"#).as_deref(), Some("quota"));

@@ -1,11 +1,12 @@
 //! What an exchange means, as events: what was said to the model, what it answered, and which conversation that was.
 
-use super::answer::{Answer, Call, error_text, json_text, owned};
+use super::answer::{Answer, error_text, json_text, owned};
 use super::envelope::{Exchange, Given};
 use super::purpose;
-use super::history::Speaker;
+use super::history::Side;
 use super::request::{Part, Request, Turn};
 use super::summary;
+use crate::chat::Call;
 use crate::formats::claude_code::emit::prompt_facts;
 use crate::formats::claude_code::markup::emit_returns;
 use crate::formats::claude_code::tool::{ToolInput, ToolOutcome};
@@ -155,7 +156,7 @@ impl Emission<'_, '_> {
     /// What is new to the model: words, and what tools returned.
     fn said(&mut self, purpose: Option<&str>, out: &mut Sink<'_>) {
         let request = self.request;
-        for turn in request.tail.iter().filter(|turn| turn.speaker == Speaker::User) {
+        for turn in request.tail.iter().filter(|turn| turn.side == Side::User) {
             self.message(turn, purpose, out);
             for part in &turn.parts {
                 if let Part::Result { id, content, is_error } = part {
@@ -232,10 +233,11 @@ impl Emission<'_, '_> {
         for hash in answer.texts.iter().filter_map(|text| text_hash(text)) {
             out.key(KeyKind::AnswerHash, Role::Provides, &hash);
         }
+        let mut limit = answer.limit;
         if out.wants_text() {
             let mut shown = answer.texts.first().map(|text| preview(text)).unwrap_or_default();
             if failed {
-                let why = exchange.error.and_then(error_text).or_else(|| answer.error.clone());
+                let why = exchange.error.and_then(|raw| error_text(raw, &mut limit)).or_else(|| answer.error.clone());
                 let status = || exchange.status.map(|status| format!("status {status}"));
                 let why = preview(&why.or_else(status).unwrap_or_default());
                 if shown.is_empty() {
@@ -255,6 +257,12 @@ impl Emission<'_, '_> {
         }
         if answer.interrupted {
             out.issue(Code::StreamInterrupted, "");
+        }
+        for _ in 0..answer.torn {
+            out.issue(Code::StreamTorn, "");
+        }
+        if let Some(limit) = limit {
+            out.issue(Code::LimitReached, limit);
         }
         if !answer.present && !failed && exchange.invocations.is_none() {
             out.issue(Code::ResponseMissing, "");
@@ -348,7 +356,7 @@ impl Emission<'_, '_> {
             for call in &self.answer.calls {
                 history.call(&call.id, &call.name, call.input.as_bytes());
             }
-            history.end(Speaker::Model);
+            history.end(Side::Model);
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The envelope of an exchange: where request and response lie, when they happened, and what the headers say.
 
 use crate::json::{Json, Kind, Malformed, RawStr};
+use crate::object::moment;
 use std::borrow::Cow;
 use unspool_model::Timestamp;
 
@@ -463,35 +464,10 @@ fn number(raw: &[u8]) -> Option<f64> {
     std::str::from_utf8(raw).ok()?.trim_matches('"').parse().ok()
 }
 
-/// An instant as text, or as seconds, milliseconds, microseconds or nanoseconds since the epoch.
+/// An instant in any of the usual ways. Counted from the epoch, a small number would be before there were logs.
 fn instant(raw: &[u8]) -> Timestamp {
-    if raw.first() == Some(&b'"') {
-        let text = Json::new(raw).string().ok().flatten().map(RawStr::decode).unwrap_or_default();
-        return Timestamp::parse(&text).unwrap_or_else(|| instant_of(&text));
-    }
-    std::str::from_utf8(raw).map_or(Timestamp::NONE, instant_of)
-}
-
-fn instant_of(text: &str) -> Timestamp {
-    let Ok(value) = text.parse::<f64>() else { return Timestamp::NONE };
-    // Counted from the epoch, anything smaller would be before there were logs.
-    if value.abs() < 1e8 {
-        return Timestamp::NONE;
-    }
-    let scale = match value.abs() {
-        v if v < 1e11 => 1e9,
-        v if v < 1e14 => 1e6,
-        v if v < 1e17 => 1e3,
-        _ => 1.0,
-    };
-    let ns = value * scale;
-    if !(1.0..9e18).contains(&ns) {
-        return Timestamp::NONE;
-    }
-    // Doubles are exact to a microsecond here; what lies below is noise.
-    #[expect(clippy::cast_possible_truncation, reason = "the range was checked")]
-    let us = (ns / 1e3).round() as i64;
-    Timestamp::from_ns(us.saturating_mul(1000))
+    const FIRST_NS: i64 = 100_000_000 * 1_000_000_000;
+    moment(raw).filter(|at| at.ns() >= Some(FIRST_NS)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -33,9 +33,9 @@ struct Normal {
     ids: Vec<u64>,
 }
 
-/// Who speaks. What tools answer is said to the model as users' words are.
+/// The side of a conversation that speaks. What tools answer is said to the model as users' words are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Speaker {
+pub(super) enum Side {
     User,
     Model,
 }
@@ -79,7 +79,7 @@ impl History {
     }
 
     /// Ends the open message. Says whether it counts.
-    pub(super) fn end(&mut self, speaker: Speaker) -> bool {
+    pub(super) fn end(&mut self, side: Side) -> bool {
         let message = std::mem::take(&mut self.message);
         let repeats = message.ids.iter().any(|id| self.seen.contains(id));
         self.seen.extend(&message.ids);
@@ -88,9 +88,9 @@ impl History {
             if self.now != 0 {
                 self.before.push(self.now);
             }
-            let role = match speaker {
-                Speaker::User => 1,
-                Speaker::Model => 2,
+            let role = match side {
+                Side::User => 1,
+                Side::Model => 2,
             };
             for part in &message.parts {
                 let seed = self.now.wrapping_mul(4).wrapping_add(role);
@@ -168,44 +168,44 @@ fn stable(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{History, Speaker, system_hash};
+    use super::{History, Side, system_hash};
 
-    fn said(messages: &[(Speaker, &str)]) -> History {
+    fn said(messages: &[(Side, &str)]) -> History {
         let mut history = History::default();
-        for (speaker, text) in messages {
+        for (side, text) in messages {
             history.text(text);
-            history.end(*speaker);
+            history.end(*side);
         }
         history
     }
 
     #[test]
     fn a_history_goes_on_from_each_of_its_beginnings() {
-        let one = said(&[(Speaker::User, "a")]);
-        let two = said(&[(Speaker::User, "a"), (Speaker::Model, "b")]);
-        let three = said(&[(Speaker::User, "a"), (Speaker::Model, "b"), (Speaker::User, "c")]);
+        let one = said(&[(Side::User, "a")]);
+        let two = said(&[(Side::User, "a"), (Side::Model, "b")]);
+        let three = said(&[(Side::User, "a"), (Side::Model, "b"), (Side::User, "c")]);
         let earlier: Vec<u64> = three.earlier().collect();
         assert_eq!(earlier, [two.whole().unwrap_or(0), one.whole().unwrap_or(0)]);
     }
 
     #[test]
     fn who_speaks_and_what_is_said_matter_and_nothing_else() {
-        let plain = said(&[(Speaker::User, "Do it")]).whole();
-        assert_eq!(said(&[(Speaker::User, " Do it\r\n<system-reminder>x</system-reminder>")]).whole(), plain);
-        assert_ne!(said(&[(Speaker::Model, "Do it")]).whole(), plain);
-        assert_ne!(said(&[(Speaker::User, "Do"), (Speaker::User, "it")]).whole(), plain);
-        assert_eq!(said(&[(Speaker::User, "<system-reminder>x</system-reminder>")]).whole(), None);
+        let plain = said(&[(Side::User, "Do it")]).whole();
+        assert_eq!(said(&[(Side::User, " Do it\r\n<system-reminder>x</system-reminder>")]).whole(), plain);
+        assert_ne!(said(&[(Side::Model, "Do it")]).whole(), plain);
+        assert_ne!(said(&[(Side::User, "Do"), (Side::User, "it")]).whole(), plain);
+        assert_eq!(said(&[(Side::User, "<system-reminder>x</system-reminder>")]).whole(), None);
     }
 
     #[test]
     fn an_answer_is_the_same_in_one_message_or_several() {
-        let mut one = said(&[(Speaker::User, "a")]);
+        let mut one = said(&[(Side::User, "a")]);
         one.text("I look.");
         one.call("t1", "Read", b"{}");
-        one.end(Speaker::Model);
-        let mut two = said(&[(Speaker::User, "a"), (Speaker::Model, "I look.")]);
+        one.end(Side::Model);
+        let mut two = said(&[(Side::User, "a"), (Side::Model, "I look.")]);
         two.call("t1", "Read", b"{}");
-        two.end(Speaker::Model);
+        two.end(Side::Model);
         assert_eq!(one.whole(), two.whole());
     }
 
@@ -213,12 +213,12 @@ mod tests {
     fn a_message_that_repeats_a_call_does_not_count() {
         let mut once = History::default();
         once.call("t1", "Read", b"{}");
-        once.end(Speaker::Model);
+        once.end(Side::Model);
         let mut twice = History::default();
         for _ in 0..2 {
             twice.call("t1", "Read", b"{}");
             twice.text("again");
-            twice.end(Speaker::Model);
+            twice.end(Side::Model);
         }
         assert_eq!((once.len(), twice.len()), (1, 1));
     }

@@ -14,8 +14,7 @@ mod stream;
 mod summary;
 mod usage;
 
-use super::claude_code::rejection;
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff, rejection};
 use crate::json::{Json, Kind, Malformed};
 use crate::sink::Sink;
 use emit::Told;
@@ -41,7 +40,7 @@ impl Format for InferenceLog {
     fn sniff(&self, _name: &str, head: &[u8]) -> Sniff {
         let start = head.trim_ascii_start();
         let whole = Sniff { score: 88, framing: Framing::Whole };
-        let has = |needle: &[u8]| memchr::memmem::find(head, needle).is_some();
+        let has = |needle: &[u8]| has(head, needle);
         if is_bare_stream(start) && (has(b"\"response.created\"") || has(b"\"message_start\"")) {
             return whole;
         }
@@ -53,10 +52,9 @@ impl Format for InferenceLog {
         if complete && !looks.exchange() && !looks.list {
             return Sniff::NO;
         }
-        let api = has(b"\"messages\"") || has(b"\"input\"") || has(b"\"prompt\"") || has(b"\"choices\"");
         // Bodies in strings: what browsers export.
         let exported = has(b"\"entries\"") && has(b"\"log\"") && has(b"messages\\\"");
-        if !(api && (has(b"\"response") || has(b"\"body\"") || has(b"\"request\"")) || exported) {
+        if !speaks_of_exchanges(head) && !exported {
             return Sniff::NO;
         }
         if looks.exchange() {
@@ -106,9 +104,14 @@ impl Log {
     /// Finds the exchanges in a list, or in the named lists and pairs of an object.
     fn parts(&mut self, json: &mut Json<'_>, out: &mut Sink<'_>, depth: u32) -> Result<(), Malformed> {
         match json.kind()? {
-            Kind::Array if depth < LIST_DEPTH => json.array(|json| self.part(json, out, depth + 1)),
-            Kind::Object if depth < LIST_DEPTH => json.object(|json, _| self.part(json, out, depth + 1)),
-            _ => json.skip(),
+            Kind::Array if depth < MAX_LIST_LEVELS => json.array(|json| self.part(json, out, depth + 1)),
+            Kind::Object if depth < MAX_LIST_LEVELS => json.object(|json, _| self.part(json, out, depth + 1)),
+            _ => {
+                if speaks_of_exchanges(json.raw()?) {
+                    out.issue(Code::LimitReached, "max_list_levels");
+                }
+                Ok(())
+            }
         }
     }
 
@@ -132,8 +135,19 @@ impl Log {
     }
 }
 
-/// How deep lists of exchanges may lie in a file.
-const LIST_DEPTH: u32 = 3;
+/// Lists and objects around an exchange. Named so in notices.
+const MAX_LIST_LEVELS: u32 = 3;
+
+/// Whether a text has words of which every exchange has some.
+fn speaks_of_exchanges(text: &[u8]) -> bool {
+    let has = |word: &[u8]| has(text, word);
+    let api = has(b"\"messages\"") || has(b"\"input\"") || has(b"\"prompt\"") || has(b"\"choices\"");
+    api && (has(b"\"response") || has(b"\"body\"") || has(b"\"request\""))
+}
+
+fn has(text: &[u8], word: &[u8]) -> bool {
+    memchr::memmem::find(text, word).is_some()
+}
 
 /// The first event of a stream says what it is within its first bytes.
 const BARE_STREAM_BYTES: usize = 256;
@@ -157,4 +171,47 @@ fn is_bare_stream(text: &[u8]) -> bool {
         Ok(())
     });
     matches!(kind.map(|kind| kind.raw), Some(b"response.created" | b"message_start"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::InferenceLog;
+    use crate::format::{Framing, Sniff};
+    use crate::{Decoder, Detail};
+    use unspool_model::Batch;
+
+    fn read(text: &str) -> (usize, Vec<String>) {
+        let mut batch = Batch::default();
+        let sniff = Sniff { score: 1, framing: Framing::Whole };
+        let mut decoder = Decoder::new(&mut batch, &InferenceLog, sniff, "log.json", Detail::Full);
+        decoder.push(text.as_bytes());
+        decoder.finish();
+        let notes = batch.issues.iter().map(|one| format!("{} {}", one.code.name(), batch.text.get(one.detail)));
+        (batch.events.iter().filter(|event| event.kind == unspool_model::EventKind::ModelCall).count(), notes.collect())
+    }
+
+    const EXCHANGE: &str = r#"{"request":{"model":"m","messages":[{"role":"user","content":"Hi"}]},"response":{"id":"r1","content":[{"type":"text","text":"Yes"}]}}"#;
+
+    #[test]
+    fn exchanges_in_too_many_lists_are_noted() {
+        assert_eq!(read(&format!("[[[{EXCHANGE}]]]")), (1, vec![]));
+        assert_eq!(read(&format!("[[[[{EXCHANGE}]]]]")), (0, vec!["limit_reached max_list_levels".to_string()]));
+        let other = r#"{"pages":[{"timings":{"load":1}}]}"#;
+        assert_eq!(read(&format!("[[[{EXCHANGE}]],{other}]")), (1, vec![]), "what is no exchange is not missed");
+    }
+
+    #[test]
+    fn choices_beyond_the_limit_are_noted() {
+        let answer = |choice: u64, call: u64| {
+            let data = format!(
+                r#"data: {{"id":"r1","choices":[{{"index":{choice},"delta":{{"content":"a","tool_calls":[{{"index":{call},"id":"c"}}]}},"finish_reason":"stop"}}]}}"#
+            );
+            let request = r#"{"model":"m","messages":[{"role":"user","content":"Hi"}]}"#;
+            let stream = serde_json::json!(format!("{data}\n\ndata: [DONE]\n\n"));
+            read(&format!(r#"{{"request":{request},"response":{stream}}}"#))
+        };
+        assert_eq!(answer(1, 1), (1, vec![]));
+        assert_eq!(answer(1 << 40, 1), (1, vec!["limit_reached max_choices".to_string()]));
+        assert_eq!(answer(1, 1 << 40), (1, vec!["limit_reached max_blocks_per_choice".to_string()]));
+    }
 }

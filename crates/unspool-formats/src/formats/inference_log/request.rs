@@ -1,6 +1,6 @@
 //! The body of a request, in any of the three APIs' spellings.
 
-use super::history::{History, Speaker, system_hash};
+use super::history::{History, Side, system_hash};
 use crate::json::{Json, Kind, Malformed, RawStr};
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ pub(super) struct Request<'a> {
 
 /// One message of the tail.
 pub(super) struct Turn<'a> {
-    pub(super) speaker: Speaker,
+    pub(super) side: Side,
     pub(super) parts: Vec<Part<'a>>,
     /// The history up to and with it.
     pub(super) history: u64,
@@ -97,13 +97,13 @@ impl<'a> Request<'a> {
                 Kind::Array => json.array(|json| self.message(json))?,
                 Kind::String => {
                     let text = json.string()?;
-                    self.turn(Speaker::User, text.map(Part::Text).into_iter().collect());
+                    self.turn(Side::User, text.map(Part::Text).into_iter().collect());
                 }
                 _ => json.skip()?,
             },
             b"prompt" if json.kind()? == Kind::String => {
                 let text = json.string()?;
-                self.turn(Speaker::User, text.map(Part::Text).into_iter().collect());
+                self.turn(Side::User, text.map(Part::Text).into_iter().collect());
             }
             b"system" | b"instructions" => {
                 for part in parts(json)? {
@@ -148,14 +148,14 @@ impl<'a> Request<'a> {
             }
             Some(b"assistant" | b"model") => {
                 item.content.append(&mut item.calls);
-                self.turn(Speaker::Model, item.content);
+                self.turn(Side::Model, item.content);
             }
             Some(b"tool" | b"function") => {
                 let result =
                     Part::Result { id: item.call_id.or(item.id), content: item.raw_content, is_error: false };
-                self.turn(Speaker::User, vec![result]);
+                self.turn(Side::User, vec![result]);
             }
-            Some(_) => self.turn(Speaker::User, item.content),
+            Some(_) => self.turn(Side::User, item.content),
             None => self.item(&item),
         }
         Ok(())
@@ -166,18 +166,18 @@ impl<'a> Request<'a> {
         match item.kind.map(|kind| kind.raw) {
             Some(kind) if kind.ends_with(b"_call_output") => {
                 let result = Part::Result { id: item.call_id, content: item.output, is_error: false };
-                self.turn(Speaker::User, vec![result]);
+                self.turn(Side::User, vec![result]);
             }
             Some(kind) if kind.ends_with(b"_call") => {
                 let call = Part::Call { id: item.call_id.or(item.id), name: item.name.or(item.kind), input: item.input };
-                self.turn(Speaker::Model, vec![call]);
+                self.turn(Side::Model, vec![call]);
             }
             // Thinking does not count, references only repeat.
             _ => {}
         }
     }
 
-    fn turn(&mut self, speaker: Speaker, parts: Vec<Part<'a>>) {
+    fn turn(&mut self, side: Side, parts: Vec<Part<'a>>) {
         for part in &parts {
             match part {
                 Part::Text(text) => self.history.text(&text.decode()),
@@ -189,7 +189,7 @@ impl<'a> Request<'a> {
                     self.history.call(&id, &text(name), &input);
                 }
                 // What the API's own tools returned stands inside the answer.
-                Part::Result { .. } if speaker == Speaker::Model => {}
+                Part::Result { .. } if side == Side::Model => {}
                 Part::Result { id, content, .. } => {
                     let id = id.map(RawStr::decode).unwrap_or_default();
                     self.history.result(&id, content.unwrap_or_default());
@@ -198,29 +198,29 @@ impl<'a> Request<'a> {
             }
         }
         let is_first = self.history.whole().is_none();
-        if !self.history.end(speaker) {
+        if !self.history.end(side) {
             return;
         }
         if is_first {
             self.first = texts(&parts).collect();
         }
-        let after_model = self.tail.last().is_some_and(|turn| turn.speaker == Speaker::Model);
-        if speaker == Speaker::Model && !after_model {
+        let after_model = self.tail.last().is_some_and(|turn| turn.side == Side::Model);
+        if side == Side::Model && !after_model {
             let parts = self.tail.drain(..).flat_map(|turn| turn.parts);
             self.older.extend(parts.filter(|part| matches!(part, Part::Call { .. } | Part::Result { .. })));
         }
         let history = self.history.whole().unwrap_or(0);
-        self.tail.push(Turn { speaker, parts, history });
+        self.tail.push(Turn { side, parts, history });
     }
 
     /// What the model said last, as the client tells it.
     pub(super) fn answered(&self) -> impl Iterator<Item = &Part<'a>> {
-        self.tail.iter().filter(|turn| turn.speaker == Speaker::Model).flat_map(|turn| &turn.parts)
+        self.tail.iter().filter(|turn| turn.side == Side::Model).flat_map(|turn| &turn.parts)
     }
 
     /// Words said to the model since it last spoke.
     pub(super) fn words(&self) -> impl Iterator<Item = RawStr<'a>> {
-        self.tail.iter().filter(|turn| turn.speaker == Speaker::User).flat_map(Turn::words)
+        self.tail.iter().filter(|turn| turn.side == Side::User).flat_map(Turn::words)
     }
 }
 

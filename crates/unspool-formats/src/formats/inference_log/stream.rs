@@ -3,7 +3,8 @@
 //! Tool calls arrive in pieces: id and name first, then their input in fragments of JSON. A piece may come for a block
 //! whose start was lost. Tokens come at the start and grow until the end.
 
-use super::answer::{Answer, Call, error_text, owned};
+use super::answer::{Answer, error_text, owned};
+use crate::chat::Call;
 use crate::json::{Json, Kind, Malformed};
 use std::collections::BTreeMap;
 
@@ -16,11 +17,15 @@ pub(super) struct Assembly {
     /// The last event of a complete stream was seen.
     ended: bool,
     seen: bool,
+    /// The last event so far was not whole.
+    is_torn: bool,
 }
 
-/// Choices that are told apart, and the blocks each may have.
+/// Choices that are told apart. Named so in notices.
 const MAX_CHOICES: i64 = 1 << 20;
-const BLOCKS_PER_CHOICE: i64 = 1 << 20;
+
+/// Blocks of a choice that are told apart; its text is one more. Named so in notices.
+const MAX_BLOCKS_PER_CHOICE: i64 = (1 << 20) - 1;
 
 #[derive(Default)]
 struct Block {
@@ -29,6 +34,9 @@ struct Block {
     thinking: bool,
 }
 
+/// What ends a stream of Chat Completions.
+const DONE: &str = "[DONE]";
+
 /// Reads server-sent events: `data:` lines, several of which make one event.
 pub(super) fn events(answer: &mut Answer, text: &str) {
     let mut assembly = Assembly::default();
@@ -36,17 +44,23 @@ pub(super) fn events(answer: &mut Answer, text: &str) {
     // A line may end with a carriage return alone.
     for line in text.split('\n').flat_map(|line| line.trim_end_matches('\r').split('\r')).chain([""]) {
         if let Some(rest) = line.strip_prefix("data:") {
+            let rest = rest.strip_prefix(' ').unwrap_or(rest);
+            // An event that is whole goes on from none: the one before it was torn.
+            if !data.is_empty() && (rest.trim() == DONE || is_event(rest.as_bytes())) {
+                assembly.data(&data);
+                data.clear();
+            }
             let is_first = data.is_empty();
             if !is_first {
                 data.push('\n');
             }
-            data.push_str(rest.strip_prefix(' ').unwrap_or(rest));
+            data.push_str(rest);
             // Recorders that keep only `data:` lines leave no blank ones between them; each of theirs is an event. What
             // takes several lines ends with a blank one, and is not looked at again for each of them.
             if !is_first || Json::new(data.as_bytes()).skip().is_err() {
                 continue;
             }
-        } else if !line.trim().is_empty() || data.is_empty() {
+        } else if data.is_empty() || !(line.trim().is_empty() || line.starts_with("event:")) {
             continue;
         }
         assembly.data(&data);
@@ -65,26 +79,28 @@ pub(super) fn values(answer: &mut Answer, bytes: &[u8]) {
     assembly.finish(answer);
 }
 
-/// Whether a JSON object is an event of a stream rather than a whole response.
+/// Whether a text is a whole JSON object that is an event of a stream rather than a whole response.
 pub(super) fn is_event(raw: &[u8]) -> bool {
     let mut found = false;
-    let _ = Json::new(raw).object(|json, key| {
+    let mut json = Json::new(raw);
+    let read = json.object(|json, key| {
         match key {
             b"type" => {
                 let kind = owned(json)?;
-                found |= kind == "message_start" || kind.starts_with("response.");
+                found |= ["message_", "content_block_", "response."].iter().any(|start| kind.starts_with(start));
             }
             b"object" => found |= owned(json)? == "chat.completion.chunk",
             _ => json.skip()?,
         }
         Ok(())
     });
-    found
+    found && read.is_ok()
 }
 
 impl Assembly {
     fn data(&mut self, data: &str) {
-        if data.trim() == "[DONE]" {
+        if data.trim() == DONE {
+            self.next();
             self.ended = true;
         } else {
             self.event(data.as_bytes());
@@ -119,9 +135,16 @@ impl Assembly {
         }
         // What was understood before a torn end counts, but the stream did not end there.
         let whole = json.object(|json, key| event.field(json, key)).is_ok();
+        self.next();
+        self.is_torn = !whole;
         self.seen = true;
         self.apply(&event, raw);
         self.ended &= whole;
+    }
+
+    /// Another event comes, so that a torn one before it was not where the stream ended.
+    fn next(&mut self) {
+        self.answer.torn += usize::from(std::mem::take(&mut self.is_torn));
     }
 
     fn apply(&mut self, event: &Event<'_>, raw: &[u8]) {
@@ -154,7 +177,7 @@ impl Assembly {
             "message_stop" => self.ended = true,
             "error" | "response.failed" | "response.error" => {
                 let raw = event.error.or(event.response).unwrap_or(raw);
-                self.answer.error = error_text(raw);
+                self.answer.error = error_text(raw, &mut self.answer.limit);
                 self.ended = true;
             }
             "response.created" | "response.in_progress" => {
@@ -257,9 +280,17 @@ impl Assembly {
                 Ok(())
             })?;
             // Each choice is an answer of its own.
-            let first = choice.clamp(0, MAX_CHOICES) * BLOCKS_PER_CHOICE;
+            let first = self.number(choice, MAX_CHOICES, "max_choices") * (MAX_BLOCKS_PER_CHOICE + 1);
             delta.map_or(Ok(()), |delta| self.chat_delta(&mut Json::new(delta), first))
         });
+    }
+
+    /// A number that things are told apart by: all beyond a limit are taken for one.
+    fn number(&mut self, number: i64, limit: i64, name: &'static str) -> i64 {
+        if number >= limit {
+            self.answer.limit = Some(name);
+        }
+        number.clamp(0, limit - 1)
     }
 
     fn chat_delta(&mut self, json: &mut Json<'_>, first: i64) -> Result<(), Malformed> {
@@ -297,7 +328,8 @@ impl Assembly {
             }
             Ok(())
         })?;
-        let call = self.blocks.entry(first.saturating_add(index)).or_default().call.get_or_insert_default();
+        let index = self.number(index, MAX_BLOCKS_PER_CHOICE, "max_blocks_per_choice");
+        let call = self.blocks.entry(first + index).or_default().call.get_or_insert_default();
         for (slot, value) in [(&mut call.id, piece.id), (&mut call.name, piece.name)] {
             if slot.is_empty() {
                 *slot = value;
@@ -386,6 +418,24 @@ mod tests {
         data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"partial_json\":\"1}\"}}\n\n\
         data: {\"type\":\"content_block_delta\",\"index\":7,\"delta\":{\"partial_json\":\"{}\"}}\n\n\
         data: {\"type\":\"message_stop\"}\n\n";
+
+    #[test]
+    fn a_torn_event_costs_no_other() {
+        let events = &STREAM[STREAM.find("data:").unwrap()..];
+        for end in "data: {".len()..events.find('\n').unwrap() {
+            for between in ["\n", "\nevent: content_block_delta\n", "\n\n"] {
+                let torn = events[..end].to_string() + between + events;
+                let answer = read(&torn);
+                assert_eq!((answer.torn, answer.interrupted), (1, false), "{torn}");
+                assert_eq!((&*answer.id, answer.texts.len(), answer.calls.len()), ("m1", 1, 2), "{torn}");
+            }
+        }
+        let chunk = |text: &str| {
+            format!("data: {{\"object\":\"chat.completion.chunk\",\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n")
+        };
+        let answer = read(&format!("{}{}\n{}data: [DONE]\n", chunk("A"), &chunk("B")[..70], chunk("C")));
+        assert_eq!((answer.torn, &answer.texts[..]), (1, &["AC".to_string()][..]));
+    }
 
     #[test]
     fn an_event_of_many_lines_is_looked_at_once() {

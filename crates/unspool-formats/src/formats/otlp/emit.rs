@@ -1,14 +1,15 @@
 //! From what is known about a span to events with keys: one event for the span, one for every new result it was given,
 //! one for what was said to it, one for every call it asks for.
 
-use super::reading::{Reading, SpanRole};
+use super::graph;
+use super::reading::{Reading, SpanRole, report_cuts};
 use super::span::{Origin, Span};
 use super::talk::Talk;
 use crate::formats::claude_code::tool::ToolInput;
 use crate::prose::preview;
 use crate::sink::Sink;
 use unspool_model::prompt::text_hash;
-use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Timestamp};
+use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp};
 
 /// Emits the events of one span. Its record must be open.
 pub(crate) fn emit(span: &mut Span<'_>, origin: &Origin<'_>, out: &mut Sink<'_>) {
@@ -19,6 +20,7 @@ pub(crate) fn emit(span: &mut Span<'_>, origin: &Origin<'_>, out: &mut Sink<'_>)
 
 fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut Sink<'_>) {
     let reading = Reading::of(span, origin);
+    report_cuts(&span.attrs, reading.input.iter().chain(&reading.output), out);
     let role = reading.role.unwrap_or(SpanRole::Work);
     let mut head = Head { span, reading: &reading, done: false };
     if role == SpanRole::Model {
@@ -54,20 +56,28 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
             out.text(AttrName::ErrorText, &preview(reading.error.as_deref().unwrap_or_default()));
         }
     }
+    if reading.agent_name.is_some() || reading.agent_id.is_some() {
+        out.flag(EventFlags::NAMES_AGENT);
+    }
     if reading.denied {
         out.flag(EventFlags::DENIED);
     }
+    // Only of a model call it says something that it took no tokens.
     if role != SpanRole::ModelPart
-        && let Some(usage) = reading.tokens.usage().filter(|usage| !usage.is_zero())
+        && let Some(usage) = reading.tokens.usage().filter(|usage| role == SpanRole::Model || !usage.is_zero())
     {
         out.usage(usage);
+    }
+    if role == SpanRole::Model && reading.tokens.unsplit() > 0 {
+        out.issue(Code::UsageUnsplit, "");
     }
     // Where nobody named a trace it bears its root's name, which says nothing new.
     if let Some(title) = reading.title.as_deref().filter(|title| span.parent.is_empty() && *title != span.name) {
         out.text(AttrName::Title, title).int(AttrName::TitleRank, TITLE_RANK);
     }
+    graph::place(span, out);
     match role {
-        SpanRole::Model => model(span, &reading, out),
+        SpanRole::Model => model(span, origin, &reading, out),
         SpanRole::Tool => tool(span, &reading, out),
         SpanRole::Agent | SpanRole::Umbrella => agent(span, &reading, role, failed, out),
         _ => work(span, &reading, out),
@@ -150,7 +160,7 @@ fn prompt(head: &mut Head<'_, '_>, role: SpanRole, out: &mut Sink<'_>) {
     out.begin(EventKind::UserMessage, head.span.start).flag(EventFlags::HAS_TEXT);
     head.keys(out);
     if !is_agent && !is_turn {
-        out.flag(EventFlags::INFERRED);
+        out.flag(EventFlags::IMPLIED);
     }
     out.key(KeyKind::PromptHash, Role::Provides, &hash);
     if let Some(prompt) = &head.reading.prompt_id {
@@ -165,8 +175,9 @@ fn prompt(head: &mut Head<'_, '_>, role: SpanRole, out: &mut Sink<'_>) {
     }
 }
 
-fn model(span: &Span<'_>, reading: &Reading<'_>, out: &mut Sink<'_>) {
+fn model(span: &Span<'_>, origin: &Origin<'_>, reading: &Reading<'_>, out: &mut Sink<'_>) {
     out.name(reading.model.as_deref().unwrap_or_default());
+    out.text(AttrName::Instrument, if origin.scope.is_empty() { reading.dialect } else { &origin.scope });
     // Should the call turn out to be done by another one inside it.
     out.text(AttrName::Summary, &span.name);
     let response = reading.response_id.as_deref().unwrap_or_default();
@@ -181,8 +192,8 @@ fn model(span: &Span<'_>, reading: &Reading<'_>, out: &mut Sink<'_>) {
         out.text(AttrName::StopReason, finish);
     }
     let Some(output) = &reading.output else { return };
-    if output.calls().next().is_some() {
-        out.flag(EventFlags::HAS_TOOL_USE);
+    if let Some(hash) = calls_hash(output) {
+        out.flag(EventFlags::HAS_TOOL_USE).key(KeyKind::CallsHash, Role::Provides, &hash);
     }
     if let Some(text) = output.answer() {
         out.flag(EventFlags::HAS_TEXT);
@@ -224,7 +235,7 @@ fn agent(span: &Span<'_>, reading: &Reading<'_>, role: SpanRole, failed: bool, o
     out.name(name).text(AttrName::AgentType, name);
     out.text(AttrName::Status, if failed { "failed" } else { "completed" });
     if role == SpanRole::Umbrella {
-        out.flag(EventFlags::INFERRED);
+        out.flag(EventFlags::UMBRELLA);
         out.text(AttrName::Model, reading.model.as_deref().unwrap_or_default());
     }
     let Some(text) = reading.output.as_ref().and_then(|output| output.answer()) else { return };
@@ -255,6 +266,12 @@ fn calls(span: &Span<'_>, reading: &Reading<'_>, out: &mut Sink<'_>) {
         out.key(KeyKind::ToolUse, Role::Provides, &call.id);
         call_facts(&call.input, out);
     }
+}
+
+/// What an answer asks for, however its instrument writes inputs.
+fn calls_hash(output: &Talk) -> Option<String> {
+    let words = output.calls().flat_map(|call| call.name.chars().chain(call.input.chars()));
+    text_hash(&words.filter(|character| character.is_alphanumeric()).collect::<String>())
 }
 
 /// What a call is for, as its input says.

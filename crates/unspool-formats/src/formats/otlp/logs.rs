@@ -2,7 +2,7 @@
 //!
 //! A log record carries whichever span was active, which need not be the one it speaks of; calls are joined by their ids.
 
-use super::reading::Tokens;
+use super::reading::{Tokens, report_cuts};
 use super::span::{Attrs, Origin};
 use super::talk::{Speaker, Talk};
 use super::value::Value;
@@ -44,6 +44,7 @@ pub(crate) fn emit_log<'a>(log: &LogRecord<'a>, origin: &Origin<'a>, out: &mut S
     let keys = ["session.id", "conversation.id", "gen_ai.conversation.id"];
     let session = attrs.text(&keys).or_else(|| origin.resource.text(&keys)).unwrap_or_default();
     let entry = Entry { attrs, at, session };
+    report_cuts(attrs, [], out);
     let is_codex = full.starts_with("codex.");
     let name = full.strip_prefix("claude_code.").or_else(|| full.strip_prefix("codex.")).unwrap_or(&full);
     match name {
@@ -141,6 +142,7 @@ impl Entry<'_, '_> {
         out.key(KeyKind::Message, Role::Provides, &self.text(&["message.id"]));
         let response = self.attrs.any(&["response", "content"]);
         let talk = response.map(|value| Talk::read(&value.json(), Speaker::Assistant)).unwrap_or_default();
+        report_cuts(&Attrs::default(), [&talk], out);
         if let Some(text) = talk.answer().filter(|text| *text != "<REDACTED>") {
             out.flag(EventFlags::HAS_TEXT);
             if out.wants_text() {

@@ -5,6 +5,7 @@
 
 mod dialects;
 mod emit;
+mod graph;
 mod json;
 mod langfuse;
 mod logs;
@@ -100,7 +101,7 @@ fn text<'a>(
     read: fn(&mut Json<'a>, &mut Sink<'_>) -> Result<(), Malformed>,
 ) -> Result<(), Rejected> {
     let mut json = Json::new(frame);
-    let rejected = |error: Malformed| super::claude_code::rejection(error, frame);
+    let rejected = |error: Malformed| crate::format::rejection(error, frame);
     match json.kind().map_err(rejected)? {
         Kind::Object | Kind::Array => {}
         _ => {

@@ -7,7 +7,6 @@ use super::emit::emit;
 use super::json::{attributes, each, event, id, is_error, link, scope, status};
 use super::span::{Origin, Span};
 use super::value::Value;
-use crate::object::since_epoch;
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::sink::Sink;
 use unspool_model::{Code, Timestamp};
@@ -17,14 +16,15 @@ pub(super) fn read(json: &mut Json<'_>, out: &mut Sink<'_>) -> Result<(), Malfor
     value(json, 0, out)
 }
 
-/// How deep lists of spans may lie in other objects.
-const MAX_DEPTH: usize = 4;
+/// Lists and objects around a list of spans. Named so in notices.
+const MAX_SPAN_LIST_LEVELS: usize = 4;
 
 fn value(json: &mut Json<'_>, depth: usize, out: &mut Sink<'_>) -> Result<(), Malformed> {
-    if depth > MAX_DEPTH {
-        return json.skip();
-    }
     match json.kind()? {
+        Kind::Array | Kind::Object if depth > MAX_SPAN_LIST_LEVELS => {
+            out.issue(Code::LimitReached, "max_span_list_levels");
+            json.skip()
+        }
         Kind::Array => json.array(|json| value(json, depth + 1, out)),
         Kind::Object if is_span(json.clone()) => {
             let start = json.mark();
@@ -205,19 +205,13 @@ fn context(json: &mut Json<'_>, trace: &mut String, own: &mut String) -> Result<
 /// A moment as text, as `[seconds, nanoseconds]`, or as a number of seconds, milli-, micro- or nanoseconds: its size tells.
 pub(super) fn moment(json: &mut Json<'_>) -> Result<Timestamp, Malformed> {
     Ok(match json.kind()? {
-        Kind::String => {
-            let text = json.string()?.unwrap_or_default().decode();
-            Timestamp::parse(&text).unwrap_or_else(|| number(&text))
+        // A span without a time says 0.
+        Kind::String | Kind::Number => {
+            crate::object::moment(json.raw()?).filter(|at| at.ns() > Some(0)).unwrap_or_default()
         }
-        Kind::Number => number(&String::from_utf8_lossy(json.raw()?)),
         Kind::Array => pair_ns(json)?.map_or(Timestamp::NONE, Timestamp::from_ns),
         _ => json.skip().map(|()| Timestamp::NONE)?,
     })
-}
-
-/// A span without a time says 0.
-fn number(text: &str) -> Timestamp {
-    since_epoch(text).filter(|at| at.ns() > Some(0)).unwrap_or_default()
 }
 
 /// `[seconds, nanoseconds]`.
@@ -264,7 +258,7 @@ fn iso_duration_ns(text: &str) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_SPAN_LEVELS, iso_duration_ns, moment};
+    use super::{MAX_SPAN_LEVELS, MAX_SPAN_LIST_LEVELS, iso_duration_ns, moment};
     use crate::json::Json;
     use crate::{Decoder, Detail, best};
     use unspool_model::{Batch, Code, KeyKind};
@@ -285,6 +279,17 @@ mod tests {
         let batch = read(&(open.repeat(levels) + &"]}".repeat(levels)));
         assert_eq!(batch.records.len(), MAX_SPAN_LEVELS);
         assert_eq!(batch.issues.iter().filter(|issue| issue.code == Code::LimitReached).count(), 1);
+    }
+
+    #[test]
+    fn lists_of_spans_in_too_many_lists_are_noted() {
+        let span = r#"{"trace_id":"t1","span_id":"s1","start_time":1767348000}"#;
+        let nested = |levels: usize| format!("{}{span}{}", "[".repeat(levels), "]".repeat(levels));
+        let near = read(&format!("[{span},{}]", nested(MAX_SPAN_LIST_LEVELS - 1)));
+        assert_eq!((near.records.len(), near.issues.iter().count()), (2, 0));
+        let far = read(&format!("[{span},{}]", nested(MAX_SPAN_LIST_LEVELS)));
+        let noted: Vec<_> = far.issues.iter().map(|issue| (issue.code, far.text.get(issue.detail))).collect();
+        assert_eq!((far.records.len(), noted), (1, vec![(Code::LimitReached, "max_span_list_levels")]));
     }
 
     #[test]

@@ -4,11 +4,12 @@
 //! [`super::dialects`] that states a fact is believed.
 
 use super::dialects::DIALECTS;
-use super::span::{Origin, Span};
+use super::span::{Attrs, Origin, Span};
 use super::talk::Talk;
 use super::value::Value;
+use crate::sink::Sink;
 use std::borrow::Cow;
-use unspool_model::Usage;
+use unspool_model::{Code, Usage};
 
 /// What a span is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +39,8 @@ pub(crate) type Text<'a> = Option<Cow<'a, str>>;
 #[derive(Default)]
 pub(crate) struct Reading<'a> {
     pub(crate) role: Option<SpanRole>,
+    /// The dialect that states the role.
+    pub(crate) dialect: &'static str,
     /// A name for people that is better than the span's.
     pub(crate) label: Text<'a>,
     pub(crate) session: Text<'a>,
@@ -83,7 +86,8 @@ impl Tokens {
         self.input.is_none() && self.output.is_none() && self.total.is_none()
     }
 
-    /// Five buckets that do not overlap. Input that is smaller than what it should include leaves it out for certain.
+    /// Five buckets that do not overlap. Input that is smaller than what it should include leaves it out for certain, and so does
+    /// output when only with the thinking beside it the sum comes out.
     pub(crate) fn usage(&self) -> Option<Usage> {
         if self.is_empty() {
             return None;
@@ -95,15 +99,23 @@ impl Tokens {
         let uncached =
             if self.input_is_uncached { input } else { input.checked_sub(cached).unwrap_or(input) };
         let reasoning = self.reasoning.unwrap_or(0);
+        let without_reasoning = uncached.saturating_add(cached).saturating_add(output);
+        let is_beside = self.total == Some(without_reasoning.saturating_add(reasoning));
         Some(Usage {
             input: uncached,
             cache_read,
             cache_write,
             cache_write_long: self.cache_write_long.unwrap_or(0).min(cache_write),
             // Thinking is part of the output wherever it fits in.
-            output: output.checked_sub(reasoning).unwrap_or(output),
+            output: output.checked_sub(reasoning).filter(|_| !is_beside).unwrap_or(output),
             reasoning,
         })
+    }
+
+    /// Tokens of the stated sum that no part of it tells of.
+    pub(crate) fn unsplit(&self) -> u64 {
+        let told = self.usage().map_or(0, |usage| usage.total());
+        self.total.map_or(0, |total| total.saturating_sub(told))
     }
 }
 
@@ -113,6 +125,7 @@ impl<'a> Reading<'a> {
         for dialect in DIALECTS.iter().filter(|dialect| (dialect.speaks)(span, origin)) {
             if reading.role.is_none() {
                 reading.role = (dialect.role)(span, origin);
+                reading.dialect = dialect.name;
             }
             (dialect.facts)(span, &mut reading);
         }
@@ -128,6 +141,16 @@ impl<'a> Reading<'a> {
             reading.role = Some(by_facts(&reading));
         }
         reading
+    }
+}
+
+/// Says what lay too deep in attributes to be read.
+pub(crate) fn report_cuts<'t>(attrs: &Attrs<'_>, talks: impl IntoIterator<Item = &'t Talk>, out: &mut Sink<'_>) {
+    for _ in 0..attrs.iter().map(|(_, value)| value.cut()).sum() {
+        out.issue(Code::LimitReached, "max_value_levels");
+    }
+    for _ in 0..talks.into_iter().map(Talk::cut).sum() {
+        out.issue(Code::LimitReached, "max_message_levels");
     }
 }
 
@@ -173,5 +196,18 @@ mod tests {
         let thinking = Tokens { output: Some(9), reasoning: Some(4), ..Tokens::default() };
         assert_eq!(thinking.usage().map(|usage| (usage.output, usage.reasoning)), Some((5, 4)));
         assert_eq!(Tokens::default().usage(), None);
+    }
+
+    #[test]
+    fn what_a_sum_says_beyond_its_parts_is_not_lost() {
+        let parts = Tokens { input: Some(5), output: Some(9), total: Some(20), ..Tokens::default() };
+        assert_eq!((parts.unsplit(), parts.usage().map(|usage| usage.total())), (6, Some(14)));
+        let beside = Tokens { reasoning: Some(6), ..parts };
+        assert_eq!(beside.unsplit(), 0);
+        assert_eq!(beside.usage().map(|usage| (usage.output, usage.reasoning)), Some((9, 6)));
+        let inside = Tokens { total: Some(14), ..beside };
+        assert_eq!(inside.usage().map(|usage| (usage.output, usage.reasoning)), Some((3, 6)));
+        let cached = Tokens { input: Some(5), cache_read: Some(9), total: Some(14), ..Tokens::default() };
+        assert_eq!(Tokens { input_is_uncached: true, ..cached }.unsplit(), 0);
     }
 }

@@ -70,7 +70,9 @@ pub(crate) mod family {
     pub(crate) const LANGFUSE: u32 = 1 << 5;
     pub(crate) const AGENTMARK: u32 = 1 << 6;
     pub(crate) const PYDANTIC: u32 = 1 << 7;
-    pub(crate) const OTHER: u32 = 1 << 8;
+    /// A graph that the source drew itself.
+    pub(crate) const GRAPH: u32 = 1 << 8;
+    pub(crate) const OTHER: u32 = 1 << 9;
 }
 
 fn family_of(key: &[u8]) -> u32 {
@@ -89,6 +91,7 @@ fn family_of(key: &[u8]) -> u32 {
         b"mastra" | b"componentName" => family::MASTRA,
         b"langfuse" => family::LANGFUSE,
         b"agentmark" => family::AGENTMARK,
+        b"graph" | b"graphNodeId" => family::GRAPH,
         b"pydantic_ai" | b"logfire" | b"final_result" | b"all_messages_events" => family::PYDANTIC,
         _ => family::OTHER,
     }

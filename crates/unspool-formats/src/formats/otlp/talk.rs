@@ -3,6 +3,7 @@
 //! In: JSON of any shape, or messages spread over numbered attributes. Out: the new input, the answer's text, the calls
 //! it asks for, the results that are new. Never here: which attribute holds them.
 
+use crate::chat::Call;
 use crate::json::{Json, Kind, Malformed, RawStr};
 use std::collections::BTreeMap;
 
@@ -26,15 +27,8 @@ pub(crate) struct Message {
     /// Calls this message brings results of.
     pub(crate) results: Vec<String>,
     pub(crate) finish: String,
-}
-
-/// A call of a tool that a model asked for.
-#[derive(Clone, Default, Debug, PartialEq)]
-pub(crate) struct Call {
-    pub(crate) id: String,
-    pub(crate) name: String,
-    /// JSON.
-    pub(crate) input: String,
+    /// Values in it that lie too deep to be read.
+    pub(crate) cut: usize,
 }
 
 /// Messages in order.
@@ -57,7 +51,8 @@ impl Talk {
             }
         }
         talk.0.retain(|message| {
-            !message.text.trim().is_empty() || !message.calls.is_empty() || !message.results.is_empty()
+            let says_something = !message.text.trim().is_empty();
+            says_something || !message.calls.is_empty() || !message.results.is_empty() || message.cut > 0
         });
         talk
     }
@@ -87,15 +82,21 @@ impl Talk {
         self.0.iter().flat_map(|message| &message.calls)
     }
 
+    /// How many values lie too deep to be read.
+    pub(crate) fn cut(&self) -> usize {
+        self.0.iter().map(|message| message.cut).sum()
+    }
+
     fn say(&mut self, speaker: Speaker, text: &str) {
         self.0.push(Message { speaker, text: text.to_string(), ..Message::default() });
     }
 
     fn value(&mut self, json: &mut Json<'_>, depth: usize) -> Result<(), Malformed> {
-        if depth > MAX_DEPTH {
-            return json.skip();
-        }
         match json.kind()? {
+            Kind::Array | Kind::Object | Kind::String if depth > MAX_MESSAGE_LEVELS => {
+                self.0.push(Message { cut: 1, ..Message::default() });
+                json.skip()
+            }
             Kind::Array => json.array(|json| self.value(json, depth + 1)),
             Kind::Object => {
                 let raw = json.raw()?;
@@ -146,7 +147,8 @@ impl Talk {
     }
 }
 
-const MAX_DEPTH: usize = 12;
+/// Lists, objects and texts that are JSON, around what was said. Named so in notices.
+const MAX_MESSAGE_LEVELS: usize = 12;
 
 /// Where frameworks put messages or texts in an object, the best first.
 const HOLDERS: &[&str] = &[
@@ -250,7 +252,8 @@ impl<'a> Fields<'a> {
 
 impl Message {
     fn object(&mut self, raw: &[u8], depth: usize) -> Result<(), Malformed> {
-        if depth > MAX_DEPTH {
+        if depth > MAX_MESSAGE_LEVELS {
+            self.cut += 1;
             return Ok(());
         }
         let fields = Fields::read(raw);
@@ -307,10 +310,11 @@ impl Message {
     }
 
     fn content(&mut self, json: &mut Json<'_>, depth: usize) -> Result<(), Malformed> {
-        if depth > MAX_DEPTH {
-            return json.skip();
-        }
         match json.kind()? {
+            Kind::Array | Kind::Object | Kind::String if depth > MAX_MESSAGE_LEVELS => {
+                self.cut += 1;
+                json.skip()
+            }
             Kind::String => {
                 if let Some(text) = json.string()? {
                     self.add(&text.decode());
@@ -433,8 +437,20 @@ mod tests {
     }
 
     #[test]
-    fn bottomless_nesting_ends() {
-        let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
-        assert_eq!(read(&deep), Talk::default());
+    fn bottomless_nesting_ends_and_is_counted() {
+        let message = |levels: usize| {
+            let open = r#"{"role":"assistant","content":["#.repeat(levels);
+            format!("{open}\"Hi\"{}", "]}".repeat(levels))
+        };
+        let texts = |levels: usize| {
+            (0..levels).fold("Hi".to_string(), |inner, _| format!("{{\"content\":{}}}", serde_json::json!(inner)))
+        };
+        let lists = |levels: usize| format!("{}\"Hi\"{}", "[".repeat(levels), "]".repeat(levels));
+        for json in [message(5), texts(5), lists(12)] {
+            assert_eq!((read(&json).answer(), read(&json).cut()), (Some("Hi"), 0), "{json}");
+        }
+        for json in [message(5000), texts(9), lists(5000)] {
+            assert_eq!((read(&json).answer(), read(&json).cut()), (None, 1));
+        }
     }
 }

@@ -23,8 +23,26 @@ pub(crate) enum Value<'a> {
     Proto(&'a [u8]),
 }
 
-/// How deep lists and maps may lie in each other before they are cut off.
-const MAX_DEPTH: usize = 32;
+/// Lists and maps in each other; what lies deeper is left out. Named so in notices.
+const MAX_VALUE_LEVELS: usize = 32;
+
+/// Brackets in brackets that so many lists in the JSON of OTLP have at least: `{"values":[` and an object around each.
+const LEAST_BRACKETS: usize = 3 * MAX_VALUE_LEVELS;
+
+/// Plain JSON in the making.
+#[derive(Default)]
+struct Plain {
+    json: Vec<u8>,
+    /// Values that lay too deep.
+    cut: usize,
+}
+
+impl Plain {
+    fn cut(&mut self) {
+        self.json.extend_from_slice(b"null");
+        self.cut += 1;
+    }
+}
 
 impl<'a> Value<'a> {
     /// The value as text; lists and maps as JSON.
@@ -59,6 +77,24 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// How many values inside this one lie too deep to be read. Most values are seen not to have any without being read.
+    pub(crate) fn cut(&self) -> usize {
+        match self {
+            Value::OtlpList(raw) | Value::OtlpMap(raw) if brackets(raw) > LEAST_BRACKETS => self.plain(raw).cut,
+            Value::Proto(raw) if raw.len() > MAX_VALUE_LEVELS => self.plain(raw).cut,
+            _ => 0,
+        }
+    }
+
+    fn plain(&self, raw: &[u8]) -> Plain {
+        let mut out = Plain { json: Vec::with_capacity(raw.len()), cut: 0 };
+        match self {
+            Value::Proto(_) => proto_value(raw, &mut out, 0),
+            _ => _ = otlp_values(&mut Json::new(raw), matches!(self, Value::OtlpMap(_)), &mut out, 0),
+        }
+        out
+    }
+
     /// Whether nothing is said.
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Value::Text(text) if text.is_empty())
@@ -68,17 +104,7 @@ impl<'a> Value<'a> {
     pub(crate) fn json(&self) -> Cow<'a, [u8]> {
         match self {
             Value::Json(raw) => Cow::Borrowed(raw),
-            Value::OtlpList(raw) | Value::OtlpMap(raw) => {
-                let mut out = Vec::with_capacity(raw.len());
-                let is_map = matches!(self, Value::OtlpMap(_));
-                let _ = otlp_values(&mut Json::new(raw), is_map, &mut out, 0);
-                Cow::Owned(out)
-            }
-            Value::Proto(raw) => {
-                let mut out = Vec::with_capacity(raw.len());
-                proto_value(raw, &mut out, 0);
-                Cow::Owned(out)
-            }
+            Value::OtlpList(raw) | Value::OtlpMap(raw) | Value::Proto(raw) => Cow::Owned(self.plain(raw).json),
             Value::Text(text) => match text.decode() {
                 Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
                 Cow::Owned(text) => Cow::Owned(text.into_bytes()),
@@ -155,10 +181,14 @@ fn number<'a>(text: &[u8]) -> Value<'a> {
 }
 
 /// `{"values":[…]}` of a list or map as plain JSON: a map's values have keys.
-fn otlp_values(json: &mut Json<'_>, is_map: bool, out: &mut Vec<u8>, depth: usize) -> Result<(), Malformed> {
+fn otlp_values(json: &mut Json<'_>, is_map: bool, out: &mut Plain, depth: usize) -> Result<(), Malformed> {
     let mut items: Vec<(Option<&[u8]>, &[u8])> = Vec::new();
-    if json.kind()? != Kind::Object || depth > MAX_DEPTH {
-        out.extend_from_slice(b"null");
+    if depth > MAX_VALUE_LEVELS {
+        out.cut();
+        return json.skip();
+    }
+    if json.kind()? != Kind::Object {
+        out.json.extend_from_slice(b"null");
         return json.skip();
     }
     json.object(|json, key| {
@@ -182,59 +212,89 @@ fn otlp_values(json: &mut Json<'_>, is_map: bool, out: &mut Vec<u8>, depth: usiz
             Ok(())
         })
     })?;
-    out.push(if is_map { b'{' } else { b'[' });
+    out.json.push(if is_map { b'{' } else { b'[' });
     for (n, (name, raw)) in items.into_iter().enumerate() {
         if n > 0 {
-            out.push(b',');
+            out.json.push(b',');
         }
         if is_map {
-            out.push(b'"');
-            out.extend_from_slice(name.unwrap_or_default());
-            out.extend_from_slice(b"\":");
+            out.json.push(b'"');
+            out.json.extend_from_slice(name.unwrap_or_default());
+            out.json.extend_from_slice(b"\":");
         }
         match Value::read_otlp(&mut Json::new(raw)) {
             Ok(Some(Value::OtlpList(inner))) => otlp_values(&mut Json::new(inner), false, out, depth + 1)?,
             Ok(Some(Value::OtlpMap(inner))) => otlp_values(&mut Json::new(inner), true, out, depth + 1)?,
-            Ok(Some(value)) => push_json(&value, out),
-            _ => out.extend_from_slice(b"null"),
+            Ok(Some(value)) => push_json(&value, &mut out.json),
+            _ => out.json.extend_from_slice(b"null"),
         }
     }
-    out.push(if is_map { b'}' } else { b']' });
+    out.json.push(if is_map { b'}' } else { b']' });
     Ok(())
 }
 
-fn proto_value(raw: &[u8], out: &mut Vec<u8>, depth: usize) {
+/// How deep brackets lie in each other, in JSON that is known to be whole.
+fn brackets(json: &[u8]) -> usize {
+    let (mut open, mut most) = (0_usize, 0);
+    let mut rest = json;
+    while let Some((byte, after)) = rest.split_first() {
+        rest = after;
+        match byte {
+            b'{' | b'[' => {
+                open += 1;
+                most = most.max(open);
+            }
+            b'}' | b']' => open = open.saturating_sub(1),
+            b'"' => rest = behind_string(after),
+            _ => {}
+        }
+    }
+    most
+}
+
+/// What follows the string whose first quote was just read.
+fn behind_string(mut rest: &[u8]) -> &[u8] {
+    while let Some(at) = memchr::memchr2(b'"', b'\\', rest) {
+        if rest[at] == b'"' {
+            return &rest[at + 1..];
+        }
+        rest = rest.get(at + 2..).unwrap_or_default();
+    }
+    &[]
+}
+
+fn proto_value(raw: &[u8], out: &mut Plain, depth: usize) {
     let mut wire = Wire::new(raw);
     while let Some((kind, field)) = wire.next() {
         if let (5 | 6, Field::Bytes(list)) = (kind, field) {
-            if depth > MAX_DEPTH {
-                break;
+            if depth > MAX_VALUE_LEVELS {
+                return out.cut();
             }
             let is_map = kind == 6;
-            out.push(if is_map { b'{' } else { b'[' });
+            out.json.push(if is_map { b'{' } else { b'[' });
             let mut items = Wire::new(list);
             let mut first = true;
             while let Some((number, item)) = items.next() {
                 let (1, Field::Bytes(item)) = (number, item) else { continue };
                 if !std::mem::replace(&mut first, false) {
-                    out.push(b',');
+                    out.json.push(b',');
                 }
                 if is_map {
                     let (key, value) = super::wire::pair(item);
-                    push_text(&RawStr::plain(key).decode(), out);
-                    out.push(b':');
+                    push_text(&RawStr::plain(key).decode(), &mut out.json);
+                    out.json.push(b':');
                     proto_value(value, out, depth + 1);
                 } else {
                     proto_value(item, out, depth + 1);
                 }
             }
-            out.push(if is_map { b'}' } else { b']' });
+            out.json.push(if is_map { b'}' } else { b']' });
             return;
         }
     }
     match Value::read_proto(raw) {
-        Some(value) if !matches!(value, Value::Proto(_)) => push_json(&value, out),
-        _ => out.extend_from_slice(b"null"),
+        Some(value) if !matches!(value, Value::Proto(_)) => push_json(&value, &mut out.json),
+        _ => out.json.extend_from_slice(b"null"),
     }
 }
 
@@ -261,7 +321,7 @@ fn push_text(text: &str, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use super::Value;
+    use super::{MAX_VALUE_LEVELS, Value};
     use crate::json::Json;
 
     fn otlp(text: &str) -> String {
@@ -274,6 +334,35 @@ mod tests {
         assert_eq!(otlp(r#"{"arrayValue":{"values":[{"stringValue":"a\"b"},{"intValue":"7"}]}}"#), r#"["a\"b",7]"#);
         let map = r#"{"kvlistValue":{"values":[{"key":"k","value":{"arrayValue":{"values":[{"boolValue":true}]}}}]}}"#;
         assert_eq!(otlp(map), r#"{"k":[true]}"#);
+    }
+
+    #[test]
+    fn values_that_lie_too_deep_are_counted() {
+        let list = |levels: usize| {
+            let open = r#"{"arrayValue":{"values":["#.repeat(levels);
+            format!("{open}{{\"intValue\":7}}{}", "]}}".repeat(levels))
+        };
+        let cut = |text: &str| Value::read_otlp(&mut Json::new(text.as_bytes())).unwrap().unwrap().cut();
+        assert_eq!(cut(&list(MAX_VALUE_LEVELS + 1)), 0);
+        assert_eq!(cut(&list(MAX_VALUE_LEVELS + 2)), 1);
+        let map = |levels: usize| {
+            let open = r#"{"kvlistValue":{"values":[{"key":"[","value":"#.repeat(levels);
+            format!("{open}{{\"intValue\":7}}{}", "}]}}".repeat(levels))
+        };
+        assert_eq!(cut(&map(MAX_VALUE_LEVELS + 1)), 0);
+        assert_eq!(cut(&map(MAX_VALUE_LEVELS + 2)), 1);
+        let proto = |levels: usize| {
+            (0..levels).fold(vec![0x18, 7], |inner, _| {
+                let field = |number: u8, bytes: Vec<u8>| {
+                    let len = u16::try_from(bytes.len()).unwrap();
+                    let len = [u8::try_from(len & 0x7F).unwrap() | 0x80, u8::try_from(len >> 7).unwrap()];
+                    [&[number << 3 | 2], &len[..], &bytes].concat()
+                };
+                field(5, field(1, inner))
+            })
+        };
+        assert_eq!(Value::read_proto(&proto(MAX_VALUE_LEVELS + 1)).unwrap().cut(), 0);
+        assert_eq!(Value::read_proto(&proto(MAX_VALUE_LEVELS + 2)).unwrap().cut(), 1);
     }
 
     #[test]

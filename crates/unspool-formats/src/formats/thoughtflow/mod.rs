@@ -8,9 +8,8 @@ pub(crate) mod step;
 
 pub(crate) use payload::Payload;
 
-use super::claude_code::{rejection, stem};
 use crate::fields::Oddities;
-use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
+use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, rejection, stem};
 use crate::json::{Json, RawStr};
 use crate::sink::Sink;
 use std::borrow::Cow;

@@ -6,6 +6,7 @@ use super::super::talk::{Speaker, Talk};
 use super::Dialect;
 
 pub(super) const DIALECT: Dialect = Dialect {
+    name: "agentmark",
     speaks: |span, origin| span.attrs.has(family::AGENTMARK) || origin.scope == "agentmark",
     role: |span, _| {
         let kind = span.attrs.text(&["agentmark.span.kind"]);

@@ -6,6 +6,7 @@ use super::super::talk::{Speaker, Talk};
 use super::Dialect;
 
 pub(super) const DIALECT: Dialect = Dialect {
+    name: "claude-code",
     speaks: |span, _| kind(span).is_some(),
     role: |span, _| {
         Some(match kind(span)? {

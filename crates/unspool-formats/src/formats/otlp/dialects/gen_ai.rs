@@ -9,6 +9,7 @@ use crate::json::{Json, Kind};
 use std::borrow::Cow;
 
 pub(super) const DIALECT: Dialect = Dialect {
+    name: "gen-ai",
     speaks: |span, _| span.attrs.has(family::GEN_AI),
     role: |span, _| span.attrs.get("gen_ai.operation.name").and_then(|name| operation(&name.text())),
     facts,

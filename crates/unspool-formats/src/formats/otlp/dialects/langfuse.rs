@@ -8,6 +8,7 @@ use super::Dialect;
 use crate::json::Json;
 
 pub(super) const OVERRIDE: Dialect = Dialect {
+    name: "langfuse",
     speaks: |span, _| span.attrs.has(family::LANGFUSE),
     role: |span, _| {
         let kind = span.attrs.text(&["langfuse.observation.type"])?;
@@ -39,6 +40,7 @@ fn has_other_role(span: &Span<'_>) -> bool {
 }
 
 pub(super) const REST: Dialect = Dialect {
+    name: "langfuse",
     speaks: |span, _| span.attrs.has(family::LANGFUSE),
     role: |_, _| None,
     facts,
@@ -100,5 +102,6 @@ fn usage_details(json: &[u8]) -> Tokens {
         }
         Ok(())
     });
-    tokens
+    // Where nobody counted, all of them are there and 0.
+    if tokens.usage().is_some_and(|usage| usage.is_zero()) { Tokens::default() } else { tokens }
 }

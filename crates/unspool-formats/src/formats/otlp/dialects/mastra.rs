@@ -7,6 +7,7 @@ use super::Dialect;
 use crate::json::{Json, Kind};
 
 pub(super) const DIALECT: Dialect = Dialect {
+    name: "mastra",
     speaks: |span, _| span.attrs.has(family::MASTRA),
     role: |span, _| {
         if let Some(kind) = span.attrs.text(&["mastra.span.type"]) {

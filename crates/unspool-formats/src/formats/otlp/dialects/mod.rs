@@ -20,6 +20,7 @@ pub(crate) use gen_ai::tokens as gen_ai_tokens;
 
 /// One dialect.
 pub(crate) struct Dialect {
+    pub(crate) name: &'static str,
     /// Whether a span may speak it; cheap.
     pub(crate) speaks: fn(&Span<'_>, &Origin<'_>) -> bool,
     /// The role it states.

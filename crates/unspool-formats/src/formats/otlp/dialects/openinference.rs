@@ -6,6 +6,7 @@ use super::super::talk::{Numbered, Speaker, Talk};
 use super::{Dialect, after};
 
 pub(super) const DIALECT: Dialect = Dialect {
+    name: "openinference",
     speaks: |span, _| span.attrs.has(family::OPENINFERENCE),
     role: |span, _| {
         let kind = span.attrs.text(&["openinference.span.kind"])?;

@@ -6,6 +6,7 @@ use super::super::talk::{Numbered, Speaker, Talk};
 use super::{Dialect, gen_ai_tokens};
 
 pub(super) const DIALECT: Dialect = Dialect {
+    name: "openllmetry",
     speaks: |span, _| span.attrs.has(family::TRACELOOP),
     role: |span, _| {
         let attrs = &span.attrs;

@@ -6,6 +6,7 @@ use super::super::talk::{Speaker, Talk};
 use super::{Dialect, after};
 
 pub(super) const DIALECT: Dialect = Dialect {
+    name: "pydantic-ai",
     speaks: |span, origin| span.attrs.has(family::PYDANTIC) || origin.scope == "pydantic-ai",
     role: |span, _| {
         if span.attrs.get("gen_ai.operation.name").is_some() {

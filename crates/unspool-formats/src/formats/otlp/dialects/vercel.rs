@@ -9,6 +9,7 @@ use crate::json::Json;
 use std::borrow::Cow;
 
 pub(super) const DIALECT: Dialect = Dialect {
+    name: "vercel",
     speaks: |span, _| span.attrs.has(family::VERCEL),
     role: |span, _| {
         let operation = operation(span)?;
@@ -98,6 +99,7 @@ fn answer(span: &Span<'_>) -> Option<Talk> {
         let message_of = [&b"{\"tool_calls\":"[..], &calls.json(), b"}"].concat();
         let talk = Talk::read(&message_of, Speaker::Assistant);
         message.calls = talk.calls().cloned().collect();
+        message.cut = talk.cut();
     }
     Some(Talk(vec![message]))
 }

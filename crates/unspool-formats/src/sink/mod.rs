@@ -1,11 +1,14 @@
 //! Where formats put what they read: events with keys and attributes, and issues.
 
-use crate::lines::Line;
+mod records;
+
+pub(crate) use records::Scopes;
+
+use records::{Frame, Identity};
 use unspool_model::{
-    Attr, AttrName, Batch, Code, Event, EventFlags, EventKind, Id, Key, KeyKind, LinkSource, Outcome, Record,
-    Role, Stream, Sym, Timestamp, Usage,
+    Attr, AttrName, Batch, Code, Event, EventFlags, EventKind, Key, KeyKind, LinkSource, Role, Stream, Sym,
+    Timestamp, Usage,
 };
-use xxhash_rust::xxh3::xxh3_128;
 
 /// How much of the text around the facts is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,34 +19,6 @@ pub enum Detail {
     Numbers,
 }
 
-/// What makes equal bytes in two streams the same record.
-#[derive(Clone, Copy)]
-pub(crate) struct Scopes {
-    /// Hash of what every record of the stream means by the stream's name.
-    pub(crate) shared: Id,
-    /// The same with the session in the stream's name, for records that are nothing without it.
-    pub(crate) named: Id,
-    /// The same, or the file's name where it speaks of no session, for records that only their place tells apart.
-    pub(crate) placed: Id,
-}
-
-/// The frame being read, and how far its parts reach.
-#[derive(Default)]
-struct Frame {
-    /// Where its first byte lies in memory; parts are told by where they lie.
-    address: usize,
-    offset: u64,
-    len: usize,
-    /// The open part.
-    part: Option<Part>,
-}
-
-struct Part {
-    content: Id,
-    /// Where it ends in the frame.
-    end: usize,
-    outcome: Outcome,
-}
 /// Keys and attributes of one event. Named so in notices.
 pub(crate) const MAX_KEYS_PER_EVENT: u16 = u16::MAX;
 /// See `MAX_KEYS_PER_EVENT`.
@@ -59,9 +34,7 @@ pub struct Sink<'b> {
     pub(crate) stream: u32,
     pub(crate) record: u32,
     scopes: Scopes,
-    identity_needs_name: bool,
-    identity_within: Option<Id>,
-    identity_needs_place: bool,
+    identity: Identity,
     frame: Frame,
     /// Records so far.
     pub(crate) ordinal: u32,
@@ -82,9 +55,7 @@ impl<'b> Sink<'b> {
             stream,
             record: 0,
             scopes,
-            identity_needs_name: false,
-            identity_within: None,
-            identity_needs_place: false,
+            identity: Identity::default(),
             frame: Frame::default(),
             ordinal: 0,
             open: None,
@@ -109,10 +80,10 @@ impl<'b> Sink<'b> {
     }
 
     /// What tells this stream's ids from those of others, for formats that number things within a file: the session and
-    /// agent the name speaks of, else the name.
+    /// agent the name speaks of, else what its session is called for want of a name.
     pub fn id_prefix(&self) -> String {
         let stream = self.stream();
-        let place = stream.session.some().unwrap_or(stream.name);
+        let place = stream.session.some().unwrap_or(stream.own_session);
         let (place, agent) = (self.batch.text.get(place), self.batch.text.get(stream.agent));
         if agent.is_empty() { format!("{place}/") } else { format!("{place}/{agent}/") }
     }
@@ -142,143 +113,6 @@ impl<'b> Sink<'b> {
         let is_candidate =
             self.open.is_some_and(|event| !never_title.iter().any(|flag| event.flags.has(*flag)));
         self.previews = self.previews.saturating_add(u8::from(is_candidate));
-    }
-
-    /// Says that this record means something else in a stream of another name, so that an equal record there
-    /// is no duplicate.
-    pub fn identity_needs_name(&mut self) {
-        self.identity_needs_name = true;
-    }
-
-    /// Says that this record is nothing without what it stands in (its session, its run), so that an equal record
-    /// elsewhere is no duplicate.
-    pub fn identity_within(&mut self, parts: &[&str]) {
-        let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
-        self.identity_within = Some(Id::of(&parts));
-    }
-
-    /// Says that this record has nothing of its own that tells it from an equal one elsewhere in its stream, so that only
-    /// one in the same place of a stream of the same name is a duplicate.
-    pub fn identity_needs_place(&mut self) {
-        self.identity_needs_place = true;
-    }
-
-    /// Says that a piece of the frame is a record of its own, and that what follows belongs to it. Without parts, the
-    /// frame is the record.
-    pub fn part(&mut self, part: &[u8]) {
-        self.end();
-        let start = part.as_ptr().addr().wrapping_sub(self.frame.address);
-        let inside = start <= self.frame.len && part.len() <= self.frame.len - start;
-        debug_assert!(inside, "a part lies in its frame");
-        let start = if inside { start } else { 0 };
-        if self.frame.part.is_some() {
-            self.close_part();
-            self.push_record();
-        }
-        self.frame.part = Some(Part {
-            content: Id::from_u128(xxh3_128(part)),
-            end: start + part.len(),
-            outcome: Outcome::Stored,
-        });
-        let (offset, len) = (self.frame.offset + start as u64, part.len());
-        if let Some(record) = self.batch.records.get_mut(self.record as usize) {
-            record.offset = offset;
-            record.len = u32::try_from(len).unwrap_or(u32::MAX);
-        }
-    }
-
-    /// Says that the open part could not be read. It must not have left events.
-    pub fn reject_part(&mut self, code: Code) {
-        if let Some(part) = &mut self.frame.part {
-            part.outcome = Outcome::Rejected;
-            self.issue(code, "");
-        }
-    }
-
-    pub(crate) fn open_frame(&mut self, line: &Line<'_>) {
-        self.frame = Frame {
-            address: line.bytes.as_ptr().addr(),
-            offset: line.offset,
-            len: line.bytes.len(),
-            part: None,
-        };
-        self.push_record();
-        if let Some(record) = self.batch.records.get_mut(self.record as usize) {
-            record.offset = line.offset;
-            record.len = u32::try_from(line.len).unwrap_or(u32::MAX);
-        }
-    }
-
-    /// Ends the frame. What lies behind the last part of a frame that could not be read to its end is a record, too.
-    pub(crate) fn close_frame(&mut self, line: &Line<'_>, read: Result<(), Option<Code>>) {
-        self.end();
-        let Some(Part { end, .. }) = self.frame.part else {
-            let content = line.too_long.unwrap_or_else(|| Id::from_u128(xxh3_128(line.bytes)));
-            let outcome = if read.is_err() { Outcome::Rejected } else { Outcome::Stored };
-            self.identify(content, outcome);
-            if let Err(Some(code)) = read {
-                self.issue(code, "");
-            }
-            return;
-        };
-        self.close_part();
-        if let Err(code) = read {
-            let rest = line.bytes.get(end..).unwrap_or_default();
-            self.push_record();
-            if let Some(record) = self.batch.records.get_mut(self.record as usize) {
-                record.offset = self.frame.offset + end as u64;
-                record.len = u32::try_from(rest.len()).unwrap_or(u32::MAX);
-            }
-            self.identify(Id::from_u128(xxh3_128(rest)), Outcome::Rejected);
-            if let Some(code) = code {
-                self.issue(code, "");
-            }
-        }
-    }
-
-    /// Whether the reader has named parts of this frame.
-    pub(crate) fn has_parts(&self) -> bool {
-        self.frame.part.is_some()
-    }
-
-    fn push_record(&mut self) {
-        self.record = u32::try_from(self.batch.records.len()).unwrap_or(u32::MAX);
-        self.identity_needs_name = false;
-        self.identity_within = None;
-        self.identity_needs_place = false;
-        self.batch.records.push(Record {
-            id: Id::default(),
-            offset: 0,
-            len: 0,
-            stream: self.stream,
-            ordinal: self.ordinal,
-            outcome: Outcome::Stored,
-        });
-        self.ordinal += 1;
-    }
-
-    fn close_part(&mut self) {
-        if let Some(Part { content, outcome, .. }) = self.frame.part {
-            self.identify(content, outcome);
-        }
-    }
-
-    /// Gives the open record its id and outcome.
-    fn identify(&mut self, content: Id, outcome: Outcome) {
-        let scope = match (self.identity_needs_place, self.identity_needs_name) {
-            (true, _) => record_id(self.scopes.placed, Id::of(&[&(self.ordinal - 1).to_le_bytes()])),
-            (false, true) => self.scopes.named,
-            (false, false) => self.scopes.shared,
-        };
-        let scope =
-            self.identity_within.map_or(scope, |within| Id::of(&[&scope.to_bytes(), &within.to_bytes()]));
-        if let Some(record) = self.batch.records.get_mut(self.record as usize) {
-            record.id = record_id(scope, content);
-            record.outcome = outcome;
-        }
-        if let Some(stream) = self.batch.streams.get_mut(self.stream as usize) {
-            stream.content = record_id(stream.content, content);
-        }
     }
 
     /// Starts an event. The first event of a record carries the record's common keys.
@@ -432,15 +266,6 @@ impl<'b> Sink<'b> {
     }
 }
 
-/// The id of a record with this content in that scope, or after those records.
-fn record_id(scope: Id, content: Id) -> Id {
-    let mut both = [0_u8; 32];
-    let (left, right) = both.split_at_mut(16);
-    left.copy_from_slice(&content.to_bytes());
-    right.copy_from_slice(&scope.to_bytes());
-    Id::from_u128(xxh3_128(&both))
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Detail, MAX_KEYS_PER_EVENT};
@@ -474,6 +299,26 @@ mod tests {
         let last = batch.events.last().unwrap();
         let preview = batch.attr_text(last, AttrName::Preview).unwrap();
         assert_eq!(batch.text.get(preview), "Find the bug");
+    }
+
+    #[test]
+    fn a_session_that_nothing_names_is_called_the_same_wherever_its_file_lies() {
+        let line = |text: &str| {
+            format!(r#"{{"step_index":0,"source":"USER_EXPLICIT","type":"USER_INPUT","content":"{text}"}}"#)
+        };
+        let named = |name: &str, text: &str| {
+            let mut batch = Batch::default();
+            let (format, sniff) = best(name, text.as_bytes()).unwrap();
+            let mut decoder = Decoder::new(&mut batch, format, sniff, name, Detail::Full);
+            decoder.push(text.as_bytes());
+            decoder.finish();
+            batch.text.get(batch.streams[0].own_session).to_string()
+        };
+        let name = named("here/transcript.jsonl", &line("Go"));
+        assert!(name.starts_with("transcript-") && !name.contains('/'), "{name}");
+        assert_eq!(named("there/transcript.jsonl.gz", &(line("Go") + "\n" + &line("on"))), name);
+        assert_ne!(named("here/transcript.jsonl", &line("Stop")), name);
+        assert_eq!(named("brain/conv-1/.system_generated/logs/transcript.jsonl", &line("Go")), "");
     }
 
     #[test]

@@ -4,12 +4,18 @@
 //! every event what it stands for. Without recursion, and a circle cannot hang it. Never here: edges; `rules/spans.rs`
 //! draws them.
 
+mod calls;
+mod prompts;
+mod twins;
+
 use crate::agents::Origin;
 use crate::draft::{Draft, IssueDraft};
 use crate::symmap::SymMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
-use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Sym, Timestamp, Witness};
+use unspool_model::{
+    AgentSource, AttrName, Code, EventFlags, EventKind, KeyKind, Role, Sym, Timestamp, Witness,
+};
 
 /// All spans of a group.
 #[derive(Default)]
@@ -20,6 +26,8 @@ pub(crate) struct Spans {
     by_id: Option<SymMap>,
     /// Listed calls and call spans that are one: the call's id for a span, the span for a call without id.
     pub(crate) fused: FxHashMap<u32, Fused>,
+    /// Model calls that several instruments watched, and what these asked for: the event that names each, also for itself.
+    twins: FxHashMap<u32, u32>,
     /// Prompts that are repeated: the first event that tells of each.
     pub(crate) prompt: FxHashMap<u32, u32>,
     /// Events that are no step: prompts and results that are only copies.
@@ -46,6 +54,8 @@ pub(crate) struct Node {
     pub(crate) is_double: bool,
     /// Its parent is named and was not read.
     pub(crate) is_orphan: bool,
+    /// Another span of its call gives it its place.
+    pub(crate) is_echo: bool,
     /// A model call that another one inside it does.
     pub(crate) is_wrapper: bool,
     /// A loop that is no agent and in which no model call was traced: it is the call.
@@ -66,9 +76,6 @@ pub(crate) enum NodeKind {
     Other,
 }
 
-/// Events and when they began.
-type Moments = Vec<(Timestamp, usize)>;
-
 /// What an event is fused with.
 #[derive(Clone, Copy)]
 pub(crate) enum Fused {
@@ -87,7 +94,10 @@ impl Spans {
         }
         let mut issues = Vec::new();
         spans.collect(draft, &mut issues);
-        let order = spans.order(draft, &mut issues);
+        let mut order = spans.order(draft, &mut issues);
+        if spans.find_twins(draft, &order, &mut issues) {
+            order = spans.order(draft, &mut issues);
+        }
         spans.find_agents(draft, &order);
         spans.find_wrappers(draft, &order, &mut issues);
         spans.name_owners(draft, &mut issues);
@@ -112,6 +122,12 @@ impl Spans {
         self.node(at).filter(|node| node.event as usize == at)
     }
 
+    /// The event that names what an event tells of, when another instrument's span does.
+    pub(crate) fn twin(&self, at: usize) -> Option<usize> {
+        let index = u32::try_from(at).ok()?;
+        self.twins.get(&index).copied().filter(|head| *head != index).map(|head| head as usize)
+    }
+
     pub(crate) fn find(&self, id: Sym) -> Option<u32> {
         self.by_id.as_ref()?.get(id)
     }
@@ -134,6 +150,19 @@ impl Spans {
     /// Whether a span makes an agent; others only look like one.
     pub(crate) fn is_agent(&self, n: u32) -> bool {
         self.nodes.get(n as usize).is_some_and(|node| node.agent == n)
+    }
+
+    /// How it is known whose an event is.
+    pub(crate) fn agent_source(&self, draft: &Draft<'_>, at: usize) -> AgentSource {
+        let Some(node) = self.node(at) else { return AgentSource::Stated };
+        let is_named = draft.event(node.event as usize).flags.has(EventFlags::NAMES_AGENT);
+        if is_named || self.makes_agent(at) {
+            AgentSource::Stated
+        } else if node.agent == NONE {
+            AgentSource::Assumed
+        } else {
+            AgentSource::Inherited
+        }
     }
 
     fn collect(&mut self, draft: &Draft<'_>, issues: &mut Vec<IssueDraft>) {
@@ -172,6 +201,7 @@ impl Spans {
                     kind: node_kind(draft, main),
                     is_double,
                     is_orphan: false,
+                    is_echo: false,
                     is_wrapper: false,
                     is_call_itself: false,
                     repeats_usage: false,
@@ -298,18 +328,20 @@ impl Spans {
         for n in order.iter().rev() {
             let own = below[*n as usize];
             let event = self.nodes[*n as usize].event as usize;
-            let has_usage = draft.event(event).usage != u32::MAX;
+            let has_usage = has_tokens(draft, event);
             let cuts = self.nodes[*n as usize].kind == NodeKind::Call || self.nodes[*n as usize].agent == *n;
             let node = &mut self.nodes[*n as usize];
             let is_model = node.kind == NodeKind::Model;
             let says_nothing = draft.event(event).name.is_empty() && !has_usage && own.any;
             node.is_wrapper = is_model
+                && !self.twins.contains_key(&node.event)
                 && (own.model || says_nothing)
                 && draft.key(event, KeyKind::Message, Role::Provides).is_none();
             node.is_call_itself =
                 node.kind == NodeKind::Umbrella && node.agent != *n && has_usage && !own.model;
-            node.repeats_usage = has_usage && if is_model { own.near_usage } else { own.usage };
-            if node.repeats_usage {
+            let repeats = has_usage && if is_model { own.near_usage } else { own.usage };
+            node.repeats_usage |= repeats;
+            if repeats {
                 let record = Some(draft.event(event).record);
                 issues.push(IssueDraft { code: Code::UsageOfWrapper, detail: Sym::EMPTY, record });
             }
@@ -373,174 +405,22 @@ impl Spans {
             self.nodes[n].origin = origin.unwrap_or(Origin::Main(session));
         }
     }
-
-    /// Spans of calls that bear no id, and the calls a model asked for: in each agent, calls of one name meet in order.
-    fn fuse_calls(&mut self, draft: &Draft<'_>, issues: &mut Vec<IssueDraft>) {
-        let is_listed = |at: usize| {
-            let event = draft.event(at);
-            let is_call = event.kind == EventKind::ToolCall && !event.flags.has(EventFlags::WHOLE);
-            is_call || event.kind == EventKind::ToolResult
-        };
-        if !(0..draft.group.events.len()).any(is_listed) {
-            return;
-        }
-        let (mut provided, mut names): (FxHashSet<Sym>, FxHashSet<Sym>) = Default::default();
-        let (mut whole, mut asked): (FxHashSet<Sym>, FxHashSet<Sym>) = Default::default();
-        // For each agent and name, the calls that were asked for and the spans of calls.
-        let mut waiting: FxHashMap<(Origin, Sym), (Moments, Moments)> = FxHashMap::default();
-        for at in 0..draft.group.events.len() {
-            let event = draft.event(at);
-            if event.kind == EventKind::ToolCall && !event.flags.has(EventFlags::WHOLE) {
-                names.insert(event.name);
-            }
-            if event.kind == EventKind::ToolCall
-                && let Some(id) = draft.key(at, KeyKind::ToolUse, Role::Provides)
-            {
-                provided.insert(id);
-                if event.flags.has(EventFlags::WHOLE) {
-                    whole.insert(id)
-                } else {
-                    asked.insert(id)
-                };
-            }
-        }
-        for at in 0..draft.group.events.len() {
-            let event = draft.event(at);
-            let Some(node) = self.node(at) else { continue };
-            let id = draft.key(at, KeyKind::ToolUse, Role::Provides);
-            match event.kind {
-                EventKind::ToolCall
-                    if node.event as usize == at && id.is_none_or(|id| !asked.contains(&id)) =>
-                {
-                    waiting.entry((node.origin, event.name)).or_default().1.push((event.at, at));
-                }
-                // Some frameworks write a call as a span like any other, with the tool's name.
-                EventKind::Generic if node.event as usize == at && names.contains(&event.name) => {
-                    waiting.entry((node.origin, event.name)).or_default().1.push((event.at, at));
-                }
-                EventKind::ToolCall
-                    if node.event as usize != at && id.is_none_or(|id| !whole.contains(&id)) =>
-                {
-                    let asked = draft.event(node.event as usize).at;
-                    waiting.entry((node.origin, event.name)).or_default().0.push((asked, at));
-                }
-                EventKind::ToolResult if event.flags.has(EventFlags::COPY) => {
-                    let call = draft.key(at, KeyKind::ToolUse, Role::Refers);
-                    if call.is_none_or(|call| !provided.contains(&call)) {
-                        self.dropped.insert(u32::try_from(at).unwrap_or(NONE));
-                    }
-                }
-                _ => {}
-            }
-        }
-        let mut waiting: Vec<_> =
-            waiting.into_values().filter(|(listed, own)| !listed.is_empty() && !own.is_empty()).collect();
-        // What is noted of them is noted in the order of the group.
-        waiting.sort_by_key(|(_, own)| own.first().map(|(_, at)| *at));
-        for (listed, own) in &mut waiting {
-            // Equal moments are told apart by the text of ids, not by where they lie.
-            listed.sort_by_key(|(asked, at)| {
-                (*asked, draft.text(draft.key(*at, KeyKind::ToolUse, Role::Provides).unwrap_or_default()))
-            });
-            own.sort_by_key(|(started, at)| (*started, self.node(*at).map(|node| draft.text(node.id))));
-            let mut next = 0;
-            for (started, span) in own.iter() {
-                let Some((asked, call)) = listed.get(next) else { break };
-                if asked > started {
-                    continue;
-                }
-                next += 1;
-                let index = |at: usize| u32::try_from(at).unwrap_or(NONE);
-                let id = |at: usize| draft.key(at, KeyKind::ToolUse, Role::Provides);
-                let pair = (id(*call), id(*span));
-                if pair.0.is_none() || pair.1.is_none() {
-                    let record = Some(draft.event(*span).record);
-                    issues.push(IssueDraft { code: Code::FusedByOrder, detail: Sym::EMPTY, record });
-                }
-                match pair {
-                    (Some(id), None) => _ = self.fused.insert(index(*span), Fused::Call(id)),
-                    (None, Some(id)) => _ = self.fused.insert(index(*call), Fused::Call(id)),
-                    (None, None) => {
-                        let id = self.node(*span).map(|node| node.id).unwrap_or_default();
-                        self.fused.insert(index(*call), Fused::Span(id));
-                        self.fused.insert(index(*span), Fused::Span(id));
-                    }
-                    // Ids that differ are two calls.
-                    (Some(_), Some(_)) => {}
-                }
-            }
-        }
-    }
-
-    /// What was said to an agent in a trace is told by its own span; else by the first span in it that holds a prompt.
-    /// Spans around each other repeat it.
-    fn choose_prompts(&mut self, draft: &Draft<'_>) {
-        #[derive(Default)]
-        struct Said {
-            stated: Vec<usize>,
-            implied: Vec<usize>,
-        }
-        let mut said: FxHashMap<(Origin, Sym), Said> = FxHashMap::default();
-        let mut spoken: FxHashSet<Sym> = FxHashSet::default();
-        for at in 0..draft.group.events.len() {
-            if draft.event(at).kind != EventKind::UserMessage {
-                continue;
-            }
-            let Some(node) = self.node(at) else {
-                // Somebody nearer wrote down what was said in this session.
-                spoken.insert(draft.group.native_of(at));
-                continue;
-            };
-            let slot = said.entry((node.origin, node.trace)).or_default();
-            let is_agent = node.kind == NodeKind::Agent || node.kind == NodeKind::Umbrella;
-            let only_looks = is_agent && !self.makes_agent(at);
-            let implied = only_looks || draft.event(at).flags.has(EventFlags::INFERRED);
-            if implied { slot.implied.push(at) } else { slot.stated.push(at) }
-        }
-        let place = |at: &usize| {
-            let id = self.node(*at).map(|node| node.id).unwrap_or_default();
-            (draft.event(*at).at, draft.text(id).to_string())
-        };
-        let mut dropped = Vec::new();
-        let mut prompts = Vec::new();
-        let mut all: Vec<Said> = said.into_values().collect();
-        for Said { stated, implied } in &mut all {
-            implied.sort_by_key(place);
-            stated.sort_by_key(place);
-            let keeps = stated.is_empty()
-                && implied.first().is_some_and(|at| !spoken.contains(&draft.group.native_of(*at)));
-            let hash = |at: usize| draft.key(at, KeyKind::PromptHash, Role::Provides);
-            // What is kept, by its text; everything else tells of the same or is left out.
-            let mut kept: FxHashMap<Option<Sym>, usize> = FxHashMap::default();
-            let said = stated.iter().chain(implied.iter().take(usize::from(keeps)));
-            for at in said {
-                match kept.get(&hash(*at)) {
-                    Some(first) => prompts.push((*at, *first)),
-                    None => _ = kept.insert(hash(*at), *at),
-                }
-            }
-            for at in implied.iter().skip(usize::from(keeps)) {
-                match kept.get(&hash(*at)) {
-                    Some(first) => prompts.push((*at, *first)),
-                    None => dropped.push(*at),
-                }
-            }
-        }
-        let index = |at: usize| u32::try_from(at).unwrap_or(NONE);
-        self.dropped.extend(dropped.into_iter().map(index));
-        self.prompt.extend(prompts.into_iter().map(|(at, first)| (index(at), index(first))));
-    }
 }
 
 fn node_kind(draft: &Draft<'_>, at: usize) -> NodeKind {
     let event = draft.event(at);
     match event.kind {
-        EventKind::AgentStart if event.flags.has(EventFlags::INFERRED) => NodeKind::Umbrella,
+        EventKind::AgentStart if event.flags.has(EventFlags::UMBRELLA) => NodeKind::Umbrella,
         EventKind::AgentStart => NodeKind::Agent,
         EventKind::ToolCall => NodeKind::Call,
         EventKind::ModelCall => NodeKind::Model,
         _ => NodeKind::Other,
     }
+}
+
+/// Whether a span says that tokens were used.
+fn has_tokens(draft: &Draft<'_>, at: usize) -> bool {
+    draft.corpus.batch.usage(draft.event(at)).is_some_and(|usage| !usage.is_zero())
 }
 
 /// Whether two spans of one id are one span, told twice. Formats differ in what they keep of a span's name and time.

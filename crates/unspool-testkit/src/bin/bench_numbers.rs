@@ -1,0 +1,82 @@
+//! Measures how long the numbers of one large session take: metrics, critical path, findings.
+//!
+//! In: how many steps, as an argument (default 100,000). Out: milliseconds of processor time, best of several. The session is made
+//! with a fixed seed; making, reading and linking it is not measured.
+
+use std::io::Write;
+use std::process::ExitCode;
+use std::time::Instant;
+use unspool_link::{Corpus, Table};
+use unspool_model::{Flow, Timestamp};
+use unspool_testkit::{Layout, Mode, Shape, generate, read};
+use unspool_view::metrics::metrics;
+use unspool_view::path::{Paths, Scope};
+
+/// How often each thing is measured.
+const TIMES: usize = 7;
+
+fn main() -> ExitCode {
+    let steps = std::env::args().nth(1).map_or(Ok(100_000), |word| word.parse::<usize>());
+    let Ok(steps) = steps else {
+        say("usage: bench-numbers [STEPS]");
+        return ExitCode::from(2);
+    };
+    let Some((corpus, flow)) = session(steps) else {
+        say("no session was made");
+        return ExitCode::FAILURE;
+    };
+    let text = &corpus.batch.text;
+    let (agents, edges, runs) = (flow.agents.len(), flow.edges.len(), flow.runs.len());
+    say(&format!("{} steps, {edges} edges, {agents} agents, {runs} runs", flow.steps.len()));
+    best("all metrics and the critical path", || metrics(&flow, text).nodes.len());
+    best("critical path of the session alone", || {
+        Paths::new(&flow, text).path(Scope::Session, &[]).segments.len()
+    });
+    ExitCode::SUCCESS
+}
+
+/// A session of at least so many steps, with agents in every turn.
+fn session(steps: usize) -> Option<(Corpus, Flow)> {
+    let mut turns = steps / 40 + 1;
+    loop {
+        let shape = Shape {
+            layout: Layout::SubagentsMeta,
+            mode: Mode::Async,
+            width: 3,
+            rounds: 6,
+            turns,
+            spawning_turns: turns,
+            errors: true,
+            ..Shape::default()
+        };
+        let labelled = generate(shape, 1);
+        let corpus = Corpus::new(read(&labelled.tree, usize::MAX), Table::default(), Timestamp::NONE);
+        let flow = corpus.flows().max_by_key(|flow| flow.steps.len())?;
+        if flow.steps.len() >= steps {
+            return Some((corpus, flow));
+        }
+        turns = turns * steps / flow.steps.len().max(1) + turns / 10 + 1;
+    }
+}
+
+fn best<T>(what: &str, work: impl Fn() -> T) {
+    let mut least = f64::INFINITY;
+    for _ in 0..TIMES {
+        let (started, clock) = (processor_ns(), Instant::now());
+        std::hint::black_box(work());
+        let wall_ms = clock.elapsed().as_secs_f64() * 1e3;
+        let used = processor_ns().zip(started).map(|(after, before)| (after - before) / 1e6);
+        least = least.min(used.unwrap_or(wall_ms));
+    }
+    say(&format!("{what:<40} {least:>8.1} ms"));
+}
+
+/// Nanoseconds this process has been on a processor; none where the system does not say.
+fn processor_ns() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+    text.split(' ').next()?.parse().ok()
+}
+
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}

@@ -1,0 +1,108 @@
+//! What differs between two runs, sessions or sub-trees.
+//!
+//! In: two sides, each a part of a flow. Out: where they first part, what was added, removed and changed, and what that
+//! did to tokens, cost and time. The same both ways round, and empty for a side and itself. Never here: drawing.
+
+mod align;
+mod changes;
+mod doc;
+mod lcs;
+mod side;
+mod sums;
+#[cfg(test)]
+mod tests;
+
+pub use doc::{
+    AgentDiff, AgentSide, Change, Counts, DiffDoc, Field, FieldChange, ModelsDiff, SideDoc, StepDiff,
+    StepSide, ToolDiff, ToolSide, TotalsDelta, TotalsDiff,
+};
+pub use lcs::MAX_EDITS;
+pub use side::{Part, Side};
+
+use align::{Pair, Row, align};
+use changes::field_changes;
+use doc::SCHEMA;
+use sums::{agent_totals, models, side_doc, tools, totals_diff};
+
+/// Compares two sides.
+pub fn diff(a: &Side<'_>, b: &Side<'_>) -> DiffDoc {
+    let alignment = align(a, b);
+    let mut counts = Counts::default();
+    let mut steps: Vec<(usize, StepDiff)> = Vec::new();
+    let mut agents = Vec::new();
+    for pair in &alignment.pairs {
+        let mut own = Counts::default();
+        let mut seen = (0, 0);
+        for row in &pair.rows {
+            seen = (row.0.unwrap_or(seen.0), row.1.unwrap_or(seen.1));
+            let step = step_diff(a, b, pair, *row);
+            own.add(step.as_ref().map(|step| step.change));
+            steps.extend(step.map(|step| (place(pair, *row, seen), step)));
+        }
+        counts.join(&own);
+        agents.push(agent_diff(a, b, pair, own));
+    }
+    // Where they first part: by the places on both sides together, so that it is the same both ways round.
+    let parted = steps.iter().filter(|(_, step)| step.change != Change::Figures);
+    let first = parted.min_by_key(|(place, step)| (*place, step.change)).map(|(_, step)| step.clone());
+    DiffDoc {
+        schema: SCHEMA,
+        a: side_doc(a, &alignment, |pair| pair.a, |row| row.0),
+        b: side_doc(b, &alignment, |pair| pair.b, |row| row.1),
+        same: steps.is_empty(),
+        counts,
+        first_divergence: first,
+        totals: totals_diff(a, b, &alignment),
+        tools: tools(a, b, &alignment),
+        models: models(a, b, &alignment),
+        agents,
+        steps: steps.into_iter().map(|(_, step)| step).collect(),
+        unaligned_steps: alignment.given_up,
+    }
+}
+
+/// Where a row lies on both sides together.
+fn place(pair: &Pair, row: Row, seen: (usize, usize)) -> usize {
+    match (pair.a, pair.b) {
+        (Some(_), Some(_)) => seen.0 + seen.1,
+        // An agent of one side only has no place on the other; its own stands for both.
+        _ => 2 * row.0.or(row.1).unwrap_or(0),
+    }
+}
+
+fn step_diff(a: &Side<'_>, b: &Side<'_>, pair: &Pair, row: Row) -> Option<StepDiff> {
+    let (change, fields) = match row {
+        (Some(x), Some(y)) => {
+            let fields = field_changes(a, x, b, y);
+            let is_meant = fields.iter().any(|change| !change.field.is_figure());
+            (if is_meant { Change::Changed } else { Change::Figures }, fields)
+        }
+        (Some(_), None) => (Change::Removed, Vec::new()),
+        _ => (Change::Added, Vec::new()),
+    };
+    if change == Change::Figures && fields.is_empty() {
+        return None;
+    }
+    Some(StepDiff {
+        change,
+        agent: doc::pair_label(a, b, pair),
+        a: row.0.map(|n| doc::step_side(a, n)),
+        b: row.1.map(|n| doc::step_side(b, n)),
+        fields,
+    })
+}
+
+fn agent_diff(a: &Side<'_>, b: &Side<'_>, pair: &Pair, counts: Counts) -> AgentDiff {
+    AgentDiff {
+        change: match (pair.a, pair.b) {
+            (Some(_), Some(_)) if counts.added + counts.removed + counts.changed > 0 => Change::Changed,
+            (Some(_), Some(_)) => Change::Figures,
+            (Some(_), None) => Change::Removed,
+            _ => Change::Added,
+        },
+        agent: doc::pair_label(a, b, pair),
+        a: pair.a.map(|agent| agent_totals(a, agent, pair.rows.iter().filter_map(|row| row.0))),
+        b: pair.b.map(|agent| agent_totals(b, agent, pair.rows.iter().filter_map(|row| row.1))),
+        counts,
+    }
+}

@@ -1,0 +1,210 @@
+//! A graph as JSON: schema `unspool.graph/1`, a contract like that of the flow.
+//!
+//! The types here are the wire, not the core; their comments are the documentation of each field.
+
+use crate::flow_json::{TotalsDoc, totals_doc};
+use crate::graph::{Edge, Graph, Node, Share};
+use schemars::JsonSchema;
+use serde::Serialize;
+use unspool_model::Flow;
+
+/// The document `unspool export --format graph-json` writes.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "GraphsDoc")]
+pub struct GraphsDoc<G = Vec<GraphDoc>> {
+    /// Always `unspool.graph/1`.
+    pub schema: &'static str,
+    /// One graph per session, oldest first.
+    pub graphs: G,
+}
+
+impl<G> GraphsDoc<G> {
+    /// The whole document; `graphs` may be a list or something that is written like one.
+    pub fn new(graphs: G) -> GraphsDoc<G> {
+        GraphsDoc { schema: "unspool.graph/1", graphs }
+    }
+}
+
+/// A session's graph.
+#[derive(Serialize, JsonSchema)]
+pub struct GraphDoc {
+    /// The session.
+    pub session_id: String,
+    /// What it is a graph of.
+    pub title: String,
+    /// What a node is: `step`, `model-call`, `agent`, `run`, or `pattern` in a workflow.
+    pub level: &'static str,
+    /// Nodes in order of start.
+    pub nodes: Vec<GraphNodeDoc>,
+    /// Edges by target, source and relation.
+    pub edges: Vec<GraphEdgeDoc>,
+    /// Boxes around nodes; outer ones first.
+    pub groups: Vec<GraphGroupDoc>,
+    /// What became of the steps and edges of the session; null for a workflow.
+    pub tally: Option<TallyDoc>,
+}
+
+/// Something that happened, or several things that are drawn as one.
+#[derive(Serialize, JsonSchema)]
+pub struct GraphNodeDoc {
+    /// Stable and unique in the graph.
+    pub id: String,
+    /// What it is called.
+    pub label: String,
+    /// What it was about.
+    pub detail: String,
+    /// A kind of step, `agent`, `run`, or a type of the workflow.
+    pub kind: &'static str,
+    /// Id of the box it lies in.
+    pub group_id: Option<String>,
+    /// Ids of the steps it stands for, in order; empty in a workflow.
+    pub step_ids: Vec<String>,
+    /// First moment.
+    pub started_at: Option<String>,
+    /// Last moment.
+    pub ended_at: Option<String>,
+    /// Milliseconds its steps took together, as far as known.
+    pub busy_ms: u64,
+    /// It failed, or something in it did.
+    pub is_error: bool,
+    /// It has begun and nothing says that it ended.
+    pub pending: bool,
+    /// Sums over its steps.
+    pub totals: TotalsDoc,
+}
+
+/// A relation between two nodes.
+#[derive(Serialize, JsonSchema)]
+pub struct GraphEdgeDoc {
+    /// Id of the cause.
+    pub from: String,
+    /// Id of the effect.
+    pub to: String,
+    /// A kind of edge of the flow; `sequential` for the guess made on demand; `follows` and `enters` in a workflow.
+    pub relation: &'static str,
+    /// How many edges of the flow it stands for.
+    pub count: u64,
+    /// What it leads through: the tool of a result, the agent that was started.
+    pub label: String,
+    /// How much it is believed: as much as its weakest part, at best.
+    pub confidence: f64,
+    /// Something in it is a guess.
+    pub inferred: bool,
+    /// It carries an error.
+    pub is_error: bool,
+    /// It goes both ways.
+    pub both_ways: bool,
+    /// Ids of steps it leads through that are no nodes.
+    pub through: Vec<String>,
+}
+
+/// A box around nodes.
+#[derive(Serialize, JsonSchema)]
+pub struct GraphGroupDoc {
+    /// Stable and unique in the graph.
+    pub id: String,
+    /// What it is called.
+    pub label: String,
+    /// Id of the box it lies in.
+    pub parent_id: Option<String>,
+}
+
+/// What became of the steps and edges of a session. All shares together are the session.
+#[derive(Serialize, JsonSchema)]
+pub struct TallyDoc {
+    /// Steps that are in a node.
+    pub shown: ShareDoc,
+    /// Steps that edges lead through or that the level leaves out.
+    pub contracted: ShareDoc,
+    /// Steps a filter left out.
+    pub filtered: ShareDoc,
+    /// Edges of the flow between steps of one node.
+    pub inner_edges: u64,
+    /// Edges of the flow that a filter left out.
+    pub filtered_edges: u64,
+    /// So many steps were looked at to find what edges lead through, and then no more: edges may be missing.
+    pub limit_reached: Option<u64>,
+}
+
+/// Sums over steps that are drawn alike.
+#[derive(Serialize, JsonSchema)]
+pub struct ShareDoc {
+    /// Steps, tokens, money, errors.
+    pub totals: TotalsDoc,
+    /// Milliseconds they took together.
+    pub busy_ms: u64,
+}
+
+/// A graph as its JSON document; `level` says what a node is, and is none in a workflow.
+pub fn graph_doc(flow: &Flow, graph: &Graph, level: Option<&'static str>) -> GraphDoc {
+    let tally = &graph.tally;
+    GraphDoc {
+        session_id: flow.session.id.show('x'),
+        title: graph.title.clone(),
+        level: level.unwrap_or("pattern"),
+        nodes: graph.nodes.iter().map(|node| node_doc(flow, graph, node)).collect(),
+        edges: graph.edges.iter().map(|edge| edge_doc(flow, graph, edge)).collect(),
+        groups: graph
+            .groups
+            .iter()
+            .map(|group| GraphGroupDoc {
+                id: group.id.clone(),
+                label: group.label.clone(),
+                parent_id: group_id(graph, group.parent),
+            })
+            .collect(),
+        tally: level.map(|_| TallyDoc {
+            shown: share_doc(&tally.shown),
+            contracted: share_doc(&tally.contracted),
+            filtered: share_doc(&tally.filtered),
+            inner_edges: tally.inner_edges,
+            filtered_edges: tally.filtered_edges,
+            limit_reached: tally.limit_reached,
+        }),
+    }
+}
+
+fn node_doc(flow: &Flow, graph: &Graph, node: &Node) -> GraphNodeDoc {
+    let moment = |at: unspool_model::Timestamp| at.is_some().then(|| at.to_string());
+    GraphNodeDoc {
+        id: node.id.clone(),
+        label: node.label.clone(),
+        detail: node.detail.clone(),
+        kind: node.kind,
+        group_id: group_id(graph, node.group),
+        step_ids: step_ids(flow, &node.steps),
+        started_at: moment(node.totals.started),
+        ended_at: moment(node.totals.ended),
+        busy_ms: node.busy_ms,
+        is_error: node.is_error,
+        pending: node.pending,
+        totals: totals_doc(&node.totals),
+    }
+}
+
+fn edge_doc(flow: &Flow, graph: &Graph, edge: &Edge) -> GraphEdgeDoc {
+    GraphEdgeDoc {
+        from: graph.nodes[edge.from as usize].id.clone(),
+        to: graph.nodes[edge.to as usize].id.clone(),
+        relation: edge.relation.name(),
+        count: edge.count,
+        label: edge.label.clone(),
+        confidence: edge.confidence.as_f64(),
+        inferred: edge.inferred,
+        is_error: edge.is_error,
+        both_ways: edge.both_ways,
+        through: step_ids(flow, &edge.through),
+    }
+}
+
+fn group_id(graph: &Graph, group: Option<u32>) -> Option<String> {
+    group.and_then(|group| graph.groups.get(group as usize)).map(|group| group.id.clone())
+}
+
+fn step_ids(flow: &Flow, steps: &[u32]) -> Vec<String> {
+    steps.iter().filter_map(|step| flow.steps.get(*step as usize)).map(|step| step.id.show('s')).collect()
+}
+
+fn share_doc(share: &Share) -> ShareDoc {
+    ShareDoc { totals: totals_doc(&share.totals), busy_ms: share.busy_ms }
+}

@@ -1,0 +1,47 @@
+//! Graphs of several sessions as one, and names for lanes.
+
+use crate::graph::{Edge, Graph, Group, Node};
+use unspool_model::Flow;
+use unspool_model::flow::NONE;
+
+/// One graph of several: each lies in a box of its own. One alone stays as it is.
+pub fn join(mut graphs: Vec<(String, Graph)>) -> Graph {
+    if graphs.len() == 1 {
+        return graphs.remove(0).1;
+    }
+    let mut joined = Graph { title: format!("{} sessions", graphs.len()), ..Graph::default() };
+    for (session, graph) in graphs {
+        let index = |at: usize| u32::try_from(at).unwrap_or(NONE);
+        let own = index(joined.groups.len());
+        let (nodes, groups) = (index(joined.nodes.len()), own + 1);
+        let label = if graph.title.is_empty() { session.clone() } else { graph.title };
+        joined.groups.push(Group { id: session.clone(), label, parent: None });
+        joined.groups.extend(graph.groups.into_iter().map(|group| Group {
+            id: format!("{session}/{}", group.id),
+            parent: Some(group.parent.map_or(own, |parent| parent + groups)),
+            ..group
+        }));
+        joined.nodes.extend(graph.nodes.into_iter().map(|node| Node {
+            id: format!("{session}/{}", node.id),
+            group: Some(node.group.map_or(own, |group| group + groups)),
+            ..node
+        }));
+        joined.edges.extend(graph.edges.into_iter().map(|edge| Edge {
+            from: edge.from + nodes,
+            to: edge.to + nodes,
+            ..edge
+        }));
+    }
+    joined
+}
+
+/// Says in the label of each run's box how the run ended and how long it took.
+pub fn name_lanes(flow: &Flow, graph: &mut Graph) {
+    for (n, run) in flow.runs.iter().enumerate() {
+        let id = run.id.show('u');
+        let took = run.ended.ms_since(run.started).map_or_else(String::new, |ms| format!(", {ms}ms"));
+        for group in graph.groups.iter_mut().filter(|group| group.id == id) {
+            group.label = format!("Run {} — {}{took}", n + 1, run.status.name());
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Flows and graphs in the formats other tools open. One file per format.
+//!
+//! In: a graph, or a flow with its batch. Out: bytes to a writer, the same for the same input. Never here: files, what a
+//! graph shows, a decision about causality.
+
+pub mod csv;
+pub mod d2;
+pub mod dot;
+mod format;
+pub mod graph_json;
+pub mod graphml;
+mod join;
+pub mod mermaid;
+mod nested;
+mod text;
+
+pub use format::{Format, View};
+pub use join::{join, name_lanes};

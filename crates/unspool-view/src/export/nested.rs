@@ -1,0 +1,71 @@
+//! A graph box by box: which boxes and nodes lie in which.
+
+use crate::graph::Graph;
+
+/// What lies in each box, and what in none.
+pub(super) struct Nested {
+    /// By box: the boxes in it.
+    boxes: Vec<Vec<usize>>,
+    /// By box: the nodes in it.
+    nodes: Vec<Vec<usize>>,
+}
+
+/// One step of a walk through boxes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Visit {
+    Open(usize),
+    Node(usize),
+    Close(usize),
+}
+
+impl Nested {
+    pub(super) fn new(graph: &Graph) -> Nested {
+        let outside = graph.groups.len();
+        let slot = |group: Option<u32>| group.map_or(outside, |group| (group as usize).min(outside));
+        let mut nested =
+            Nested { boxes: vec![Vec::new(); outside + 1], nodes: vec![Vec::new(); outside + 1] };
+        for (n, group) in graph.groups.iter().enumerate() {
+            nested.boxes[slot(group.parent)].push(n);
+        }
+        for (n, node) in graph.nodes.iter().enumerate() {
+            nested.nodes[slot(node.group)].push(n);
+        }
+        nested
+    }
+
+    /// Boxes that lie in no other.
+    pub(super) fn outermost(&self) -> &[usize] {
+        self.boxes.last().map_or(&[], Vec::as_slice)
+    }
+
+    /// Nodes that lie in no box.
+    pub(super) fn loose(&self) -> &[usize] {
+        self.nodes.last().map_or(&[], Vec::as_slice)
+    }
+
+    /// Everything: first nodes that lie in no box, then each box with what is in it.
+    pub(super) fn walk(&self) -> Vec<(usize, Visit)> {
+        let mut visits: Vec<(usize, Visit)> = self.loose().iter().map(|n| (0, Visit::Node(*n))).collect();
+        for group in self.outermost() {
+            visits.extend(self.inside(*group));
+        }
+        visits
+    }
+
+    /// A box with everything in it, each with its depth.
+    pub(super) fn inside(&self, group: usize) -> Vec<(usize, Visit)> {
+        let mut visits = Vec::new();
+        let mut open = vec![(0, Visit::Open(group))];
+        while let Some((depth, visit)) = open.pop() {
+            visits.push((depth, visit));
+            if let Visit::Open(group) = visit {
+                open.push((depth, Visit::Close(group)));
+                let inner = self.boxes[group].iter().map(|inner| Visit::Open(*inner));
+                let nodes = self.nodes[group].iter().map(|node| Visit::Node(*node));
+                let found: Vec<Visit> = nodes.chain(inner).collect();
+                open.extend(found.into_iter().rev().map(|visit| (depth + 1, visit)));
+            }
+        }
+        visits
+    }
+}

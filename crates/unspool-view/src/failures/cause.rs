@@ -1,0 +1,114 @@
+//! From a failure back to the one it came from.
+//!
+//! In: a flow. Out: for each failed step, the failed step before it in the chain of causes. Never here: recursion, order alone as
+//! a cause.
+
+use rustc_hash::FxHashMap;
+use unspool_model::flow::NONE;
+use unspool_model::{EdgeKind, Flow, StepKind};
+
+/// How an earlier failure led to a later one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Link {
+    /// A causal edge leads from one failed step to the other.
+    Edge { inferred: bool },
+    /// It ended the agent that the later step, a call, had started.
+    Agent,
+    /// A model was told of it and then asked for the later step.
+    Answer,
+}
+
+impl Link {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Link::Edge { .. } => "edge",
+            Link::Agent => "agent",
+            Link::Answer => "answer",
+        }
+    }
+
+    /// That a model acted because of what it was told is a guess, however good.
+    pub(crate) fn inferred(self) -> bool {
+        matches!(self, Link::Answer | Link::Edge { inferred: true })
+    }
+}
+
+/// For each failed step, the failure it came from and who received it.
+pub(crate) struct Causes {
+    before: FxHashMap<u32, (u32, Link)>,
+    receivers: FxHashMap<u32, Vec<u32>>,
+}
+
+/// Reads the edges of a flow once.
+pub(crate) fn causes(flow: &Flow) -> Causes {
+    let failed = |n: u32| flow.steps[n as usize].is_error;
+    let mut told: FxHashMap<u32, u32> = FxHashMap::default();
+    let mut causes = Causes { before: FxHashMap::default(), receivers: FxHashMap::default() };
+    let carries =
+        |kind: EdgeKind| !matches!(kind, EdgeKind::Sequence | EdgeKind::Calls | EdgeKind::SpanParent);
+    for edge in flow.edges.iter().filter(|edge| carries(edge.kind) && failed(edge.from)) {
+        causes.receivers.entry(edge.from).or_default().push(edge.to);
+        if failed(edge.to) {
+            causes.note(edge.to, edge.from, Link::Edge { inferred: edge.rule.inferred() });
+        }
+        if flow.steps[edge.to as usize].kind == StepKind::ModelCall {
+            let last = told.entry(edge.to).or_insert(edge.from);
+            *last = (*last).max(edge.from);
+        }
+    }
+    // A span fails because one inside it did; a call, because its agent did.
+    for edge in flow.edges.iter().filter(|edge| edge.kind == EdgeKind::SpanParent) {
+        if failed(edge.from) && failed(edge.to) {
+            causes.note(edge.from, edge.to, Link::Edge { inferred: edge.rule.inferred() });
+        }
+    }
+    for agent in &flow.agents {
+        let Some(spawn) = agent.spawn.filter(|spawn| failed(spawn.step)) else { continue };
+        if flow.steps.get(agent.last_step as usize).is_some_and(|last| last.is_error) {
+            causes.note(spawn.step, agent.last_step, Link::Agent);
+        }
+    }
+    for edge in flow.edges.iter().filter(|edge| edge.kind == EdgeKind::Calls && failed(edge.to)) {
+        if let Some(error) = told.get(&edge.from) {
+            causes.note(edge.to, *error, Link::Answer);
+        }
+    }
+    causes
+}
+
+impl Causes {
+    /// Stated links come first; of inferred ones the first that is noted stays.
+    fn note(&mut self, later: u32, earlier: u32, link: Link) {
+        if later != earlier {
+            self.before.entry(later).or_insert((earlier, link));
+        }
+    }
+
+    /// From a failure back to the first one.
+    pub(crate) fn back(&self, failure: u32) -> Vec<(u32, Link)> {
+        let mut chain: Vec<(u32, Link)> = Vec::new();
+        let mut at = failure;
+        while let Some((earlier, link)) = self.before.get(&at) {
+            let seen = *earlier == failure || chain.iter().any(|(step, _)| step == earlier);
+            if seen || chain.len() >= MAX_CHAIN {
+                break;
+            }
+            chain.push((*earlier, *link));
+            at = *earlier;
+        }
+        chain
+    }
+
+    /// The failure a failure directly came from; `NONE` for a first one.
+    pub(crate) fn directly_before(&self, failure: u32) -> u32 {
+        self.before.get(&failure).map_or(NONE, |(earlier, _)| *earlier)
+    }
+
+    /// Who received what failed.
+    pub(crate) fn receivers(&self, failure: u32) -> impl Iterator<Item = u32> {
+        self.receivers.get(&failure).into_iter().flatten().copied()
+    }
+}
+
+/// How far back a chain of failures is told.
+const MAX_CHAIN: usize = 100;

@@ -1,0 +1,130 @@
+//! What finders need to know about a session, read once.
+//!
+//! In: a flow. Out: steps in the order of their agents, calls with what they were given, sums. Never here: an opinion.
+
+use super::cost::Cost;
+use super::tools::{Role, role_of};
+use crate::prices::Prices;
+use crate::totals::Pricer;
+use rustc_hash::FxHashMap;
+use unspool_model::flow::NONE;
+use unspool_model::{EdgeKind, Flow, Interner, Step, StepKind, Sym};
+
+/// A session as finders see it.
+pub(super) struct Session<'a> {
+    pub(super) flow: &'a Flow,
+    pub(super) text: &'a Interner,
+    /// The steps of each agent, in order.
+    pub(super) timelines: Vec<Vec<u32>>,
+    /// The model call that asked for a step, or `NONE`.
+    callers: Vec<u32>,
+    /// How many calls each step asked for.
+    asked: Vec<u32>,
+    /// What each step used and cost by itself.
+    own: Vec<Cost>,
+    roles: FxHashMap<Sym, Role>,
+}
+
+/// What makes two calls the same: the tool and everything it was given.
+pub(super) type Given = (Sym, u32);
+
+impl<'a> Session<'a> {
+    pub(super) fn new(flow: &'a Flow, text: &'a Interner, prices: &'a Prices) -> Session<'a> {
+        let mut callers = vec![NONE; flow.steps.len()];
+        let mut asked = vec![0; flow.steps.len()];
+        let mut next = vec![NONE; flow.steps.len()];
+        let mut has_previous = vec![false; flow.steps.len()];
+        for edge in &flow.edges {
+            match edge.kind {
+                EdgeKind::Calls => {
+                    callers[edge.to as usize] = edge.from;
+                    asked[edge.from as usize] += 1;
+                }
+                EdgeKind::Sequence => {
+                    next[edge.from as usize] = edge.to;
+                    has_previous[edge.to as usize] = true;
+                }
+                _ => {}
+            }
+        }
+        let mut timelines = vec![Vec::new(); flow.agents.len()];
+        for first in (0..).take(flow.steps.len()).filter(|n| !has_previous[*n as usize]) {
+            let mut at: u32 = first;
+            while at != NONE {
+                let Some(timeline) = timelines.get_mut(flow.steps[at as usize].agent as usize) else { break };
+                if timeline.len() > flow.steps.len() {
+                    break;
+                }
+                timeline.push(at);
+                at = next[at as usize];
+            }
+        }
+        let mut pricer = Pricer::new(flow, text, prices);
+        let own = flow.steps.iter().map(|step| Cost::of(step, &pricer.step(step))).collect();
+        let mut roles = FxHashMap::default();
+        for step in flow.steps.iter().filter(|step| step.kind == StepKind::ToolCall) {
+            roles.entry(step.name).or_insert_with(|| role_of(text.get(step.name)));
+        }
+        Session { flow, text, timelines, callers, asked, own, roles }
+    }
+
+    pub(super) fn step(&self, n: u32) -> &'a Step {
+        &self.flow.steps[n as usize]
+    }
+
+    /// The step's tool, model or other name.
+    pub(super) fn name(&self, n: u32) -> &'a str {
+        self.text.get(self.step(n).name)
+    }
+
+    /// What a call was given, shown short; empty when nobody says.
+    pub(super) fn given_text(&self, n: u32) -> &'a str {
+        self.text.get(self.step(n).preview)
+    }
+
+    /// What the tool of a call does, as far as that matters here.
+    pub(super) fn role(&self, n: u32) -> Role {
+        self.roles.get(&self.step(n).name).copied().unwrap_or(Role::Other)
+    }
+
+    /// Everything a call was given, where that is known.
+    pub(super) fn given(&self, n: u32) -> Option<Given> {
+        let step = self.step(n);
+        (step.kind == StepKind::ToolCall).then_some(())?;
+        self.flow.input_of(n).map(|input| (step.name, input))
+    }
+
+    /// The tool calls of each agent, in order.
+    pub(super) fn calls(&self) -> impl Iterator<Item = Vec<u32>> {
+        self.timelines.iter().map(|timeline| {
+            timeline.iter().copied().filter(|n| self.step(*n).kind == StepKind::ToolCall).collect()
+        })
+    }
+
+    /// What a step used by itself.
+    pub(super) fn own(&self, n: u32) -> Cost {
+        self.own[n as usize]
+    }
+
+    /// What tool calls cost that need not have been: their time, and of the model call that asked for each, its share. The share is
+    /// an estimate.
+    pub(super) fn cost_of_calls(&self, calls: &[u32]) -> Cost {
+        let mut sum = Cost::default();
+        for call in calls {
+            sum.add(self.own(*call));
+            let caller = self.callers[*call as usize];
+            if caller != NONE {
+                sum.add(self.own(caller).share(self.asked[caller as usize]));
+            }
+        }
+        sum
+    }
+
+    /// Tokens a model call was given, from a cache or not; `None` when it does not say.
+    pub(super) fn context(&self, n: u32) -> Option<u64> {
+        let step = self.step(n);
+        let usage = self.flow.usage_of(step).filter(|_| step.kind == StepKind::ModelCall)?;
+        let tokens = usage.input + usage.cache_read + usage.cache_write;
+        (tokens > 0).then_some(tokens)
+    }
+}

@@ -1,0 +1,66 @@
+//! Numbers about a session's graph, its steps, its agents and its time.
+//!
+//! In: a flow. Out: plain values. Never here: drawing, thresholds, opinions; those are findings.
+
+mod agents;
+mod graph;
+mod nodes;
+pub mod reach;
+
+use crate::failures::{FailuresDoc, failures};
+use crate::path::{Paths, Scope, ScopeDoc};
+pub use agents::{AgentMetricsDoc, AgentTypeDoc, ToolUseDoc};
+pub use graph::{EdgeCountDoc, GraphMetricsDoc};
+pub use nodes::NodeMetricsDoc;
+use schemars::JsonSchema;
+use serde::Serialize;
+use unspool_model::{EdgeKind, Flow, Interner};
+
+/// All numbers of one session.
+#[derive(Serialize, JsonSchema)]
+pub struct MetricsDoc {
+    /// Always `unspool.metrics/1`.
+    pub schema: &'static str,
+    /// Deterministic id of the session.
+    pub session_id: String,
+    /// The graph as a whole.
+    pub graph: GraphMetricsDoc,
+    /// The session's time.
+    pub session: ScopeDoc,
+    /// Each run's time.
+    pub runs: Vec<ScopeDoc>,
+    /// Each agent.
+    pub agents: Vec<AgentMetricsDoc>,
+    /// Agents of one type together.
+    pub agent_types: Vec<AgentTypeDoc>,
+    /// Failed steps.
+    pub failures: FailuresDoc,
+    /// Each step, in order of `seq`.
+    pub nodes: Vec<NodeMetricsDoc>,
+}
+
+/// All numbers of a flow.
+pub fn metrics(flow: &Flow, text: &Interner) -> MetricsDoc {
+    let causal = flow.edges.iter().filter(|edge| edge.kind != EdgeKind::Sequence && edge.from != edge.to);
+    let causal = causal.map(|edge| (edge.from, edge.to));
+    let reach = reach::reach(flow.steps.len(), causal.clone());
+    let paths = Paths::new(flow, text);
+    let network = paths.network(Scope::Session);
+    let path = network.critical();
+    let nodes = nodes::nodes(flow, reach.as_deref(), &network, &path);
+    let agents = agents::agents(flow, text);
+    MetricsDoc {
+        schema: "unspool.metrics/1",
+        session_id: flow.session.id.show('x'),
+        graph: graph::graph(flow, causal, &nodes),
+        session: paths.sums(Scope::Session, &network, &path),
+        runs: paths.runs(),
+        agent_types: agents::types(flow, text, &agents),
+        agents,
+        failures: failures(flow, text, reach.as_deref()),
+        nodes,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! Sums over a scope: what its wall clock was spent on, and how much went on at once.
+//!
+//! In: a network. Out: milliseconds by class, parallelism. Never here: text.
+
+use super::class::Class;
+use super::network::Network;
+use schemars::JsonSchema;
+use serde::Serialize;
+use unspool_model::flow::NONE;
+
+/// Milliseconds of the critical path by what they were spent on. They add up to the wall clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SplitDoc {
+    /// A model worked.
+    pub model_ms: i64,
+    /// A tool worked.
+    pub tool_ms: i64,
+    /// A person was waited for.
+    pub human_ms: i64,
+    /// A failed attempt that was made again, and the pause before the next one.
+    pub retry_ms: i64,
+    /// Nothing that is recorded happened.
+    pub idle_ms: i64,
+    /// Work of another sort.
+    pub other_ms: i64,
+}
+
+impl SplitDoc {
+    fn slot(&mut self, class: Class) -> &mut i64 {
+        match class {
+            Class::Model => &mut self.model_ms,
+            Class::Tool => &mut self.tool_ms,
+            Class::Human => &mut self.human_ms,
+            Class::Retry => &mut self.retry_ms,
+            Class::Idle => &mut self.idle_ms,
+            Class::Other => &mut self.other_ms,
+        }
+    }
+
+    /// The sum of one class.
+    pub fn of(&self, class: Class) -> i64 {
+        *self.clone().slot(class)
+    }
+
+    /// The sum of all classes.
+    pub fn total(&self) -> i64 {
+        Class::ALL.iter().map(|class| self.of(*class)).sum()
+    }
+}
+
+/// The classes along a path.
+pub(crate) fn split(network: &Network, path: &[u32]) -> SplitDoc {
+    let mut split = SplitDoc::default();
+    for slot in path {
+        *split.slot(network.class[*slot as usize]) += network.lag[*slot as usize];
+    }
+    split
+}
+
+/// How much went on at once. Waiting, for a person too, is not work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct ParallelismDoc {
+    /// Milliseconds of work, those of parallel steps added up.
+    pub work_ms: i64,
+    /// Milliseconds in which at least one step was at work.
+    pub busy_ms: i64,
+    /// Steps at work at once, on average while any was.
+    pub average: f64,
+    /// Steps at work at once, at most.
+    pub peak: u64,
+}
+
+/// Over everything that worked in a scope, each step without what it waited for inside.
+pub(crate) fn parallelism(network: &Network) -> ParallelismDoc {
+    let mut turns: Vec<(i64, i8)> = Vec::new();
+    let mut work_ms = 0;
+    for (_, slot) in network.steps() {
+        let slot = slot as usize;
+        let (lag, ended) = (network.lag[slot], network.at[slot]);
+        let works = matches!(network.class[slot], Class::Model | Class::Tool | Class::Retry | Class::Other);
+        if works && lag > 0 && network.worker[slot] != NONE {
+            work_ms += lag;
+            turns.extend([(ended - lag, 1), (ended, -1)]);
+        }
+    }
+    // Ends before beginnings of the same moment: what follows is not beside.
+    turns.sort_unstable();
+    let (mut busy_ms, mut peak, mut now, mut since) = (0, 0, 0_i64, 0);
+    for (at, turn) in turns {
+        if now > 0 {
+            busy_ms += at - since;
+        }
+        now += i64::from(turn);
+        since = at;
+        peak = peak.max(now);
+    }
+    ParallelismDoc {
+        work_ms,
+        busy_ms,
+        average: ratio(work_ms, busy_ms),
+        peak: u64::try_from(peak).unwrap_or(0),
+    }
+}
+
+/// A quotient to three digits; 0 when there is nothing to divide by.
+#[expect(clippy::cast_precision_loss, reason = "rounded to three digits")]
+pub(crate) fn ratio(part: i64, whole: i64) -> f64 {
+    if whole == 0 { 0.0 } else { (part as f64 / whole as f64 * 1000.0).round() / 1000.0 }
+}

@@ -1,0 +1,158 @@
+//! "What if this tool were twice as fast": the scope replayed with other durations.
+//!
+//! In: a network and changes. Out: the new wall clock. Never here: a change of what waits for what: an agent that gets an
+//! answer sooner is assumed to do the same things with it.
+
+use super::class::Class;
+use super::network::Network;
+use super::split::ratio;
+use schemars::JsonSchema;
+use serde::Serialize;
+use unspool_model::flow::NONE;
+use unspool_model::{Flow, Interner, StepKind};
+
+/// What changes its pace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Calls of the tool of this name, in any case of letters.
+    Tool(String),
+    /// Calls of models whose name contains this.
+    Model(String),
+    /// Own steps of agents whose type, name or id contains this.
+    Agent(String),
+    /// Everything of a class, gaps too.
+    Class(Class),
+}
+
+/// One change: the time of the subject times the factor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// As it was written.
+    pub text: String,
+    /// What it is about.
+    pub subject: Subject,
+    /// 0.5 = twice as fast.
+    pub factor: f64,
+}
+
+impl Change {
+    /// Reads `tool:Bash=0.5`, `model:opus=2`, `agent:Explore=0.1` or `human=0`. The error says what is wrong.
+    pub fn parse(text: &str) -> Result<Change, String> {
+        let (subject, factor) =
+            text.rsplit_once('=').ok_or("there is no `=` before a factor, as in tool:Bash=0.5")?;
+        let factor: f64 = factor.trim().parse().map_err(|_| format!("`{factor}` is no number"))?;
+        if !(0.0..=MAX_FACTOR).contains(&factor) {
+            return Err(format!("the factor must be from 0 to {MAX_FACTOR}"));
+        }
+        let subject = match subject.trim().split_once(':') {
+            Some((_, "")) => return Err("there is no name behind the `:`".into()),
+            Some(("tool", name)) => Subject::Tool(name.to_lowercase()),
+            Some(("model", name)) => Subject::Model(name.to_lowercase()),
+            Some(("agent", name)) => Subject::Agent(name.to_lowercase()),
+            Some((other, _)) => return Err(format!("`{other}` is none of tool, model and agent")),
+            None => {
+                let known = Class::ALL.map(Class::name).join(", ");
+                let unknown =
+                    format!("`{subject}` is neither tool:NAME, model:NAME, agent:NAME nor one of {known}");
+                Subject::Class(Class::of_name(subject.trim()).ok_or(unknown)?)
+            }
+        };
+        Ok(Change { text: text.to_string(), subject, factor })
+    }
+}
+
+/// Beyond this, sums of milliseconds could overflow.
+const MAX_FACTOR: f64 = 1000.0;
+
+/// The answer to changes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct WhatIfDoc {
+    /// The changes as they were asked for.
+    pub changes: Vec<ChangeDoc>,
+    /// Milliseconds from the first moment to the last, as it was.
+    pub before_ms: i64,
+    /// As it would be. An estimate: everything else is assumed to stay as it was.
+    pub after_ms: i64,
+    /// The difference; negative when it would take longer.
+    pub saved_ms: i64,
+    /// The difference as a part of what it was.
+    pub saved_share: f64,
+}
+
+/// One change and what it touches.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ChangeDoc {
+    /// As it was asked for.
+    pub text: String,
+    /// Steps and gaps whose time changes.
+    pub touched: u64,
+    /// Milliseconds of the critical path that change.
+    pub on_path_ms: i64,
+}
+
+/// Which steps a change is about.
+fn chosen(flow: &Flow, text: &Interner, subject: &Subject) -> Vec<bool> {
+    let has = |sym, part: &str| text.get(sym).to_lowercase().contains(part);
+    let agents: Vec<bool> = match subject {
+        Subject::Agent(part) => {
+            let matches = |agent: &unspool_model::Agent| {
+                has(agent.kind, part)
+                    || has(agent.name, part)
+                    || has(agent.native_id, part)
+                    || agent.id.show('a').starts_with(part.as_str())
+            };
+            flow.agents.iter().map(matches).collect()
+        }
+        _ => Vec::new(),
+    };
+    let is_chosen = |step: &unspool_model::Step| match subject {
+        Subject::Tool(name) => step.kind == StepKind::ToolCall && text.get(step.name).to_lowercase() == *name,
+        Subject::Model(part) => {
+            step.kind == StepKind::ModelCall && (has(step.model, part) || has(step.name, part))
+        }
+        Subject::Agent(_) => agents.get(step.agent as usize).copied().unwrap_or(false),
+        Subject::Class(_) => false,
+    };
+    flow.steps.iter().map(is_chosen).collect()
+}
+
+/// The scope with all changes made at once.
+pub(crate) fn what_if(flow: &Flow, text: &Interner, network: &Network, changes: &[Change]) -> WhatIfDoc {
+    let mut factors = vec![1.0_f64; network.moments.len()];
+    let mut on_path = vec![false; network.moments.len()];
+    for slot in network.critical() {
+        on_path[slot as usize] = true;
+    }
+    let mut docs = Vec::new();
+    for change in changes {
+        let chosen = chosen(flow, text, &change.subject);
+        let mut doc = ChangeDoc { text: change.text.clone(), touched: 0, on_path_ms: 0 };
+        for slot in 0..network.moments.len() {
+            let worker = network.worker[slot];
+            let touched = match change.subject {
+                Subject::Class(class) => network.class[slot] == class,
+                _ => worker != NONE && chosen[worker as usize],
+            };
+            if touched && network.lag[slot] > 0 {
+                factors[slot] *= change.factor;
+                doc.touched += 1;
+                doc.on_path_ms += if on_path[slot] { network.lag[slot] } else { 0 };
+            }
+        }
+        docs.push(doc);
+    }
+    let at = network.replay(|slot| scaled(network.lag[slot], factors[slot]));
+    let after_ms = at.into_iter().max().unwrap_or(0);
+    WhatIfDoc {
+        changes: docs,
+        before_ms: network.wall,
+        after_ms,
+        saved_ms: network.wall - after_ms,
+        saved_share: ratio(network.wall - after_ms, network.wall),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "a what-if is an estimate")]
+fn scaled(ms: i64, factor: f64) -> i64 {
+    if factor.to_bits() == 1.0_f64.to_bits() { ms } else { (ms as f64 * factor).round() as i64 }
+}

@@ -1,0 +1,155 @@
+//! The texts of a native record, wherever they lie in it.
+//!
+//! In: a record's text: JSON of any shape, or something else. Out: its string values as they were meant, and which
+//! objects bear which ids. Never here: which format it is, a failure: what is no JSON is one text.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// One thing found in a record.
+#[derive(Debug)]
+pub(super) enum Piece<'a> {
+    /// A text for people.
+    Text {
+        /// Where it begins in the record.
+        at: usize,
+        /// Without escapes.
+        text: Cow<'a, str>,
+    },
+    /// An object bears this id, or speaks of it.
+    Id {
+        /// Where it lies in the record.
+        object: Range<usize>,
+        /// The id.
+        id: Cow<'a, str>,
+    },
+}
+
+/// Walks through a record. Ids come when their object ends.
+pub(super) fn pieces<'a>(record: &'a str, mut piece: impl FnMut(Piece<'a>)) {
+    if !record.trim_start().starts_with(['{', '[']) {
+        piece(Piece::Text { at: 0, text: record.into() });
+        return;
+    }
+    let bytes = record.as_bytes();
+    let mut objects: Vec<(usize, Vec<Cow<'a, str>>)> = Vec::new();
+    let mut key: Option<&'a str> = None;
+    let mut at = 0;
+    while let Some(step) = memchr_any(&bytes[at..]) {
+        at += step;
+        match bytes[at] {
+            b'{' => objects.push((at, Vec::new())),
+            b'}' => {
+                let (start, ids) = objects.pop().unwrap_or_default();
+                ids.into_iter().for_each(|id| piece(Piece::Id { object: start..at + 1, id }));
+                key = None;
+            }
+            b',' => key = None,
+            b'"' => {
+                let start = at + 1;
+                let end = string_end(bytes, start);
+                let raw = record.get(start..end).unwrap_or("");
+                at = end;
+                let behind = record.get(end + 1..).unwrap_or("").trim_start_matches([' ', '\t', '\n', '\r']);
+                if behind.starts_with(':') && !objects.is_empty() {
+                    key = Some(raw);
+                } else if key.is_some_and(is_id) {
+                    if let Some((_, ids)) = objects.last_mut() {
+                        ids.push(meant(raw));
+                    }
+                } else if !key.is_some_and(is_label) {
+                    piece(Piece::Text { at: start, text: meant(raw) });
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+        if at > bytes.len() {
+            return;
+        }
+    }
+}
+
+/// The next character that means something outside a string.
+fn memchr_any(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|byte| matches!(byte, b'{' | b'}' | b',' | b'"'))
+}
+
+/// The place of the quote that ends a string, or the end of the record.
+fn string_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start;
+    while let Some(step) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        at += step;
+        if bytes[at] == b'"' {
+            return at;
+        }
+        at += 2;
+    }
+    bytes.len()
+}
+
+/// A string without its escapes; one that is broken stays as it is.
+fn meant(raw: &str) -> Cow<'_, str> {
+    if !raw.contains('\\') {
+        return raw.into();
+    }
+    serde_json::from_str::<String>(&format!("\"{raw}\"")).map_or(Cow::Borrowed(raw), Cow::Owned)
+}
+
+fn is_id(key: &str) -> bool {
+    key == "id" || ["Id", "ID", "_id", "-id", "uuid", "Uuid"].iter().any(|ending| key.ends_with(ending))
+}
+
+/// Keys whose values are for programs: they say nothing that a person would look for, on every line.
+fn is_label(key: &str) -> bool {
+    const LABELS: &[&str] = &[
+        "type",
+        "role",
+        "timestamp",
+        "version",
+        "signature",
+        "cwd",
+        "gitBranch",
+        "userType",
+        "entrypoint",
+        "model",
+        "stop_reason",
+        "service_tier",
+        "media_type",
+        "subtype",
+        "level",
+    ];
+    LABELS.contains(&key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Piece, pieces};
+    use proptest::prelude::*;
+
+    fn shown(record: &str) -> Vec<String> {
+        let mut all = Vec::new();
+        pieces(record, |piece| {
+            all.push(match piece {
+                Piece::Text { text, .. } => text.into_owned(),
+                Piece::Id { object, id } => format!("{id} = {}", &record[object]),
+            });
+        });
+        all
+    }
+
+    #[test]
+    fn values_without_keys_labels_and_escapes() {
+        let record = r#"{"type":"user","a":"x\n\"y\"","b":["p",{"id":"i1","c":"q"}],"n":1, "d" : "r"}"#;
+        assert_eq!(shown(record), ["x\n\"y\"", "p", "q", r#"i1 = {"id":"i1","c":"q"}"#, "r"]);
+        assert_eq!(shown("plain words"), ["plain words"]);
+        assert_eq!(shown(r#"{"a":"cut off"#), ["cut off"]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_record_is_too_odd(record in "[{\\[][\\PC\"{}:,\\\\]{0,40}") {
+            let _ = shown(&record);
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! One process behind many runs: what they share, how often, how often it fails, in which variants, and where one run goes
+//! its own way.
+
+use super::{NodeType, Workflow};
+use crate::totals::Totals;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// A part that fewer than this share of the runs have is rare.
+const RARE: f64 = 0.2;
+/// A part that at least this share of the runs have is usual.
+const USUAL: f64 = 0.8;
+/// With fewer runs nothing is rare or usual.
+const FEWEST_RUNS: usize = 5;
+
+/// One run and its pattern, grouped by path so that nodes of different runs can be told alike.
+pub struct RunPattern {
+    /// The run.
+    pub id: String,
+    /// It failed.
+    pub failed: bool,
+    /// Milliseconds from its begin to its end.
+    pub duration_ms: Option<i64>,
+    /// What happened in it.
+    pub workflow: Workflow,
+}
+
+/// A node of the process.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProcessNode {
+    /// The path of names to it.
+    pub id: String,
+    /// What people see.
+    pub display_name: String,
+    /// What it does.
+    pub node_type: NodeType,
+    /// Index of the node it lies in.
+    pub parent: Option<u32>,
+    /// How many runs have it.
+    pub runs: u64,
+    /// How many of those failed.
+    pub failed_runs: u64,
+    /// How often it happened in all of them.
+    pub count: u64,
+    /// How often it failed itself.
+    pub errors: u64,
+    /// Milliseconds it took in all of them.
+    pub duration_ms: i64,
+    /// Tokens and money it took in all of them.
+    pub totals: Totals,
+}
+
+/// What followed what in some run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProcessEdge {
+    /// Index of the node that came first.
+    pub source: u32,
+    /// Index of the node that followed.
+    pub target: u32,
+    /// How many runs have it.
+    pub runs: u64,
+    /// How often it happened in all of them.
+    pub count: u64,
+    /// It leads into an agent rather than along it.
+    pub enters: bool,
+}
+
+/// Runs with one and the same pattern.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variant {
+    /// The runs, in order.
+    pub runs: Vec<String>,
+    /// How many of them failed.
+    pub failed: u64,
+    /// The middle of their durations, in milliseconds.
+    pub median_ms: Option<i64>,
+    /// Indices of the nodes they have.
+    pub nodes: Vec<u32>,
+}
+
+/// Where a run goes its own way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deviation {
+    /// The run.
+    pub run: String,
+    /// Nodes it has and few others have.
+    pub rare_nodes: Vec<u32>,
+    /// Edges it has and few others have.
+    pub rare_edges: Vec<u32>,
+    /// Nodes that most runs have and it has not.
+    pub missing_nodes: Vec<u32>,
+    /// Edges that most runs have and it has not.
+    pub missing_edges: Vec<u32>,
+}
+
+/// The process behind some runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Process {
+    /// How many runs.
+    pub runs: u64,
+    /// How many of them failed.
+    pub failed: u64,
+    /// Nodes by how many runs have them, begin first.
+    pub nodes: Vec<ProcessNode>,
+    /// Edges by how many runs have them.
+    pub edges: Vec<ProcessEdge>,
+    /// Variants by how many runs follow them.
+    pub variants: Vec<Variant>,
+    /// Runs that go their own way, in order; none where there are too few runs to tell.
+    pub deviations: Vec<Deviation>,
+}
+
+/// The process behind some runs. Their order does not matter but for the lists of runs.
+pub fn process(runs: &[RunPattern]) -> Process {
+    let mut process = Process {
+        runs: runs.len() as u64,
+        failed: runs.iter().filter(|run| run.failed).count() as u64,
+        ..Process::default()
+    };
+    add_nodes(&mut process, runs);
+    let number: FxHashMap<String, u32> = process.nodes.iter().map(|node| node.id.clone()).zip(0..).collect();
+    for node in runs.iter().flat_map(|run| &run.workflow.nodes) {
+        process.nodes[number[&node.id] as usize].add(node);
+    }
+    for run in runs {
+        for (node, above) in run.workflow.nodes.iter().filter_map(|node| Some((node, node.parent?))) {
+            let above = number[&run.workflow.nodes[above as usize].id];
+            process.nodes[number[&node.id] as usize].parent.get_or_insert(above);
+        }
+    }
+    add_edges(&mut process, runs, &number);
+    let edge_at: FxHashMap<(u32, u32), u32> =
+        process.edges.iter().map(|edge| (edge.source, edge.target)).zip(0..).collect();
+    let parts: Vec<Parts> = runs.iter().map(|run| Parts::of(run, &number, &edge_at)).collect();
+    process.variants = variants(runs, &parts);
+    process.deviations = deviations(&process, runs, &parts);
+    process
+}
+
+impl ProcessNode {
+    fn add(&mut self, node: &super::WorkflowNode) {
+        self.count += node.item_ids.len() as u64;
+        self.errors += node.errors;
+        self.duration_ms += node.duration_ms;
+        self.totals.add(&node.totals);
+    }
+}
+
+fn add_nodes(process: &mut Process, runs: &[RunPattern]) {
+    let mut found: BTreeMap<&str, ProcessNode> = BTreeMap::new();
+    for run in runs {
+        for node in &run.workflow.nodes {
+            let slot = found.entry(&node.id).or_insert_with(|| ProcessNode {
+                id: node.id.clone(),
+                display_name: node.display_name.clone(),
+                node_type: node.node_type,
+                parent: None,
+                runs: 0,
+                failed_runs: 0,
+                count: 0,
+                errors: 0,
+                duration_ms: 0,
+                totals: Totals::default(),
+            });
+            slot.node_type = slot.node_type.min(node.node_type);
+            slot.runs += 1;
+            slot.failed_runs += u64::from(run.failed);
+        }
+    }
+    process.nodes = found.into_values().collect();
+    let place = |node: &ProcessNode| match node.node_type {
+        NodeType::Start => 0,
+        NodeType::End => 2,
+        _ => 1,
+    };
+    process.nodes.sort_by(|a, b| (place(a), b.runs, &a.id).cmp(&(place(b), a.runs, &b.id)));
+}
+
+fn add_edges(process: &mut Process, runs: &[RunPattern], number: &FxHashMap<String, u32>) {
+    let mut found: BTreeMap<(u32, u32), ProcessEdge> = BTreeMap::new();
+    for run in runs {
+        for (source, target, count, enters) in directed(&run.workflow) {
+            let key = (number[source], number[target]);
+            let slot = found.entry(key).or_insert(ProcessEdge {
+                source: key.0,
+                target: key.1,
+                runs: 0,
+                count: 0,
+                enters,
+            });
+            slot.runs += 1;
+            slot.count += count;
+        }
+    }
+    process.edges = found.into_values().collect();
+    process.edges.sort_by_key(|edge| (std::cmp::Reverse(edge.runs), edge.source, edge.target));
+}
+
+/// Edges one way each: ids of both ends, how often, whether it leads into an agent.
+fn directed(workflow: &Workflow) -> impl Iterator<Item = (&str, &str, u64, bool)> {
+    let id = |node: u32| workflow.nodes[node as usize].id.as_str();
+    workflow.edges.iter().flat_map(move |edge| {
+        let there = (id(edge.source), id(edge.target), edge.forward, edge.enters);
+        let back = (id(edge.target), id(edge.source), edge.backward, edge.enters);
+        [there, back].into_iter().filter(|(_, _, count, _)| *count > 0)
+    })
+}
+
+/// Which nodes and edges of the process a run has.
+#[derive(PartialEq, Eq, Hash)]
+struct Parts {
+    nodes: Vec<u32>,
+    edges: Vec<u32>,
+}
+
+impl Parts {
+    fn of(run: &RunPattern, number: &FxHashMap<String, u32>, edge_at: &FxHashMap<(u32, u32), u32>) -> Parts {
+        let mut nodes: Vec<u32> = run.workflow.nodes.iter().map(|node| number[&node.id]).collect();
+        let ends = directed(&run.workflow).map(|(source, target, _, _)| (number[source], number[target]));
+        let mut edges: Vec<u32> = ends.filter_map(|ends| edge_at.get(&ends).copied()).collect();
+        nodes.sort_unstable();
+        edges.sort_unstable();
+        Parts { nodes, edges }
+    }
+}
+
+fn variants(runs: &[RunPattern], parts: &[Parts]) -> Vec<Variant> {
+    let mut index: FxHashMap<&Parts, usize> = FxHashMap::default();
+    let mut variants: Vec<(Variant, Vec<i64>)> = Vec::new();
+    for (run, parts) in runs.iter().zip(parts) {
+        let at = *index.entry(parts).or_insert_with(|| {
+            let nodes = parts.nodes.clone();
+            variants.push((Variant { runs: Vec::new(), failed: 0, median_ms: None, nodes }, Vec::new()));
+            variants.len() - 1
+        });
+        let (variant, durations) = &mut variants[at];
+        variant.runs.push(run.id.clone());
+        variant.failed += u64::from(run.failed);
+        durations.extend(run.duration_ms);
+    }
+    let with_median = |(mut variant, mut durations): (Variant, Vec<i64>)| {
+        durations.sort_unstable();
+        variant.median_ms = durations.get(durations.len() / 2).copied();
+        variant
+    };
+    let mut variants: Vec<Variant> = variants.into_iter().map(with_median).collect();
+    variants.sort_by(|a, b| (b.runs.len(), &a.nodes, &a.runs).cmp(&(a.runs.len(), &b.nodes, &b.runs)));
+    variants
+}
+
+fn deviations(process: &Process, runs: &[RunPattern], parts: &[Parts]) -> Vec<Deviation> {
+    if runs.len() < FEWEST_RUNS {
+        return Vec::new();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "numbers of runs are small")]
+    let share = |count: u64| count as f64 / runs.len() as f64;
+    let rare = |own: &[u32], count: &dyn Fn(u32) -> u64| -> Vec<u32> {
+        own.iter().copied().filter(|part| share(count(*part)) < RARE).collect()
+    };
+    let missing = |own: &[u32], all: usize, count: &dyn Fn(u32) -> u64| -> Vec<u32> {
+        let all = 0..u32::try_from(all).unwrap_or(u32::MAX);
+        all.filter(|part| share(count(*part)) >= USUAL && own.binary_search(part).is_err()).collect()
+    };
+    let of_node = |node: u32| process.nodes[node as usize].runs;
+    let of_edge = |edge: u32| process.edges[edge as usize].runs;
+    let one = |(run, parts): (&RunPattern, &Parts)| Deviation {
+        run: run.id.clone(),
+        rare_nodes: rare(&parts.nodes, &of_node),
+        rare_edges: rare(&parts.edges, &of_edge),
+        missing_nodes: missing(&parts.nodes, process.nodes.len(), &of_node),
+        missing_edges: missing(&parts.edges, process.edges.len(), &of_edge),
+    };
+    let differs = |deviation: &Deviation| {
+        let lists = [
+            &deviation.rare_nodes,
+            &deviation.rare_edges,
+            &deviation.missing_nodes,
+            &deviation.missing_edges,
+        ];
+        lists.iter().any(|list| !list.is_empty())
+    };
+    runs.iter().zip(parts).map(one).filter(differs).collect()
+}
