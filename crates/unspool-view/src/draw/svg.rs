@@ -347,7 +347,7 @@ fn way(path: &Path) -> String {
 }
 
 /// What the looks and lines mean, as far as they occur.
-struct Legend {
+pub(crate) struct Legend {
     looks: Vec<Look>,
     lines: Vec<(&'static str, &'static str)>,
 }
@@ -356,23 +356,27 @@ const LEGEND_HEIGHT: f64 = 34.0;
 
 impl Legend {
     fn of(picture: &Picture) -> Legend {
-        let occurs = |look: &Look| picture.boxes.iter().any(|part| part.look == *look);
-        let looks = Look::ALL.into_iter().filter(occurs).collect();
-        let mut lines = Vec::new();
-        if picture.arrows.iter().any(|arrow| arrow.is_spawn) {
-            lines.push(("edge spawn", "starts an agent"));
-        }
-        if picture.arrows.iter().any(|arrow| arrow.is_inferred) {
-            lines.push(("edge inferred", "inferred"));
-        }
-        if picture.arrows.iter().any(|arrow| arrow.is_error) || picture.boxes.iter().any(|part| part.is_error)
-        {
-            lines.push(("edge error", "error"));
-        }
-        Legend { looks, lines }
+        let is_error = picture.boxes.iter().any(|part| part.is_error);
+        Legend::new(picture.boxes.iter().map(|part| part.look), &picture.arrows, is_error)
     }
 
-    fn height(&self) -> f64 {
+    /// Of the looks and arrows that occur, and of errors.
+    pub(crate) fn new(looks: impl Iterator<Item = Look>, arrows: &[Arrow], is_error: bool) -> Legend {
+        let looks: std::collections::BTreeSet<Look> = looks.collect();
+        let mut lines = Vec::new();
+        if arrows.iter().any(|arrow| arrow.is_spawn) {
+            lines.push(("edge spawn", "starts an agent"));
+        }
+        if arrows.iter().any(|arrow| arrow.is_inferred) {
+            lines.push(("edge inferred", "inferred"));
+        }
+        if is_error || arrows.iter().any(|arrow| arrow.is_error) {
+            lines.push(("edge error", "error"));
+        }
+        Legend { looks: looks.into_iter().collect(), lines }
+    }
+
+    pub(crate) fn height(&self) -> f64 {
         if self.looks.is_empty() { 0.0 } else { LEGEND_HEIGHT }
     }
 
@@ -382,7 +386,7 @@ impl Legend {
         looks.chain(lines).sum()
     }
 
-    fn draw(&self, out: &mut String, x: f64, y: f64) {
+    pub(crate) fn draw(&self, out: &mut String, x: f64, y: f64) {
         if self.looks.is_empty() {
             return;
         }

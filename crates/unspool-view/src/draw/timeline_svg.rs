@@ -5,7 +5,7 @@
 use super::measure::{cut_to, plain, text_width};
 use super::picture::{Arrow, Look};
 use super::style::{Theme, class, sheet};
-use super::svg::{edge, line};
+use super::svg::{Legend, edge, line};
 use super::xml::{escaped, number};
 use crate::layout::{Bar, Rect, Timeline, TimelineOptions, Track, elapsed_label, timeline};
 use std::fmt::Write as _;
@@ -84,7 +84,10 @@ pub fn timeline_svg(picture: &TimelinePicture, theme: Theme, options: &TimelineO
     let title = plain(&picture.title);
     let head = if title.is_empty() { 0.0 } else { 30.0 };
     let width = number(NAMES + drawn.size.width + 2.0 * MARGIN);
-    let height = number(head + AXIS + drawn.size.height + 2.0 * MARGIN);
+    let is_error = picture.bars.iter().any(|bar| bar.is_error);
+    let legend = Legend::new(picture.bars.iter().map(|bar| bar.look), &picture.arrows, is_error);
+    let below = MARGIN + head + AXIS + drawn.size.height;
+    let height = number(below + legend.height() + MARGIN);
     let name = if title.is_empty() { "timeline".to_string() } else { escaped(&title) };
     let mut out = String::new();
     let _ = writeln!(
@@ -116,7 +119,9 @@ pub fn timeline_svg(picture: &TimelinePicture, theme: Theme, options: &TimelineO
             draw_bar(&mut out, bar, rect);
         }
     }
-    out.push_str("</g>\n</svg>\n");
+    out.push_str("</g>\n");
+    legend.draw(&mut out, MARGIN, below);
+    out.push_str("</svg>\n");
     out
 }
 
@@ -150,10 +155,12 @@ fn axis(out: &mut String, drawn: &Timeline) {
     let bottom = number(drawn.size.height + 3.0);
     for tick in &drawn.ticks {
         let x = number(tick.x);
+        // The last label stays within the drawing.
+        let left = (tick.x + 2.0).min(drawn.size.width + MARGIN - 4.0 - text_width(&tick.label, BAR_TEXT));
         let _ = writeln!(
             out,
             "<path class=\"grid\" d=\"M{x} -8V{bottom}\"/><text class=\"tick\" x=\"{}\" y=\"-12\">{}</text>",
-            number(tick.x + 2.0),
+            number(left),
             tick.label
         );
     }
