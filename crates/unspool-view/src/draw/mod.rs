@@ -8,6 +8,7 @@ mod picture;
 mod style;
 pub mod svg;
 pub mod text;
+mod timeline_of;
 mod timeline_svg;
 mod xml;
 

@@ -50,8 +50,10 @@ pub struct Room {
     pub compress: bool,
 }
 
-/// An idle stretch is cut out if it is longer than this part of the busy time.
-const IDLE_PART: i64 = 20;
+/// An idle stretch is cut out if it is longer than this part of the busy time,
+const IDLE_PART: i64 = 5;
+/// and than this.
+const SHORT_IDLE_MS: i64 = 1_000;
 
 impl Scale {
     /// The axis for what took place from a moment to a moment each, in milliseconds.
@@ -70,7 +72,7 @@ impl Scale {
         let mut idle: Vec<(i64, i64)> = busy
             .windows(2)
             .map(|pair| (pair[0].1, pair[1].0))
-            .filter(|idle| room.compress && length(idle) > (worked / IDLE_PART).max(1))
+            .filter(|idle| room.compress && length(idle) > (worked / IDLE_PART).max(SHORT_IDLE_MS))
             .collect();
         // The longest ones go first, as long as breaks do not take more than a third.
         idle.sort_by_key(|idle| (std::cmp::Reverse(length(idle)), idle.0));
