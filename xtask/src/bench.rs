@@ -113,6 +113,14 @@ fn data(root: &Path, dir: &Path, case: &Case) -> Result<PathBuf, String> {
     Ok(path)
 }
 
+/// Measures the layout of graphs of some shapes and sizes.
+pub(crate) fn layout(root: &Path, dir: Option<&str>) -> Result<(), String> {
+    let build =
+        ["run", "--quiet", "--release", "--locked", "-p", "unspool-testkit", "--bin", "bench-layout", "--"];
+    let args: Vec<&str> = build.into_iter().chain(dir).collect();
+    command(root, "cargo", &args)
+}
+
 fn command(root: &Path, program: &str, args: &[&str]) -> Result<(), String> {
     let status =
         Command::new(program).args(args).current_dir(root).status().map_err(|error| error.to_string())?;

@@ -20,7 +20,9 @@ usage: cargo xtask COMMAND
   docs [--check] write (or check) the generated documents and fuzz targets
   picture        draw the README's picture from the release binary's output
   fuzz [SECONDS] run every fuzz target, one per decoder, for so long (default: briefly)
-  bench [DIR]    measure the figures of docs/benchmarks.md";
+  bench [DIR]    measure the figures of docs/benchmarks.md
+  bench-layout [DIR]
+                 measure the layout of graphs, and write the graphs to DIR for other engines";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -39,6 +41,8 @@ fn main() -> ExitCode {
         },
         ["bench"] => bench::run(&root, None),
         ["bench", dir] => bench::run(&root, Some(dir)),
+        ["bench-layout"] => bench::layout(&root, None),
+        ["bench-layout", dir] => bench::layout(&root, Some(dir)),
         _ => Err(USAGE.to_string()),
     };
     match result {

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
                 again.as_secs_f64() * 1e3
             );
             if let Some(folder) = &folder {
+                let _ = std::fs::create_dir_all(folder);
                 let path = std::path::Path::new(folder).join(format!("{}-{size}.json", shape.name()));
                 if let Err(error) = std::fs::write(&path, as_json(&graph)) {
                     let _ = writeln!(std::io::stderr(), "{}: {error}", path.display());

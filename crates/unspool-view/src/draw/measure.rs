@@ -113,12 +113,12 @@ mod tests {
             "👩\u{200D}👩\u{200D}👧👩\u{200D}👧 go",
             "",
         ] {
-            for room in 1..40 {
+            for room in 1u16..40 {
                 assert!(
                     text_width(&cut_to(text, 12.0, f64::from(room) + 8.0), 12.0) <= f64::from(room) + 8.0
                 );
-                let columns = columns(&cut_to_columns(text, room as usize, "…"));
-                assert!(columns <= room as usize, "{text} {room}");
+                let columns = columns(&cut_to_columns(text, room.into(), "…"));
+                assert!(columns <= usize::from(room), "{text} {room}");
             }
         }
     }

@@ -2,11 +2,17 @@
 //!
 //! In: a picture — labels, looks, what leads to what. Out: text. Never here: where things come from, a terminal, a file.
 
+mod gantt;
 mod measure;
 mod picture;
 mod style;
 pub mod svg;
+pub mod text;
+mod timeline_of;
+mod timeline_svg;
 mod xml;
 
+pub use gantt::{GanttLine, gantt};
 pub use picture::{Arrow, Box, Frame, Look, Picture};
 pub use style::Theme;
+pub use timeline_svg::{TimelineBar, TimelinePicture, TimelineTrack, timeline_svg};

@@ -81,13 +81,14 @@ const SHAPES: &str = "\
 .unspool text{font-family:Helvetica,Arial,'Liberation Sans',sans-serif;font-size:12px}\n\
 .unspool .detail,.unspool .tick,.unspool .arrow-label,.unspool .legend{font-size:10.5px}\n\
 .unspool .title{font-size:15px;font-weight:bold}\n\
-.unspool .frame-label{font-size:11px;font-weight:bold}\n\
+.unspool .frame-label{font-size:11px;font-weight:bold;stroke-width:4px;stroke-linejoin:round;paint-order:stroke}\n\
 .unspool .arrow-label{text-anchor:middle}\n\
-.unspool .terminal>text{text-anchor:middle}\n\
+.unspool .terminal text{text-anchor:middle}\n\
 .unspool .edge{fill:none;stroke-width:1.3}\n\
 .unspool .edge.spawn{stroke-width:1.8}\n\
 .unspool .edge.inferred{stroke-dasharray:5 4}\n\
-.unspool .pending>.box{stroke-dasharray:4 3}\n\
+.unspool .bar-text{font-size:10.5px}\n\
+.unspool .pending .box{stroke-dasharray:4 3}\n\
 .unspool .badge-text{font-size:10px;font-weight:bold;text-anchor:middle}\n";
 
 fn colours(palette: &Palette) -> String {
@@ -99,6 +100,7 @@ fn colours(palette: &Palette) -> String {
         ".unspool .paper{{fill:{paper}}}\n\
          .unspool text{{fill:{ink}}}\n\
          .unspool .detail,.unspool .tick,.unspool .legend,.unspool .frame-label{{fill:{dim}}}\n\
+         .unspool .frame-label{{stroke:{paper}}}\n\
          .unspool .arrow-label{{fill:{dim}}}\n\
          .unspool .box{{fill:{node};stroke:{border}}}\n\
          .unspool .frame{{fill:{frame};fill-opacity:.055;stroke:{frame_border}}}\n\
@@ -110,6 +112,7 @@ fn colours(palette: &Palette) -> String {
          .unspool .head.error{{fill:{error}}}\n\
          .unspool .grid{{stroke:{frame_border}}}\n\
          .unspool .break{{fill:{paper};stroke:{border}}}\n\
+         .unspool .bar-text{{fill:{paper}}}\n\
          .unspool .badge{{fill:{dim}}}\n\
          .unspool .badge-text{{fill:{paper}}}\n"
     );
@@ -119,9 +122,9 @@ fn colours(palette: &Palette) -> String {
     }
     let _ = write!(
         css,
-        ".unspool .error>.box{{fill:{error_fill};stroke:{error}}}\n\
-         .unspool .error>.stripe,.unspool .bar.error{{fill:{error}}}\n\
-         .unspool .error>.label{{fill:{error}}}\n"
+        ".unspool .error .box{{fill:{error_fill};stroke:{error}}}\n\
+         .unspool .error .stripe,.unspool .bar.error{{fill:{error}}}\n\
+         .unspool .error .label{{fill:{error}}}\n"
     );
     css
 }

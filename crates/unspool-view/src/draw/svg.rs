@@ -124,17 +124,7 @@ impl Drawing<'_> {
         );
         let _ = writeln!(self.out, "<title>{name}</title>");
         let _ = writeln!(self.out, "<style>\n{}</style>", sheet(theme));
-        self.out.push_str("<defs>");
-        for kind in ["", " spawn", " error"] {
-            let _ = write!(
-                self.out,
-                "<marker id=\"unspool-head{}\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"8\" \
-                 markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto-start-reverse\">\
-                 <path class=\"head{kind}\" d=\"M0 1L10 5L0 9L2 5z\"/></marker>",
-                kind.replace(' ', "-")
-            );
-        }
-        self.out.push_str("</defs>\n");
+        heads(&mut self.out);
         let _ = writeln!(self.out, "<rect class=\"paper\" width=\"{w}\" height=\"{h}\"/>");
         if !title.is_empty() {
             let shown = cut_to(&title, 15.0 * BOLD, inner);
@@ -150,6 +140,7 @@ impl Drawing<'_> {
             let tooltip = self.tooltip(arrow);
             edge(&mut self.out, arrow, path, &tooltip);
         }
+        self.frame_labels();
         for (part, rect) in self.picture.boxes.iter().zip(&self.layout.nodes) {
             self.node(part, rect);
         }
@@ -162,17 +153,25 @@ impl Drawing<'_> {
 
     fn frames(&mut self) {
         for (frame, rect) in self.picture.frames.iter().zip(&self.layout.clusters) {
-            let label = plain(&frame.label);
-            let shown = cut_to(&frame_text(&frame.label), FRAME_LABEL_SIZE * BOLD, rect.width - 16.0);
             let _ = writeln!(
                 self.out,
-                "<g><title>{}</title><rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"8\"/>\
-                 <text class=\"frame-label\" x=\"{}\" y=\"{}\">{}</text></g>",
-                escaped(&label),
+                "<rect class=\"frame\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"8\"><title>{}</title></rect>",
                 number(rect.x),
                 number(rect.y),
                 number(rect.width),
                 number(rect.height),
+                escaped(&plain(&frame.label))
+            );
+        }
+    }
+
+    /// Names of frames, over the arrows that pass them.
+    fn frame_labels(&mut self) {
+        for (frame, rect) in self.picture.frames.iter().zip(&self.layout.clusters) {
+            let shown = cut_to(&frame_text(&frame.label), FRAME_LABEL_SIZE * BOLD, rect.width - 16.0);
+            let _ = writeln!(
+                self.out,
+                "<text class=\"frame-label\" x=\"{}\" y=\"{}\">{}</text>",
                 number(rect.x + 10.0),
                 number(rect.y + 16.0),
                 escaped(&shown)
@@ -268,6 +267,21 @@ impl Drawing<'_> {
     }
 }
 
+/// The heads of arrows.
+pub(crate) fn heads(out: &mut String) {
+    out.push_str("<defs>");
+    for kind in ["", " spawn", " error"] {
+        let _ = write!(
+            out,
+            "<marker id=\"unspool-head{}\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"8\" \
+             markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto-start-reverse\">\
+             <path class=\"head{kind}\" d=\"M0 1L10 5L0 9L2 5z\"/></marker>",
+            kind.replace(' ', "-")
+        );
+    }
+    out.push_str("</defs>\n");
+}
+
 /// A line of text; other fonts are squeezed to the width it was given room for.
 pub(crate) fn line(out: &mut String, class: &str, x: f64, y: f64, text: &str, size: f64) {
     let _ = write!(out, "<text class=\"{class}\" x=\"{}\" y=\"{}\"", number(x), number(y));
@@ -333,7 +347,7 @@ fn way(path: &Path) -> String {
 }
 
 /// What the looks and lines mean, as far as they occur.
-struct Legend {
+pub(crate) struct Legend {
     looks: Vec<Look>,
     lines: Vec<(&'static str, &'static str)>,
 }
@@ -342,23 +356,27 @@ const LEGEND_HEIGHT: f64 = 34.0;
 
 impl Legend {
     fn of(picture: &Picture) -> Legend {
-        let occurs = |look: &Look| picture.boxes.iter().any(|part| part.look == *look);
-        let looks = Look::ALL.into_iter().filter(occurs).collect();
-        let mut lines = Vec::new();
-        if picture.arrows.iter().any(|arrow| arrow.is_spawn) {
-            lines.push(("edge spawn", "starts an agent"));
-        }
-        if picture.arrows.iter().any(|arrow| arrow.is_inferred) {
-            lines.push(("edge inferred", "inferred"));
-        }
-        if picture.arrows.iter().any(|arrow| arrow.is_error) || picture.boxes.iter().any(|part| part.is_error)
-        {
-            lines.push(("edge error", "error"));
-        }
-        Legend { looks, lines }
+        let is_error = picture.boxes.iter().any(|part| part.is_error);
+        Legend::new(picture.boxes.iter().map(|part| part.look), &picture.arrows, is_error)
     }
 
-    fn height(&self) -> f64 {
+    /// Of the looks and arrows that occur, and of errors.
+    pub(crate) fn new(looks: impl Iterator<Item = Look>, arrows: &[Arrow], is_error: bool) -> Legend {
+        let looks: std::collections::BTreeSet<Look> = looks.collect();
+        let mut lines = Vec::new();
+        if arrows.iter().any(|arrow| arrow.is_spawn) {
+            lines.push(("edge spawn", "starts an agent"));
+        }
+        if arrows.iter().any(|arrow| arrow.is_inferred) {
+            lines.push(("edge inferred", "inferred"));
+        }
+        if is_error || arrows.iter().any(|arrow| arrow.is_error) {
+            lines.push(("edge error", "error"));
+        }
+        Legend { looks: looks.into_iter().collect(), lines }
+    }
+
+    pub(crate) fn height(&self) -> f64 {
         if self.looks.is_empty() { 0.0 } else { LEGEND_HEIGHT }
     }
 
@@ -368,7 +386,7 @@ impl Legend {
         looks.chain(lines).sum()
     }
 
-    fn draw(&self, out: &mut String, x: f64, y: f64) {
+    pub(crate) fn draw(&self, out: &mut String, x: f64, y: f64) {
         if self.looks.is_empty() {
             return;
         }
@@ -401,3 +419,6 @@ impl Legend {
         out.push_str("</g>\n");
     }
 }
+
+#[cfg(test)]
+mod tests;

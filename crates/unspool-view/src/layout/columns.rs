@@ -9,6 +9,7 @@ use super::align::{Look, columns, conflicts};
 use super::forest::{ClusterId, Forest, ROOT};
 use super::grid::{Grid, Kind};
 use super::order::Order;
+use super::settle::Settling;
 use super::types::{Cluster, index};
 
 /// Places across the ranks.
@@ -21,10 +22,10 @@ pub(crate) struct Across {
 
 /// `b` is at least `room` to the right of `a`.
 #[derive(Clone, Copy)]
-struct Rule {
-    a: u32,
-    b: u32,
-    room: f64,
+pub(crate) struct Rule {
+    pub(crate) a: u32,
+    pub(crate) b: u32,
+    pub(crate) room: f64,
 }
 
 /// What a cluster needs around its content.
@@ -151,8 +152,20 @@ pub(crate) fn across(grid: &Grid, forest: &Forest, order: &Order, frames: &[Fram
         f64::midpoint(values[1], values[2])
     };
     let places: Vec<f64> = (0..variables).map(middle).collect();
-    finish(grid, forest, frames, places)
+    let settling = Settling::new(grid, forest, &rules);
+    let mut across = finish(grid, forest, frames, places);
+    for round in 0..ROUNDS {
+        let mut places = across.leaves;
+        places.extend(across.sides.iter().flat_map(|(left, right)| [*left, *right]));
+        settling.settle_clusters(&mut places);
+        settling.settle_stretches(&mut places, round % 2 == 0);
+        across = finish(grid, forest, frames, places);
+    }
+    across
 }
+
+/// How often stretches and clusters are drawn to where their edges lead.
+const ROUNDS: usize = 4;
 
 /// Places near the wanted ones that keep the rules: what stands too close is moved to the right.
 pub(crate) fn across_near(
@@ -252,13 +265,24 @@ impl<'a> Columns<'a> {
                 places[rule.b as usize] = places[rule.b as usize].max(places[at as usize] + rule.room);
             }
         }
+        let leftmost = places.clone();
         for &at in sorted.iter().rev() {
-            if self.is_far_side(at) {
-                continue;
+            // Up to a neighbour, but within a cluster's far side only as far as that side moves.
+            let (mut neighbour, mut side, mut limit) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+            for rule in out.of(at) {
+                let rule = &self.rules[*rule as usize];
+                let (b, place) = (rule.b as usize, places[rule.b as usize]);
+                limit = limit.min(place - rule.room);
+                if self.is_far_side(rule.b) {
+                    side = side.min(leftmost[at as usize] + place - leftmost[b]);
+                } else {
+                    neighbour = neighbour.min(place - rule.room);
+                }
             }
-            let latest = out.of(at).iter().map(|n| &self.rules[*n as usize]);
-            let latest = latest.map(|rule| places[rule.b as usize] - rule.room).min_by(f64::total_cmp);
-            places[at as usize] = places[at as usize].max(latest.unwrap_or(f64::NEG_INFINITY));
+            let wanted = if neighbour.is_finite() { neighbour } else { side };
+            if wanted.is_finite() {
+                places[at as usize] = places[at as usize].max(wanted.min(limit));
+            }
         }
         let sign = if self.from_left { 1.0 } else { -1.0 };
         self.roots.iter().map(|root| sign * places[*root as usize]).collect()

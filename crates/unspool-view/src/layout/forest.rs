@@ -69,6 +69,28 @@ impl Forest {
         std::iter::successors(Some(cluster), |c| Some(self.parent(*c))).take_while(|c| *c != ROOT)
     }
 
+    /// For each cluster when a walk through the forest enters and leaves it; the walk begins at 1.
+    pub(crate) fn walk(&self) -> Vec<(u32, u32)> {
+        let mut inner: Vec<Vec<ClusterId>> = vec![Vec::new(); self.len() + 1];
+        for cluster in (0u32..).take(self.len()) {
+            inner[(self.parent(cluster) as usize).min(self.len())].push(cluster);
+        }
+        let mut walk = vec![(0, 0); self.len()];
+        let mut clock = 1;
+        let mut stack: Vec<(usize, usize)> = vec![(self.len(), 0)];
+        while let Some((at, done)) = stack.pop() {
+            if let Some(&next) = inner[at].get(done) {
+                stack.push((at, done + 1));
+                walk[next as usize].0 = clock;
+                clock += 1;
+                stack.push((next as usize, 0));
+            } else if at < self.len() {
+                walk[at].1 = clock;
+            }
+        }
+        walk
+    }
+
     /// Where the ways out of two clusters meet: the innermost cluster that holds both, and on each side the outermost cluster below
     /// it (`ROOT` where there is none).
     pub(crate) fn meet(&self, mut a: ClusterId, mut b: ClusterId) -> Meeting {
@@ -84,6 +106,12 @@ impl Forest {
         }
         Meeting { common: a, below_a, below_b }
     }
+}
+
+/// Parents, where one that closes a ring or does not exist counts as none.
+pub(crate) fn without_rings(parents: Vec<u32>) -> Vec<Option<u32>> {
+    let forest = Forest::new(parents);
+    (0u32..).take(forest.len()).map(|n| Some(forest.parent(n)).filter(|parent| *parent != ROOT)).collect()
 }
 
 /// See [`Forest::meet`].

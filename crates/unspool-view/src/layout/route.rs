@@ -23,6 +23,8 @@ const CORNER: f64 = 8.0;
 /// Room between parallel lines in a gap.
 const TRACK_GAP: f64 = 7.0;
 
+/// With more lines in a gap, several share a track.
+const MOST_TRACKS: usize = 24;
 /// How high a curve is for its width.
 const STEEPNESS: f64 = 0.12;
 /// No gap grows by more for the sake of wide curves.
@@ -94,13 +96,14 @@ impl<'a> Router<'a> {
                 a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)).then((a.2, a.3).cmp(&(b.2, b.3)))
             });
             let mut ends: Vec<f64> = Vec::new();
-            for (left, right, link, joint) in joints {
+            for (nth, (left, right, link, joint)) in joints.into_iter().enumerate() {
                 let free = ends.iter().position(|end| *end + 1.0 < left);
-                let track = free.unwrap_or_else(|| {
-                    ends.push(0.0);
-                    ends.len() - 1
-                });
-                ends[track] = right;
+                let track =
+                    free.unwrap_or(if ends.len() < MOST_TRACKS { ends.len() } else { nth % MOST_TRACKS });
+                if track == ends.len() {
+                    ends.push(right);
+                }
+                ends[track] = ends[track].max(right);
                 self.tracks[link][joint] = super::types::index(track);
             }
             self.track_counts.push(super::types::index(ends.len()));

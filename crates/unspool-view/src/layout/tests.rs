@@ -221,6 +221,29 @@ fn many_edges_over_many_ranks_stay_few_bends() {
 }
 
 #[test]
+fn many_at_once_stay_within_bounds() {
+    let mut graph = chain(5_000);
+    graph.edges.clear();
+    let alone = layered(&graph, &Options::default(), None);
+    assert!(alone.size.width < 20_000.0 && alone.size.height < 20_000.0, "{:?}", alone.size);
+    graph.edges.extend((1..5_000).map(|n| Edge::new(0, n)));
+    let orthogonal = Options { routing: Routing::Orthogonal, ..Options::default() };
+    let fan = layered(&graph, &orthogonal, None);
+    assert!(fan.size.height < 400.0, "{:?}", fan.size);
+}
+
+#[test]
+fn clusters_in_clusters_do_not_recurse() {
+    let mut graph = chain(400);
+    for (n, node) in graph.nodes.iter_mut().enumerate() {
+        node.cluster = Some(n);
+        graph.clusters.push(Cluster { parent: n.checked_sub(1), padding: 2.0, ..Cluster::default() });
+    }
+    let layout = layered(&graph, &Options::default(), None);
+    assert!(layout.clusters.windows(2).all(|pair| pair[0].holds(&pair[1])));
+}
+
+#[test]
 fn appending_a_step_moves_little() {
     let mut graph = chain(60);
     for n in (0..50).step_by(7) {
