@@ -81,6 +81,9 @@ formats! {
     GraphMl "graphml" "a GraphML graph with typed keys" [".graphml"] [Graph Workflow];
     Csv "csv" "a table of the steps, or whatever the nodes are" [".csv"] [Graph Workflow];
     CsvEdges "csv-edges" "a table of the edges" [".edges.csv"] [Graph Workflow];
+    Chrome "chrome-trace" "a trace for Perfetto and chrome://tracing" [".trace.json"] [Timeline];
+    Speedscope "speedscope" "a profile for speedscope" [".speedscope.json"] [Timeline];
+    Markdown "markdown" "a report" [".md"] [Flow];
 }
 
 impl Format {

@@ -3,6 +3,8 @@
 //! In: a graph, or a flow with its batch. Out: bytes to a writer, the same for the same input. Never here: files, what a
 //! graph shows, a decision about causality.
 
+mod bars;
+pub mod chrome;
 pub mod csv;
 pub mod d2;
 pub mod dot;
@@ -10,8 +12,10 @@ mod format;
 pub mod graph_json;
 pub mod graphml;
 mod join;
+pub mod markdown;
 pub mod mermaid;
 mod nested;
+pub mod speedscope;
 mod text;
 
 pub use format::{Format, View};

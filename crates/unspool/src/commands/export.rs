@@ -13,7 +13,9 @@ use unspool_formats::Detail;
 use unspool_model::{Flow, Id};
 use unspool_view::document::{Each, write_document};
 use unspool_view::export::graph_json::{GraphsDoc, graph_doc};
-use unspool_view::export::{Format, View, csv, d2, dot, graphml, join, mermaid, name_lanes};
+use unspool_view::export::{
+    Format, View, chrome, csv, d2, dot, graphml, join, markdown, mermaid, name_lanes, speedscope,
+};
 use unspool_view::flow_json::{FlowDoc, issue_doc, session_doc};
 use unspool_view::graph::{Graph, GroupBy, from_workflow, graph};
 use unspool_view::labels::session_title;
@@ -86,6 +88,22 @@ fn write(loaded: &Loaded, choice: &Choice, out: &mut impl Write) -> Result<(), C
         (Format::Mermaid, _) => Ok(mermaid::write(out, &all_drawn(loaded, choice))?),
         (Format::GraphMl, _) => Ok(graphml::write(out, &all_drawn(loaded, choice))?),
         (Format::TreeJson, _) => tree(loaded, out),
+        (Format::Chrome, _) => {
+            let mut traces = chrome::Traces::default();
+            loaded.flows().for_each(|flow| traces.add(&flow, &loaded.corpus.batch));
+            Ok(write_document(out, &traces.finish())?)
+        }
+        (Format::Speedscope, _) => {
+            let mut profiles = speedscope::Profiles::default();
+            loaded.flows().for_each(|flow| profiles.add(&flow, &loaded.corpus.batch));
+            Ok(write_document(out, &profiles.finish())?)
+        }
+        (Format::Markdown, _) => {
+            for flow in loaded.flows() {
+                markdown::write(out, &flow, &loaded.corpus.batch, &loaded.prices)?;
+            }
+            Ok(())
+        }
     }
 }
 
