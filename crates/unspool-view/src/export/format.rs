@@ -83,6 +83,8 @@ formats! {
     CsvEdges "csv-edges" "a table of the edges" [".edges.csv"] [Graph Workflow];
     Chrome "chrome-trace" "a trace for Perfetto and chrome://tracing" [".trace.json"] [Timeline];
     Speedscope "speedscope" "a profile for speedscope" [".speedscope.json"] [Timeline];
+    Otlp "otlp" "OpenTelemetry spans, protobuf" [".otlp" ".pb" ".binpb"] [Flow];
+    OtlpJson "otlp-json" "OpenTelemetry spans, JSON" [".otlp.json"] [Flow];
     Markdown "markdown" "a report" [".md"] [Flow];
 }
 

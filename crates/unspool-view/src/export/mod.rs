@@ -15,6 +15,7 @@ mod join;
 pub mod markdown;
 pub mod mermaid;
 mod nested;
+pub mod otlp;
 pub mod speedscope;
 mod text;
 

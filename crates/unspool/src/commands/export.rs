@@ -14,7 +14,7 @@ use unspool_model::{Flow, Id};
 use unspool_view::document::{Each, write_document};
 use unspool_view::export::graph_json::{GraphsDoc, graph_doc};
 use unspool_view::export::{
-    Format, View, chrome, csv, d2, dot, graphml, join, markdown, mermaid, name_lanes, speedscope,
+    Format, View, chrome, csv, d2, dot, graphml, join, markdown, mermaid, name_lanes, otlp, speedscope,
 };
 use unspool_view::flow_json::{FlowDoc, issue_doc, session_doc};
 use unspool_view::graph::{Graph, GroupBy, from_workflow, graph};
@@ -97,6 +97,17 @@ fn write(loaded: &Loaded, choice: &Choice, out: &mut impl Write) -> Result<(), C
             let mut profiles = speedscope::Profiles::default();
             loaded.flows().for_each(|flow| profiles.add(&flow, &loaded.corpus.batch));
             Ok(write_document(out, &profiles.finish())?)
+        }
+        (Format::Otlp, _) => {
+            for flow in loaded.flows() {
+                out.write_all(&otlp::encode(&otlp::spans(&flow, &loaded.corpus.batch)))?;
+            }
+            Ok(())
+        }
+        (Format::OtlpJson, _) => {
+            let batch = &loaded.corpus.batch;
+            let sessions = Each(|| loaded.flows().map(|flow| otlp::traces_doc(&otlp::spans(&flow, batch))));
+            Ok(write_document(out, &otlp::TracesDoc::new(sessions))?)
         }
         (Format::Markdown, _) => {
             for flow in loaded.flows() {
