@@ -85,6 +85,10 @@ formats! {
     Speedscope "speedscope" "a profile for speedscope" [".speedscope.json"] [Timeline];
     Otlp "otlp" "OpenTelemetry spans, protobuf" [".otlp" ".pb" ".binpb"] [Flow];
     OtlpJson "otlp-json" "OpenTelemetry spans, JSON" [".otlp.json"] [Flow];
+    ThoughtFlow "thoughtflow" "one session as consolidated ThoughtFlow JSON" [".thoughtflow.json"] [Flow];
+    Causality "causality-json" "workflow_graph: model calls, tool results, spawns" [".causality.json"] [Graph];
+    Pattern "workflow-json" "WorkflowNode and WorkflowEdge with span ids" [".workflow.json"] [Workflow];
+    SubTasks "subtasks-json" "conversations, their messages and sub-tasks" [".subtasks.json"] [Flow];
     Markdown "markdown" "a report" [".md"] [Flow];
 }
 

@@ -4,6 +4,7 @@
 //! graph shows, a decision about causality.
 
 mod bars;
+pub mod causality;
 pub mod chrome;
 pub mod csv;
 pub mod d2;
@@ -16,8 +17,11 @@ pub mod markdown;
 pub mod mermaid;
 mod nested;
 pub mod otlp;
+pub mod pattern;
 pub mod speedscope;
+pub mod subtasks;
 mod text;
+pub mod thoughtflow;
 
 pub use format::{Format, View};
 pub use join::{join, name_lanes};
