@@ -20,7 +20,7 @@ function expect(file, what, found, wanted) {
 
 // What an export shows of a text: control characters and non-characters cannot be written in most formats.
 const showable = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]/g, '\ufffd');
-const oneLine = (text) => showable(text).split(/\p{White_Space}+/u).filter(Boolean).join(' ');
+const oneLine = (text) => showable(text.split(/\p{White_Space}+/u).filter(Boolean).join(' '));
 const isShort = (text) => [...oneLine(text)].length <= 80;
 
 // A reader that never answers has failed too.

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 use unspool_model::Code;
 use unspool_view::doctor::DoctorDoc;
+use unspool_view::export::graph_json::GraphsDoc;
 use unspool_view::flow_json::FlowDoc;
 use unspool_view::stats::StatsDoc;
 use unspool_view::tree_json::TreesDoc;
@@ -40,10 +41,12 @@ fn documents() -> Result<Vec<Document>, String> {
     let stats = serde_json::to_value(schema_for!(StatsDoc)).map_err(|error| error.to_string())?;
     let tree = serde_json::to_value(schema_for!(TreesDoc)).map_err(|error| error.to_string())?;
     let doctor = serde_json::to_value(schema_for!(DoctorDoc)).map_err(|error| error.to_string())?;
+    let graph = serde_json::to_value(schema_for!(GraphsDoc)).map_err(|error| error.to_string())?;
     Ok(vec![
         Document { path: "docs/flow.schema.json", text: pretty(&flow)? },
         Document { path: "docs/stats.schema.json", text: pretty(&stats)? },
         Document { path: "docs/tree.schema.json", text: pretty(&tree)? },
+        Document { path: "docs/graph.schema.json", text: pretty(&graph)? },
         Document { path: "docs/doctor.schema.json", text: pretty(&doctor)? },
         Document { path: "docs/flow.md", text: fields(FLOW_HEAD, &flow) },
         Document { path: "docs/issues.md", text: issues() },

@@ -4,6 +4,8 @@
 
 #[path = "cli/drift.rs"]
 mod drift;
+#[path = "cli/exports.rs"]
+mod exports;
 #[path = "cli/names.rs"]
 mod names;
 #[path = "cli/newcomer.rs"]

@@ -25,3 +25,6 @@ pub mod thoughtflow;
 
 pub use format::{Format, View};
 pub use join::{join, name_lanes};
+
+#[cfg(test)]
+mod tests;

@@ -21,7 +21,7 @@ fn is_showable(c: char) -> bool {
 
 /// Text on one line.
 pub(super) fn one_line(text: &str) -> String {
-    showable(text).split_whitespace().collect::<Vec<_>>().join(" ")
+    showable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// A name, short enough for a label.

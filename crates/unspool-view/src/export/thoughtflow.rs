@@ -147,12 +147,16 @@ impl<'f> Writer<'f> {
         self.batch.text.get(native).strip_prefix(place).filter(|own| !own.is_empty()).map(str::to_string)
     }
 
+    /// The steps of a run by start; one of which no moment is known stays behind the one before it.
     fn steps(&self, run: u32) -> Vec<StepDoc> {
         let steps = self.by_run.get(&run).map_or(&[][..], Vec::as_slice);
-        let mut docs: Vec<(Timestamp, StepDoc)> = steps
-            .iter()
-            .map(|n| (self.flow.steps[*n].started, self.step(*n, &self.flow.steps[*n])))
-            .collect();
+        let mut last = Timestamp::NONE;
+        let mut docs: Vec<(Timestamp, StepDoc)> = Vec::with_capacity(steps.len());
+        for n in steps {
+            let step = &self.flow.steps[*n];
+            last = if step.started.is_some() { step.started } else { last };
+            docs.push((last, self.step(*n, step)));
+        }
         docs.sort_by_key(|(started, _)| *started);
         docs.into_iter().map(|(_, doc)| doc).collect()
     }
@@ -206,7 +210,8 @@ impl<'f> Writer<'f> {
                 .flatten()
                 .map(|need| self.step_id(*need))
                 .collect(),
-            started_at: moment(step.started),
+            // What is not written anywhere follows from the end and the length again.
+            started_at: moment(step.started).filter(|_| !(step.start_estimated && done)),
             ended_at: moment(step.ended).filter(|_| done),
             duration_ms: step.duration_ms.get().filter(|_| done),
             payload_started: given,

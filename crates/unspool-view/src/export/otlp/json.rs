@@ -65,7 +65,8 @@ struct SpanDoc {
     end_time_unix_nano: String,
     attributes: Vec<KeyValueDoc>,
     links: Vec<LinkDoc>,
-    status: StatusDoc,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<StatusDoc>,
 }
 
 #[derive(Serialize)]
@@ -76,12 +77,11 @@ struct LinkDoc {
     attributes: Vec<KeyValueDoc>,
 }
 
-#[derive(Serialize, Default)]
+#[derive(Serialize)]
 struct StatusDoc {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<u8>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    message: Option<String>,
+    code: u8,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    message: String,
 }
 
 #[derive(Serialize)]
@@ -110,10 +110,7 @@ fn span(span: &Span) -> SpanDoc {
         end_time_unix_nano: span.end_ns.to_string(),
         attributes: attributes(&span.attributes),
         links: span.links.iter().map(link).collect(),
-        status: StatusDoc {
-            code: span.error.as_ref().map(|_| FAILED),
-            message: span.error.clone().filter(|error| !error.is_empty()),
-        },
+        status: span.error.clone().map(|message| StatusDoc { code: FAILED, message }),
     }
 }
 
