@@ -27,7 +27,7 @@ pub(super) struct Track {
 #[derive(Default)]
 pub(super) struct Bars {
     /// By start; longer ones first.
-    pub(super) bars: Vec<Bar>,
+    pub(super) list: Vec<Bar>,
     /// By agent.
     pub(super) tracks: Vec<Track>,
     /// Steps of which no moment is known.
@@ -44,9 +44,9 @@ impl Bars {
                 continue;
             };
             let (start_us, end_us) = (start.div_euclid(1000), end.div_euclid(1000));
-            found.bars.push(Bar { step: n, track: 0, start_us, end_us: end_us.max(start_us + 1) });
+            found.list.push(Bar { step: n, track: 0, start_us, end_us: end_us.max(start_us + 1) });
         }
-        found.bars.sort_by_key(|bar| (bar.start_us, std::cmp::Reverse(bar.end_us), bar.step));
+        found.list.sort_by_key(|bar| (bar.start_us, std::cmp::Reverse(bar.end_us), bar.step));
         found.lay(flow);
         found
     }
@@ -55,8 +55,8 @@ impl Bars {
     fn lay(&mut self, flow: &Flow) {
         let mut free_from: Vec<Vec<i64>> = vec![Vec::new(); flow.agents.len() + 1];
         let slot = |agent: u32| (agent as usize).min(flow.agents.len());
-        let mut rows = Vec::with_capacity(self.bars.len());
-        for bar in &self.bars {
+        let mut rows = Vec::with_capacity(self.list.len());
+        for bar in &self.list {
             let tracks = &mut free_from[slot(flow.steps[bar.step].agent)];
             let n = tracks.iter().position(|free| *free <= bar.start_us).unwrap_or_else(|| {
                 tracks.push(i64::MIN);
@@ -70,7 +70,7 @@ impl Bars {
             first_track.push(self.tracks.len());
             self.tracks.extend((0..tracks.len()).map(|n| Track { agent, n }));
         }
-        for (bar, n) in self.bars.iter_mut().zip(rows) {
+        for (bar, n) in self.list.iter_mut().zip(rows) {
             bar.track = first_track[slot(flow.steps[bar.step].agent)] + n;
         }
     }

@@ -114,7 +114,7 @@ impl CausalityDoc {
                         nodes[from].tool_dependencies.push(ToolDependency {
                             tool_use_id: tool_use_id.clone(),
                             target_node_id: found.target.clone(),
-                        })
+                        });
                     }
                     Metadata::Spawn { .. } => {
                         nodes[from].child_ids.push(found.target.clone());

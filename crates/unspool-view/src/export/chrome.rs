@@ -13,7 +13,7 @@ use unspool_model::{Batch, Flow, Step};
 /// The whole file.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Trace {
+pub struct ChromeTrace {
     display_time_unit: &'static str,
     other_data: OtherData,
     trace_events: Vec<TraceEvent>,
@@ -76,7 +76,7 @@ impl Traces {
             self.name("thread_sort_index", pid, n + 1, json!({"sort_index": n}));
         }
         let mut of_step: Vec<Option<Bar>> = vec![None; flow.steps.len()];
-        for bar in &bars.bars {
+        for bar in &bars.list {
             of_step[bar.step] = Some(*bar);
             let step = &flow.steps[bar.step];
             self.events.push(TraceEvent {
@@ -145,11 +145,11 @@ impl Traces {
     }
 
     /// Everything, by time.
-    pub fn finish(mut self) -> Trace {
+    pub fn finish(mut self) -> ChromeTrace {
         self.events.sort_by_key(|event| event.ts);
         self.names.append(&mut self.events);
         self.other.tool = "unspool";
-        Trace { display_time_unit: "ms", other_data: self.other, trace_events: self.names }
+        ChromeTrace { display_time_unit: "ms", other_data: self.other, trace_events: self.names }
     }
 }
 

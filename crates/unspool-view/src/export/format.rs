@@ -42,7 +42,7 @@ macro_rules! formats {
     ($($variant:ident $name:literal $about:literal [$($ending:literal)*] [$($view:ident)*];)*) => {
         /// A format to write.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub enum Format { $(#[doc = $about] $variant,)* }
+        pub enum Format { $(#[doc = concat!("`", $name, "`")] $variant,)* }
 
         impl Format {
             /// All formats.

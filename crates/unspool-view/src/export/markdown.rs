@@ -112,7 +112,7 @@ impl Report<'_> {
             let why = plain(&snippet(self.batch.text.get(self.flow.error_of(*n))));
             writeln!(out, "- {}{}", self.line(*n), if why.is_empty() { why } else { format!(" — {why}") })?;
         }
-        self.more(out, failed.len(), LISTED)
+        more(out, failed.len(), LISTED)
     }
 
     fn slowest(&self, out: &mut impl Write) -> Result<()> {
@@ -126,7 +126,7 @@ impl Report<'_> {
         for n in steps.iter().take(LISTED) {
             writeln!(out, "- {} {}", took(Some(ms(n))), self.line(*n))?;
         }
-        self.more(out, steps.len(), LISTED)
+        more(out, steps.len(), LISTED)
     }
 
     fn tree(&self, out: &mut impl Write) -> Result<()> {
@@ -139,14 +139,7 @@ impl Report<'_> {
                 writeln!(out, "{}- {}", "  ".repeat(depths[n]), self.line(n))?;
             }
         }
-        self.more(out, self.flow.steps.len(), TREE_LINES)
-    }
-
-    fn more(&self, out: &mut impl Write, count: usize, shown: usize) -> Result<()> {
-        match count.saturating_sub(shown) {
-            0 => writeln!(out),
-            more => writeln!(out, "\n… and {more} more\n"),
-        }
+        more(out, self.flow.steps.len(), TREE_LINES)
     }
 
     /// A step on one line.
@@ -164,6 +157,14 @@ impl Report<'_> {
             line += " …";
         }
         line
+    }
+}
+
+/// Says how many were not shown.
+fn more(out: &mut impl Write, count: usize, shown: usize) -> Result<()> {
+    match count.saturating_sub(shown) {
+        0 => writeln!(out),
+        more => writeln!(out, "\n… and {more} more\n"),
     }
 }
 

@@ -54,18 +54,18 @@ struct FrameEvent {
 
 /// Collects sessions into one file.
 #[derive(Default)]
-pub struct Profiles {
+pub struct Sessions {
     names: Vec<String>,
     shared: Shared,
     frames: FxHashMap<String, usize>,
     profiles: Vec<Profile>,
 }
 
-impl Profiles {
+impl Sessions {
     /// Adds a session. Moments are microseconds since its first step.
     pub fn add(&mut self, flow: &Flow, batch: &Batch) {
         let title = labels::session_title(flow, batch);
-        let Bars { bars, tracks, .. } = Bars::of(flow);
+        let Bars { list: bars, tracks, .. } = Bars::of(flow);
         let base = bars.iter().map(|bar| bar.start_us).min().unwrap_or(0);
         let mut of_track = vec![Vec::new(); tracks.len()];
         for bar in bars {

@@ -95,7 +95,7 @@ fn write(loaded: &Loaded, choice: &Choice, out: &mut impl Write) -> Result<(), C
             Ok(write_document(out, &traces.finish())?)
         }
         (Format::Speedscope, _) => {
-            let mut profiles = speedscope::Profiles::default();
+            let mut profiles = speedscope::Sessions::default();
             loaded.flows().for_each(|flow| profiles.add(&flow, &loaded.corpus.batch));
             Ok(write_document(out, &profiles.finish())?)
         }

@@ -221,8 +221,9 @@ fn otlp_protobuf_and_json_say_the_same_to_their_own_reader() {
 fn steps(flow: &Value, kinds: &[&str], fields: &[&str]) -> Vec<String> {
     let steps = flow["sessions"][0]["steps"].as_array().unwrap();
     let wanted = steps.iter().filter(|step| kinds.contains(&step["kind"].as_str().unwrap()));
-    let mut found: Vec<String> =
-        wanted.map(|step| fields.iter().map(|field| format!("{} ", step[field])).collect()).collect();
+    let mut found: Vec<String> = wanted
+        .map(|step| fields.iter().map(|field| step[field].to_string()).collect::<Vec<_>>().join(" "))
+        .collect();
     found.sort();
     found
 }

@@ -91,12 +91,15 @@ struct KeyValueDoc {
 }
 
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 enum AnyValueDoc {
-    StringValue(String),
-    IntValue(String),
-    DoubleValue(f64),
-    BoolValue(bool),
+    #[serde(rename = "stringValue")]
+    Text(String),
+    #[serde(rename = "intValue")]
+    Int(String),
+    #[serde(rename = "doubleValue")]
+    Double(f64),
+    #[serde(rename = "boolValue")]
+    Bool(bool),
 }
 
 fn span(span: &Span) -> SpanDoc {
@@ -120,10 +123,10 @@ fn link(link: &Link) -> LinkDoc {
 
 fn attributes(all: &[Attribute]) -> Vec<KeyValueDoc> {
     let value = |value: &AnyValue| match value {
-        AnyValue::Text(text) => AnyValueDoc::StringValue(text.clone()),
-        AnyValue::Int(number) => AnyValueDoc::IntValue(number.to_string()),
-        AnyValue::Double(number) => AnyValueDoc::DoubleValue(*number),
-        AnyValue::Bool(yes) => AnyValueDoc::BoolValue(*yes),
+        AnyValue::Text(text) => AnyValueDoc::Text(text.clone()),
+        AnyValue::Int(number) => AnyValueDoc::Int(number.to_string()),
+        AnyValue::Double(number) => AnyValueDoc::Double(*number),
+        AnyValue::Bool(yes) => AnyValueDoc::Bool(*yes),
     };
     all.iter().map(|(key, any)| KeyValueDoc { key, value: value(any) }).collect()
 }

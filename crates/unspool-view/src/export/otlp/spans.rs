@@ -136,7 +136,7 @@ impl<'f> Writer<'f> {
             let said = self.text(self.flow.steps[*first as usize].preview);
             attributes.push((
                 "gen_ai.input.messages",
-                messages("user", vec![json!({"type": "text", "content": said})]),
+                messages("user", &[json!({"type": "text", "content": said})]),
             ));
             links = self.links(*first);
         }
@@ -238,7 +238,7 @@ impl<'f> Writer<'f> {
             .map(|edge| json!({"type": "tool_call_response", "id": self.text(edge.tool_use_id), "response": ""}))
             .collect();
         if !results.is_empty() {
-            attributes.push(("gen_ai.input.messages", messages("tool", results)));
+            attributes.push(("gen_ai.input.messages", messages("tool", &results)));
         }
         let mut parts = Vec::new();
         if !step.preview.is_empty() {
@@ -251,7 +251,7 @@ impl<'f> Writer<'f> {
             );
         }
         if !parts.is_empty() {
-            attributes.push(("gen_ai.output.messages", messages("assistant", parts)));
+            attributes.push(("gen_ai.output.messages", messages("assistant", &parts)));
         }
         let Some(usage) = self.flow.usage_of(step) else { return };
         for (key, count) in [
@@ -308,6 +308,6 @@ impl<'f> Writer<'f> {
 }
 
 /// One message as the conventions write it: JSON in a text.
-fn messages(role: &str, parts: Vec<Value>) -> AnyValue {
+fn messages(role: &str, parts: &[Value]) -> AnyValue {
     text(json!([{"role": role, "parts": parts}]).to_string())
 }
