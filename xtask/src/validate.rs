@@ -22,7 +22,20 @@ const DRAWN: &[(&str, &[&str])] = &[
 ];
 
 /// The formats that are read back.
-const ENDINGS: &[&str] = &["graph.json", "d2", "mmd", "dot", "graphml"];
+const ENDINGS: &[&str] = &["graph.json", "d2", "mmd", "dot", "graphml", "csv", "edges.csv"];
+
+/// Formats of whole sessions: they must be readable at all; what they say is tested elsewhere.
+const WHOLE: &[&str] = &[
+    "flow.json",
+    "tree.json",
+    "trace.json",
+    "speedscope.json",
+    "otlp.json",
+    "thoughtflow.json",
+    "causality.json",
+    "workflow.json",
+    "subtasks.json",
+];
 
 /// Fixtures that are drawn besides the demo and the hostile session.
 const FIXTURES: &[&str] = &["otlp-json/gen-ai", "codex-rollout/subagent", "claude-code-transcript/sidechain"];
@@ -46,9 +59,8 @@ pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), String> {
     graphviz(&exports)?;
     let node = Command::new("node").arg("check.mjs").arg(&exports).current_dir(&tools.folder).status();
     finish(node, "D2, Mermaid or Graphviz read an export otherwise than it was meant")?;
-    let python =
-        Command::new(tools.python).arg("check_graphml.py").arg(&exports).current_dir(&tools.folder).status();
-    finish(python, "networkx read an export otherwise than it was meant")
+    let python = Command::new(tools.python).arg("check.py").arg(&exports).current_dir(&tools.folder).status();
+    finish(python, "networkx or Python read an export otherwise than it was meant")
 }
 
 fn shown(path: &Path) -> String {
@@ -91,6 +103,10 @@ impl Unspool {
                 let file = shown(&self.exports.join(format!("{name}-{drawn}.{ending}")));
                 self.run(&[&["export", &session, "-o", &file], *args].concat())?;
             }
+        }
+        for ending in WHOLE {
+            let file = shown(&self.exports.join(format!("{name}.{ending}")));
+            self.run(&["export", &session, "-o", &file])?;
         }
         let file = shown(&self.exports.join(format!("{name}-step.drill.d2")));
         self.run(&["export", &session, "-o", &file, "--drill-down"])
@@ -148,17 +164,11 @@ impl Tools {
         }
         let has_networkx = |python: &&str| works(python, &["-c", "import networkx"]);
         let pythons = ["python3", "/usr/bin/python3"];
-        let python = match pythons.into_iter().find(has_networkx) {
-            Some(python) => python,
-            None => {
-                install("python3-networkx")?;
-                pythons
-                    .into_iter()
-                    .rev()
-                    .find(has_networkx)
-                    .ok_or("no Python has networkx; GraphML cannot be checked")?
-            }
-        };
+        let find = || pythons.into_iter().find(has_networkx);
+        if find().is_none() {
+            install("python3-networkx")?;
+        }
+        let python = find().ok_or("no Python has networkx; GraphML cannot be checked")?;
         Ok(Tools { folder, python })
     }
 }
