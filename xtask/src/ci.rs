@@ -1,6 +1,6 @@
 //! The sequence CI runs, step by step, stopping at the first failure.
 
-use crate::{dependencies, docs, fuzz, picture, say, tidy};
+use crate::{dependencies, docs, fuzz, picture, say, tidy, validate};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -20,6 +20,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     step("build", || cargo(root, &["build", "--release", "--locked"], "cargo build --release"))?;
     step("picture", || picture::check(root))?;
     step("tests", || cargo(root, &["test", "--workspace", "--locked", "--quiet"], "cargo test --workspace"))?;
+    step("exports", || validate::run(root, None))?;
     step("fuzz", || fuzz::run(root, fuzz::Seconds::BRIEF))
 }
 

@@ -10,6 +10,7 @@ use std::path::Path;
 use unspool_model::Code;
 use unspool_view::diff::DiffDoc;
 use unspool_view::doctor::DoctorDoc;
+use unspool_view::export::graph_json::GraphsDoc;
 use unspool_view::findings::FindingsDoc;
 use unspool_view::flow_json::FlowDoc;
 use unspool_view::metrics::MetricsDoc;
@@ -59,6 +60,7 @@ fn documents(root: &Path) -> Result<Vec<Document>, String> {
         schema::<TreesDoc>("docs/tree.schema.json")?,
         schema::<DoctorDoc>("docs/doctor.schema.json")?,
         schema::<PathDoc>("docs/path.schema.json")?,
+        schema::<GraphsDoc>("docs/graph.schema.json")?,
         schema::<QueryDoc>("docs/query.schema.json")?,
         schema::<DiffDoc>("docs/diff.schema.json")?,
         schema::<FindingsDoc>("docs/findings.schema.json")?,

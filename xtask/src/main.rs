@@ -9,15 +9,17 @@ mod docs;
 mod fuzz;
 mod picture;
 mod tidy;
+mod validate;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
-  ci             everything CI checks: format, lints, tidy, docs, tests, a brief fuzz
+  ci             everything CI checks: format, lints, tidy, docs, tests, exports, a brief fuzz
   tidy           house rules: dependency direction, file sizes, docs complete
   docs [--check] write (or check) the generated documents and fuzz targets
+  validate [BIN] read exports with the readers of their formats (default: of the release binary)
   picture        draw the README's picture from the release binary's output
   fuzz [SECONDS] run every fuzz target, one per decoder, for so long (default: briefly)
   bench [DIR]    measure the figures of docs/benchmarks.md
@@ -33,6 +35,8 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(&root),
         ["docs"] => docs::write(&root),
         ["docs", "--check"] => docs::check(&root),
+        ["validate"] => validate::run(&root, None),
+        ["validate", binary] => validate::run(&root, Some(binary)),
         ["picture"] => picture::write(&root),
         ["fuzz"] => fuzz::run(&root, fuzz::Seconds::BRIEF),
         ["fuzz", seconds] => match seconds.parse() {

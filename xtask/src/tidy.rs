@@ -34,6 +34,7 @@ const DOCUMENTS: &[&str] = &[
     "docs/linking.md",
     "docs/benchmarks.md",
     "docs/formats.md",
+    "docs/exports.md",
 ];
 
 pub(crate) fn run(root: &Path) -> Result<(), String> {
@@ -157,6 +158,11 @@ fn documents(root: &Path, broken: &mut Vec<String>) {
         "docs/formats.md",
         "format",
         unspool_formats::FORMATS.iter().map(|format| format.descriptor().id.into()).collect(),
+    );
+    mentions(
+        "docs/exports.md",
+        "format",
+        unspool_view::export::Format::ALL.iter().map(|format| format.name().into()).collect(),
     );
     mentions("docs/commands.md", "command", commands(root));
     mentions("docs/configuration.md", "setting", settings(root));

@@ -6,6 +6,8 @@
 mod diff;
 #[path = "cli/drift.rs"]
 mod drift;
+#[path = "cli/exports.rs"]
+mod exports;
 #[path = "cli/findings.rs"]
 mod findings;
 #[path = "cli/names.rs"]

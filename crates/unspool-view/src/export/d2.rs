@@ -126,7 +126,7 @@ impl Drawing<'_> {
         }
         writeln!(out, "{indent}    id: {}\n{indent}  |", coded(&one_line(&node.id)))?;
         if !node.detail.is_empty() {
-            writeln!(out, "{indent}  tooltip: {}", quoted(&showable(&node.detail)))?;
+            writeln!(out, "{indent}  tooltip: {}", quoted(&tagless(&showable(&node.detail))))?;
         }
         if node.pending {
             writeln!(out, "{indent}  style.stroke-dash: 4")?;
@@ -190,6 +190,12 @@ fn line(edge: &Edge) -> String {
     }
     let label = quoted(&beside(edge));
     if styles.is_empty() { label } else { format!("{label} {{ style: {{ {} }} }}", styles.join("; ")) }
+}
+
+/// A text without tags: D2 shows a tooltip as it is but refuses one whose tags are not well formed. What follows `<` is kept
+/// apart from it by a space without width.
+fn tagless(text: &str) -> String {
+    text.replace('<', "<\u{200b}")
 }
 
 /// A text in double quotes.

@@ -42,7 +42,7 @@ macro_rules! formats {
     ($($variant:ident $name:literal $about:literal [$($ending:literal)*] [$($view:ident)*];)*) => {
         /// A format to write.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub enum Format { $(#[doc = $about] $variant,)* }
+        pub enum Format { $(#[doc = concat!("`", $name, "`")] $variant,)* }
 
         impl Format {
             /// All formats.
@@ -81,6 +81,15 @@ formats! {
     GraphMl "graphml" "a GraphML graph with typed keys" [".graphml"] [Graph Workflow];
     Csv "csv" "a table of the steps, or whatever the nodes are" [".csv"] [Graph Workflow];
     CsvEdges "csv-edges" "a table of the edges" [".edges.csv"] [Graph Workflow];
+    Chrome "chrome-trace" "a trace for Perfetto and chrome://tracing" [".trace.json"] [Timeline];
+    Speedscope "speedscope" "a profile for speedscope" [".speedscope.json"] [Timeline];
+    Otlp "otlp" "OpenTelemetry spans, protobuf" [".otlp" ".pb" ".binpb"] [Flow];
+    OtlpJson "otlp-json" "OpenTelemetry spans, JSON" [".otlp.json"] [Flow];
+    ThoughtFlow "thoughtflow" "one session as consolidated ThoughtFlow JSON" [".thoughtflow.json"] [Flow];
+    Causality "causality-json" "workflow_graph: model calls, tool results, spawns" [".causality.json"] [Graph];
+    Pattern "workflow-json" "WorkflowNode and WorkflowEdge with span ids" [".workflow.json"] [Workflow];
+    SubTasks "subtasks-json" "conversations, their messages and sub-tasks" [".subtasks.json"] [Flow];
+    Markdown "markdown" "a report" [".md"] [Flow];
 }
 
 impl Format {

@@ -1,4 +1,4 @@
-//! A graph as GraphML, for networkx, yEd, Gephi and the like.
+//! A graph as `GraphML`, for networkx, yEd, Gephi and the like.
 //!
 //! In: a graph. Out: XML with typed keys; the graph is flat, and each node says which box it lies in. Never here: layout.
 

@@ -61,7 +61,8 @@ fn coded(text: &str) -> String {
     // What Markdown takes for the start of a list.
     let mut starts_list = true;
     for c in text.chars() {
-        let safe = !c.is_ascii() || c.is_ascii_alphanumeric() || " ,()/:'!?".contains(c);
+        // Mermaid marks its own codes with this ligature.
+        let safe = !c.is_ascii() && c != 'ﬂ' || c.is_ascii_alphanumeric() || " ,()/:'!?".contains(c);
         if safe || !starts_list && matches!(c, '.' | '-') {
             coded.push(c);
         } else {

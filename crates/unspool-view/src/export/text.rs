@@ -21,7 +21,7 @@ fn is_showable(c: char) -> bool {
 
 /// Text on one line.
 pub(super) fn one_line(text: &str) -> String {
-    showable(text).split_whitespace().collect::<Vec<_>>().join(" ")
+    showable(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// A name, short enough for a label.
@@ -53,7 +53,8 @@ pub(super) fn heading(node: &Node) -> String {
 
 /// What is written beside an edge.
 pub(super) fn beside(edge: &Edge) -> String {
-    let mut parts = vec![if edge.label.is_empty() { edge.relation.name().into() } else { name(&edge.label) }];
+    let label = name(&edge.label);
+    let mut parts = vec![if label.is_empty() { edge.relation.name().into() } else { label }];
     if edge.count > 1 {
         parts.push(format!("×{}", edge.count));
     }

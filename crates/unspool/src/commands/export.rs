@@ -13,12 +13,15 @@ use unspool_formats::Detail;
 use unspool_model::{Flow, Id};
 use unspool_view::document::{Each, write_document};
 use unspool_view::export::graph_json::{GraphsDoc, graph_doc};
-use unspool_view::export::{Format, View, csv, d2, dot, graphml, join, mermaid, name_lanes};
+use unspool_view::export::{
+    Format, View, causality, chrome, csv, d2, dot, graphml, join, markdown, mermaid, name_lanes, otlp,
+    pattern, speedscope, subtasks, thoughtflow,
+};
 use unspool_view::flow_json::{FlowDoc, issue_doc, session_doc};
 use unspool_view::graph::{Graph, GroupBy, from_workflow, graph};
 use unspool_view::labels::session_title;
 use unspool_view::tree_json::{TreesDoc, tree_doc};
-use unspool_view::workflow::{Options, items, workflow};
+use unspool_view::workflow::{Options, Workflow, items, workflow};
 
 #[derive(clap::Args)]
 pub(crate) struct ExportArgs {
@@ -86,6 +89,59 @@ fn write(loaded: &Loaded, choice: &Choice, out: &mut impl Write) -> Result<(), C
         (Format::Mermaid, _) => Ok(mermaid::write(out, &all_drawn(loaded, choice))?),
         (Format::GraphMl, _) => Ok(graphml::write(out, &all_drawn(loaded, choice))?),
         (Format::TreeJson, _) => tree(loaded, out),
+        (Format::Chrome, _) => {
+            let mut traces = chrome::Traces::default();
+            loaded.flows().for_each(|flow| traces.add(&flow, &loaded.corpus.batch));
+            Ok(write_document(out, &traces.finish())?)
+        }
+        (Format::Speedscope, _) => {
+            let mut profiles = speedscope::Sessions::default();
+            loaded.flows().for_each(|flow| profiles.add(&flow, &loaded.corpus.batch));
+            Ok(write_document(out, &profiles.finish())?)
+        }
+        (Format::Otlp, _) => {
+            for flow in loaded.flows() {
+                out.write_all(&otlp::encode(&otlp::spans(&flow, &loaded.corpus.batch)))?;
+            }
+            Ok(())
+        }
+        (Format::OtlpJson, _) => {
+            let batch = &loaded.corpus.batch;
+            let sessions = Each(|| loaded.flows().map(|flow| otlp::traces_doc(&otlp::spans(&flow, batch))));
+            Ok(write_document(out, &otlp::TracesDoc::new(sessions))?)
+        }
+        (Format::ThoughtFlow, _) => {
+            let [session] = loaded.sessions.as_slice() else { return Err(too_many(loaded.sessions.len())) };
+            let flow = loaded.corpus.flow(*session);
+            Ok(write_document(out, &thoughtflow::thoughtflow(&flow, &loaded.corpus.batch))?)
+        }
+        (Format::Causality, _) => {
+            let mut document = causality::CausalityDoc::default();
+            for flow in loaded.flows() {
+                document.add(&flow, &loaded.corpus.batch, &drawn(loaded, choice, &flow));
+            }
+            Ok(write_document(out, &document)?)
+        }
+        (Format::Pattern, _) => {
+            let found = Each(|| {
+                loaded
+                    .flows()
+                    .map(|flow| pattern::workflow_doc(flow.session.id.show('x'), &pattern_of(loaded, &flow)))
+            });
+            Ok(write_document(out, &pattern::WorkflowsDoc::new(found))?)
+        }
+        (Format::SubTasks, _) => {
+            let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
+            let found =
+                Each(|| loaded.flows().flat_map(|flow| subtasks::conversations(&flow, batch, prices)));
+            Ok(write_document(out, &subtasks::ConversationsDoc::new(found))?)
+        }
+        (Format::Markdown, _) => {
+            for flow in loaded.flows() {
+                markdown::write(out, &flow, &loaded.corpus.batch, &loaded.prices)?;
+            }
+            Ok(())
+        }
     }
 }
 
@@ -112,14 +168,24 @@ fn graph_json(loaded: &Loaded, choice: &Choice, out: &mut impl Write) -> Result<
 fn drawn(loaded: &Loaded, choice: &Choice, flow: &Flow) -> Graph {
     let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
     if choice.view == View::Workflow {
-        let pattern = workflow(&items(flow, batch, prices, None), &Options::default());
-        return from_workflow(&session_title(flow, batch), &pattern);
+        return from_workflow(&session_title(flow, batch), &pattern_of(loaded, flow));
     }
     let mut graph = graph(flow, batch, prices, &choice.graph, &|_| true);
     if choice.graph.group_by == GroupBy::Run {
         name_lanes(flow, &mut graph);
     }
     graph
+}
+
+fn pattern_of(loaded: &Loaded, flow: &Flow) -> Workflow {
+    workflow(&items(flow, &loaded.corpus.batch, &loaded.prices, None), &Options::default())
+}
+
+fn too_many(count: usize) -> CliError {
+    CliError::Usage {
+        why: format!("a ThoughtFlow file holds one session, and there are {count}"),
+        hint: "name one session by its id; `unspool ls` lists them",
+    }
 }
 
 /// The graphs of all sessions as one.

@@ -114,6 +114,9 @@ fn what_is_printed_keeps_to_its_schema() {
     for (args, schema) in [
         (&["export", "--format", "json"][..], "flow.schema.json"),
         (&["export", "--format", "tree-json"], "tree.schema.json"),
+        (&["export", "--format", "graph-json"], "graph.schema.json"),
+        (&["export", "--format", "json", "--view", "graph", "--level", "agent"], "graph.schema.json"),
+        (&["export", "--format", "json", "--view", "workflow"], "graph.schema.json"),
         (&["stats", "--json"], "stats.schema.json"),
         (&["doctor", "--json"], "doctor.schema.json"),
         (&["findings", "--json"], "findings.schema.json"),

@@ -159,8 +159,8 @@ pub(super) fn check(export: &ExportArgs) -> Result<Choice, CliError> {
             "only D2 has boards that a click opens; try `--format d2`",
         );
     }
-    args.check_nodes()?;
-    let level = args.level.unwrap_or_default();
+    let level = level(args, format)?;
+    args.check_nodes(level)?;
     let usual = if format == Format::D2 { GroupBy::Run } else { GroupBy::default() };
     let graph = graph::View {
         level,
@@ -202,6 +202,18 @@ fn format(export: &ExportArgs) -> Result<Format, CliError> {
     }
 }
 
+/// Steps, unless something else was asked for; the inference graph has model calls only.
+fn level(args: &GraphArgs, format: Format) -> Result<Level, CliError> {
+    match (format, args.level) {
+        (Format::Causality, None | Some(Level::ModelCall)) => Ok(Level::ModelCall),
+        (Format::Causality, Some(_)) => refuse(
+            "the nodes of causality-json are model calls".into(),
+            "leave `--level` out, or try `--format graph-json`",
+        ),
+        (_, level) => Ok(level.unwrap_or_default()),
+    }
+}
+
 fn view(export: &ExportArgs, format: Format) -> Result<View, CliError> {
     let views = format.views();
     let usual = views.first().copied().unwrap_or(View::Flow);
@@ -239,12 +251,12 @@ impl GraphArgs {
     }
 
     /// Whether any step can be left at all.
-    fn check_nodes(&self) -> Result<(), CliError> {
+    fn check_nodes(&self, level: Level) -> Result<(), CliError> {
         if self.after.zip(self.before).is_some_and(|(after, before)| after > before) {
             return refuse("`--after` is later than `--before`".into(), "exchange the two");
         }
         let lacks = |kind: StepKind| !self.kind.is_empty() && !self.kind.contains(&kind);
-        if self.level == Some(Level::ModelCall) && (!self.tool.is_empty() || lacks(StepKind::ModelCall)) {
+        if level == Level::ModelCall && (!self.tool.is_empty() || lacks(StepKind::ModelCall)) {
             return refuse(
                 "at level model-call only model calls are nodes, and these are left out".into(),
                 "use `--level step` to choose tools and kinds",

@@ -1,0 +1,98 @@
+"""Reads GraphML with networkx, tables with csv and documents with json, and compares them with the graph that was exported.
+
+In: a folder with NAME.graph.json beside NAME.graphml, NAME.csv and NAME.edges.csv, and other JSON documents. Out: a line per broken
+file; the exit code says whether there was one.
+"""
+
+import csv
+import json
+import re
+import sys
+from pathlib import Path
+
+import networkx
+
+UNSHOWABLE = re.compile("[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffe\uffff]")
+
+
+def showable(text):
+    return UNSHOWABLE.sub("\ufffd", text)
+
+
+def graphml_problems(file, graph):
+    found = networkx.read_graphml(file, force_multigraph=True)
+    if found.number_of_nodes() != len(graph["nodes"]) or found.number_of_edges() != len(graph["edges"]):
+        yield f"{found} instead of {len(graph['nodes'])} nodes and {len(graph['edges'])} edges"
+    for n, node in enumerate(graph["nodes"]):
+        data = found.nodes[f"n{n}"]
+        for key in ["id", "label", "detail", "kind"]:
+            if data.get(key, "") != showable(node[key]):
+                yield f"n{n}: {key} is {data.get(key)!r:.200}, expected {node[key]!r:.200}"
+        for key, kind in [("busy_ms", int), ("cost_usd", float), ("is_error", bool)]:
+            if not isinstance(data[key], kind):
+                yield f"n{n}: {key} is no {kind.__name__}"
+        if data["output_tokens"] != node["totals"]["usage"]["output"]:
+            yield f"n{n}: tokens differ"
+    edges = sorted((int(a[1:]), int(b[1:]), data["relation"]) for a, b, data in found.edges(data=True))
+    at = {node["id"]: n for n, node in enumerate(graph["nodes"])}
+    wanted = sorted((at[edge["from"]], at[edge["to"]], edge["relation"]) for edge in graph["edges"])
+    if edges != wanted:
+        yield "edges differ"
+
+
+def rows(file):
+    csv.field_size_limit(1 << 30)
+    with open(file, encoding="utf-8", newline="") as text:
+        return list(csv.DictReader(text, strict=True))
+
+
+def cell(text):
+    """A text as a table has it: without NUL, and never a formula."""
+    return ("'" if text[:1] in tuple("=+-@\t\r") else "") + text.replace("\0", "\ufffd")
+
+
+def node_table_problems(file, graph):
+    found = rows(file)
+    if len(found) != len(graph["nodes"]):
+        yield f"{len(found)} rows instead of {len(graph['nodes'])}"
+    for row, node in zip(found, graph["nodes"]):
+        for key in ["id", "label", "detail", "kind"]:
+            if row[key] != cell(node[key]):
+                yield f"{key} is {row[key]!r:.200}, expected {node[key]!r:.200}"
+
+
+def edge_table_problems(file, graph):
+    found = [(row["from"], row["to"], row["relation"]) for row in rows(file)]
+    wanted = [(cell(edge["from"]), cell(edge["to"]), edge["relation"]) for edge in graph["edges"]]
+    if found != wanted:
+        yield f"{len(found)} rows, {len(wanted)} edges, or other ones"
+
+
+CHECKS = {".graphml": graphml_problems, ".edges.csv": edge_table_problems, ".csv": node_table_problems}
+
+
+def check(file):
+    ending = next((ending for ending in CHECKS if file.name.endswith(ending)), None)
+    if ending:
+        of = file.name.removesuffix(ending)
+        graph = json.loads(file.with_name(f"{of}.graph.json").read_text(encoding="utf-8"))["graphs"][0]
+        yield from CHECKS[ending](file, graph)
+    elif file.suffix == ".json":
+        json.loads(file.read_text(encoding="utf-8"))
+
+
+def main(folder):
+    files = sorted(Path(folder).iterdir())
+    broken = [f"no *{ending} was checked" for ending in CHECKS if not any(f.name.endswith(ending) for f in files)]
+    for file in files:
+        try:
+            broken += [f"{file.name}: {problem}" for problem in check(file)]
+        except Exception as error:  # whatever a reader raises, the file is broken
+            broken.append(f"{file.name}: {error!r}")
+    counts = [f"{sum(file.name.endswith(ending) for file in files)} × {ending}" for ending in [*CHECKS, ".json"]]
+    print(*broken, "   " + ", ".join(counts), sep="\n", file=sys.stderr)
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

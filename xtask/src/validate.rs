@@ -1,0 +1,192 @@
+//! Exports read by the readers of their formats: D2's compiler, Graphviz, Mermaid's parser, networkx.
+//!
+//! In: the release binary and sessions with hostile names. Out: success, or every file a reader refused or read otherwise
+//! than it was meant. What a reader needs is installed by its ordinary package manager; a tool that is missing fails.
+
+mod hostile;
+
+use crate::say;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What is drawn of each session: a name, and the arguments that ask for it.
+const DRAWN: &[(&str, &[&str])] = &[
+    ("step", &[]),
+    ("full", &["--full", "--sequential", "--group-by", "agent"]),
+    ("model-call", &["--level", "model-call"]),
+    ("agents", &["--level", "agent"]),
+    ("runs", &["--level", "run"]),
+    ("workflow", &["--view", "workflow"]),
+];
+
+/// The formats that are read back.
+const ENDINGS: &[&str] = &["graph.json", "d2", "mmd", "dot", "graphml", "csv", "edges.csv"];
+
+/// Formats of whole sessions: they must be readable at all; what they say is tested elsewhere.
+const WHOLE: &[&str] = &[
+    "flow.json",
+    "tree.json",
+    "trace.json",
+    "speedscope.json",
+    "otlp.json",
+    "thoughtflow.json",
+    "causality.json",
+    "workflow.json",
+    "subtasks.json",
+];
+
+/// Fixtures that are drawn besides the demo and the hostile session.
+const FIXTURES: &[&str] = &["otlp-json/gen-ai", "codex-rollout/subagent", "claude-code-transcript/sidechain"];
+
+pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), String> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let binary = binary.map_or_else(|| target.join("release/unspool"), PathBuf::from);
+    let tools = Tools::ready(root)?;
+    let work = target.join("validate");
+    let _ = fs::remove_dir_all(&work);
+    let exports = work.join("exports");
+    fs::create_dir_all(&exports).map_err(|error| error.to_string())?;
+    let unspool = Unspool { binary, home: work.clone(), exports: exports.clone() };
+    unspool.run(&["demo", "--write", &shown(&work.join("demo"))])?;
+    hostile::write(&work.join("hostile")).map_err(|error| error.to_string())?;
+    unspool.export("demo", &work.join("demo"))?;
+    unspool.export("hostile", &work.join("hostile"))?;
+    for fixture in FIXTURES {
+        unspool.export(&fixture.replace('/', "-"), &root.join("fixtures").join(fixture))?;
+    }
+    graphviz(&exports)?;
+    let node = Command::new("node").arg("check.mjs").arg(&exports).current_dir(&tools.folder).status();
+    finish(node, "D2, Mermaid or Graphviz read an export otherwise than it was meant")?;
+    let python = Command::new(tools.python).arg("check.py").arg(&exports).current_dir(&tools.folder).status();
+    finish(python, "networkx or Python read an export otherwise than it was meant")
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn finish(status: std::io::Result<std::process::ExitStatus>, what: &str) -> Result<(), String> {
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err(what.to_string()),
+        Err(error) => Err(format!("{what}: {error}")),
+    }
+}
+
+/// The program under test, with a home of its own.
+struct Unspool {
+    binary: PathBuf,
+    home: PathBuf,
+    exports: PathBuf,
+}
+
+impl Unspool {
+    fn run(&self, args: &[&str]) -> Result<(), String> {
+        let output = Command::new(&self.binary)
+            .args(args)
+            .env("HOME", &self.home)
+            .env_remove("UNSPOOL_CONFIG")
+            .output();
+        let output = output.map_err(|error| format!("build the release binary first: {error}"))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(format!("`unspool {}`: {}", args.join(" "), String::from_utf8_lossy(&output.stderr)))
+    }
+
+    fn export(&self, name: &str, session: &Path) -> Result<(), String> {
+        let session = shown(session);
+        for (drawn, args) in DRAWN {
+            for ending in ENDINGS {
+                let file = shown(&self.exports.join(format!("{name}-{drawn}.{ending}")));
+                self.run(&[&["export", &session, "-o", &file], *args].concat())?;
+            }
+        }
+        for ending in WHOLE {
+            let file = shown(&self.exports.join(format!("{name}.{ending}")));
+            self.run(&["export", &session, "-o", &file])?;
+        }
+        let file = shown(&self.exports.join(format!("{name}-step.drill.d2")));
+        self.run(&["export", &session, "-o", &file, "--drill-down"])
+    }
+}
+
+/// Draws every DOT file and keeps what Graphviz understood. A warning fails too.
+fn graphviz(exports: &Path) -> Result<(), String> {
+    let files = fs::read_dir(exports).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = files.filter(|path| path.extension() == Some(OsStr::new("dot"))).collect();
+    files.sort();
+    for file in files {
+        let output = Command::new("dot")
+            .args(["-Tsvg", "-O", "-Tdot_json"])
+            .arg(&file)
+            .output()
+            .map_err(|error| format!("dot: {error}"))?;
+        if !output.status.success() || !output.stderr.is_empty() {
+            return Err(format!("dot {}: {}", file.display(), String::from_utf8_lossy(&output.stderr)));
+        }
+        let (made, wanted) = (format!("{}.dot_json", shown(&file)), format!("{}.json", shown(&file)));
+        fs::rename(&made, &wanted).map_err(|error| format!("{made}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// What the readers need.
+struct Tools {
+    /// Where the checks and their packages lie.
+    folder: PathBuf,
+    /// A Python that has networkx.
+    python: &'static str,
+}
+
+impl Tools {
+    fn ready(root: &Path) -> Result<Tools, String> {
+        let folder = root.join("tools/validators");
+        if !works("dot", &["-V"]) {
+            install("graphviz")?;
+        }
+        if !works("node", &["--version"]) || !works("npm", &["--version"]) {
+            install("npm")?;
+        }
+        // npm leaves a copy of what it installed; nothing is done when that is what is asked for.
+        let stamp = folder.join("node_modules/.installed-lock.json");
+        let lock = fs::read(folder.join("package-lock.json")).map_err(|error| error.to_string())?;
+        if fs::read(&stamp).ok().as_ref() != Some(&lock) {
+            say("   installing the readers of D2 and Mermaid");
+            let npm = Command::new("npm")
+                .args(["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"])
+                .current_dir(&folder)
+                .status();
+            finish(npm, "`npm ci` in tools/validators failed; D2 and Mermaid cannot be checked")?;
+            fs::write(&stamp, &lock).map_err(|error| error.to_string())?;
+        }
+        let has_networkx = |python: &&str| works(python, &["-c", "import networkx"]);
+        let pythons = ["python3", "/usr/bin/python3"];
+        let find = || pythons.into_iter().find(has_networkx);
+        if find().is_none() {
+            install("python3-networkx")?;
+        }
+        let python = find().ok_or("no Python has networkx; GraphML cannot be checked")?;
+        Ok(Tools { folder, python })
+    }
+}
+
+fn works(program: &str, args: &[&str]) -> bool {
+    Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
+}
+
+fn install(package: &str) -> Result<(), String> {
+    say(&format!("   installing {package}"));
+    let apt = |args: &[&str]| {
+        Command::new("apt-get").args(args).output().is_ok_and(|output| output.status.success())
+    };
+    let done = apt(&["install", "-y", "-q", package])
+        || (apt(&["update", "-q"]) && apt(&["install", "-y", "-q", package]));
+    if done {
+        Ok(())
+    } else {
+        Err(format!("{package} is missing and could not be installed (Debian package {package})"))
+    }
+}
