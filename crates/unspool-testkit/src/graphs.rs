@@ -53,7 +53,9 @@ fn node(cluster: Option<usize>) -> Node {
 
 /// An agent at work: its box, its last step, and how many calls it still makes.
 struct Worker {
-    cluster: usize,
+    /// Made when it is first needed, so that none is empty.
+    cluster: Option<usize>,
+    parent: Option<usize>,
     last: Vec<usize>,
     calls: usize,
 }
@@ -64,8 +66,7 @@ fn session(count: usize, random: &mut Random) -> Graph {
     let mut stack: Vec<Worker> = Vec::new();
     while graph.nodes.len() < count {
         let Some(worker) = stack.last_mut() else {
-            graph.clusters.push(cluster(None));
-            stack.push(Worker { cluster: graph.clusters.len() - 1, last: Vec::new(), calls: usize::MAX });
+            stack.push(Worker { cluster: None, parent: None, last: Vec::new(), calls: usize::MAX });
             continue;
         };
         if worker.calls == 0 {
@@ -76,7 +77,11 @@ fn session(count: usize, random: &mut Random) -> Graph {
             continue;
         }
         worker.calls -= 1;
-        let home = worker.cluster;
+        let home = worker.cluster.unwrap_or(graph.clusters.len());
+        if worker.cluster.is_none() {
+            graph.clusters.push(cluster(worker.parent));
+            worker.cluster = Some(home);
+        }
         let call = graph.nodes.len();
         graph.nodes.push(node(Some(home)));
         graph.edges.extend(worker.last.drain(..).map(|last| Edge::new(last, call)));
@@ -89,9 +94,8 @@ fn session(count: usize, random: &mut Random) -> Graph {
         if stack.len() < 4 && random.percent(15) {
             let agents = random.count(1, 3);
             for _ in 0..agents {
-                graph.clusters.push(cluster(Some(home)));
                 let calls = random.count(1, 8);
-                stack.push(Worker { cluster: graph.clusters.len() - 1, last: vec![call], calls });
+                stack.push(Worker { cluster: None, parent: Some(home), last: vec![call], calls });
             }
         }
     }
