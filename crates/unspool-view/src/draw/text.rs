@@ -107,7 +107,15 @@ pub fn lines(picture: &Picture, options: &TextOptions) -> Vec<Line> {
     lines
 }
 
-/// The drawing as one text, with a word on its marks.
+/// A line that says what the marks mean.
+pub fn legend(charset: Charset) -> &'static str {
+    match charset {
+        Charset::Unicode => "● step  ○ side by side  ✗ failed  ┆ inferred  ↺ leads back",
+        Charset::Ascii => "* step  o side by side  x failed  : inferred  ^ leads back",
+    }
+}
+
+/// The drawing as one text.
 pub fn draw(picture: &Picture, options: &TextOptions) -> String {
     let mut out = String::new();
     for line in lines(picture, options) {

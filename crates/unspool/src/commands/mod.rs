@@ -6,6 +6,7 @@ mod doctor;
 mod explain;
 pub(crate) mod export;
 mod findings;
+pub(crate) mod graph;
 mod home;
 mod inspect;
 mod ls;
@@ -13,6 +14,7 @@ mod path;
 pub(crate) mod query;
 mod show;
 mod stats;
+pub(crate) mod timeline;
 
 pub(crate) use findings::FindingsArgs;
 pub(crate) use path::PathArgs;
@@ -38,6 +40,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Explain(explain)) => explain::run(args, explain),
         Some(Command::Path(path)) => path::run(args, path),
         Some(Command::Findings(findings)) => findings::run(args, findings),
+        Some(Command::Graph(graph)) => graph::run(args, graph),
+        Some(Command::Timeline(timeline)) => timeline::run(args, timeline),
         Some(Command::Export(export)) => export::run(args, export),
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),
