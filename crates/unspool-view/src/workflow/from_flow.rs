@@ -60,12 +60,8 @@ pub fn items<'b>(flow: &Flow, batch: &'b Batch, prices: &Prices, run: Option<u32
         });
     }
     for (n, step) in flow.steps.iter().enumerate() {
-        let hidden = matches!(
-            step.kind,
-            StepKind::System | StepKind::Hook | StepKind::AgentStart | StepKind::AgentStop
-        );
         let internal = flow.agents.get(step.agent as usize).is_none_or(|agent| agent.internal);
-        if hidden || internal || step.meta || !wanted(step) || spawned_by[n] != NONE {
+        if step.is_aside() || internal || !wanted(step) || spawned_by[n] != NONE {
             continue;
         }
         let order = u32::try_from(n).unwrap_or(NONE);
