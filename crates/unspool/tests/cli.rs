@@ -4,6 +4,8 @@
 
 #[path = "cli/diff.rs"]
 mod diff;
+#[path = "cli/drawing.rs"]
+mod drawing;
 #[path = "cli/drift.rs"]
 mod drift;
 #[path = "cli/exports.rs"]
