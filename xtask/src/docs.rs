@@ -99,7 +99,7 @@ any order of the same inputs.
 const METRICS_HEAD: &str = "\
 # Metrics, field by field
 
-`unspool_view::metrics::metrics` makes one document of schema `unspool.metrics/1` per session: the graph, its time, its agents, its failures
+`unspool metrics --json` writes one document of schema `unspool.metrics/1`; for each session it has the graph, its time, its agents, its failures
 and every step. Times are those of the [critical path](critical-path.md). The machine-readable form is
 [metrics.schema.json](metrics.schema.json). This page is generated from the code (`cargo xtask docs`).
 

@@ -112,6 +112,14 @@ Examples:
   unspool findings --only slow_step,re_read PATH
   unspool findings --json PATH   for programs, with the steps of each")]
     Findings(crate::commands::FindingsArgs),
+    /// Count: the shape of the graph, degrees and slack of steps, lifetimes and errors of agents, time of runs.
+    #[command(after_help = "\
+Examples:
+  unspool metrics 3f2a           the graph of a session in short
+  unspool metrics 3f2a --by node       the steps that held it up, with slack and what they lead to
+  unspool metrics PATH --by agent-type lifetimes, errors and tools by type of agent
+  unspool metrics 3f2a --json    everything, for programs")]
+    Metrics(crate::commands::MetricsArgs),
     /// Find steps by what they are and how they stand to each other.
     #[command(after_help = "\
 Examples:

@@ -9,12 +9,14 @@ mod findings;
 mod home;
 mod inspect;
 mod ls;
+mod metrics;
 mod path;
 pub(crate) mod query;
 mod show;
 mod stats;
 
 pub(crate) use findings::FindingsArgs;
+pub(crate) use metrics::MetricsArgs;
 pub(crate) use path::PathArgs;
 
 use crate::args::{Args, Color, Command};
@@ -38,6 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Explain(explain)) => explain::run(args, explain),
         Some(Command::Path(path)) => path::run(args, path),
         Some(Command::Findings(findings)) => findings::run(args, findings),
+        Some(Command::Metrics(metrics)) => metrics::run(args, metrics),
         Some(Command::Export(export)) => export::run(args, export),
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),
