@@ -28,6 +28,7 @@ pub mod path;
 pub mod prices;
 pub mod query;
 pub mod query_json;
+mod retries;
 pub mod rows;
 pub mod search;
 pub mod stats;

@@ -84,6 +84,8 @@ fn failing_again_and_again() {
         ["retry_storm"]
     );
     assert!(codes(calls(&[("Bash", "a!"), ("Bash", "b"), ("Bash", "c!"), ("Bash", "d!")])).is_empty());
+    let lines = found(calls(&[("Bash", "a!"), ("Bash", "b!"), ("Bash", "a!")]));
+    assert_eq!(lines[0].1, "Bash failed 3 times in a row (1 of them the same call again)");
 }
 
 #[test]
