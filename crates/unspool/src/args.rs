@@ -112,6 +112,14 @@ Examples:
   unspool findings --only slow_step,re_read PATH
   unspool findings --json PATH   for programs, with the steps of each")]
     Findings(crate::commands::FindingsArgs),
+    /// Follow failures: the first cause of each, what it touched, and whether it was retried, worked around, or ended something.
+    #[command(after_help = "\
+Examples:
+  unspool failures 3f2a          what failed in a session
+  unspool failures PATH -n 0     all failures of all sessions in a file or folder
+  unspool failures 3f2a --json   for programs, with every cause and receiver
+  unspool explain 3f2a STEP      one failed step, with its evidence")]
+    Failures(crate::commands::FailuresArgs),
     /// Count: the shape of the graph, degrees and slack of steps, lifetimes and errors of agents, time of runs.
     #[command(after_help = "\
 Examples:

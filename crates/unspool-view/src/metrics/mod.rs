@@ -7,14 +7,14 @@ mod graph;
 mod nodes;
 pub mod reach;
 
-use crate::failures::{FailuresDoc, failures};
+use crate::failures::{FailureListDoc, failures};
 use crate::path::{Paths, Scope, ScopeDoc};
 pub use agents::{AgentMetricsDoc, AgentTypeDoc, ToolUseDoc};
 pub use graph::{EdgeCountDoc, GraphMetricsDoc};
 pub use nodes::NodeMetricsDoc;
 use schemars::JsonSchema;
 use serde::Serialize;
-use unspool_model::{EdgeKind, Flow, Interner};
+use unspool_model::{Flow, Interner};
 
 /// All numbers of some sessions.
 #[derive(Serialize, JsonSchema)]
@@ -45,16 +45,14 @@ pub struct SessionMetricsDoc {
     /// Agents of one type together.
     pub agent_types: Vec<AgentTypeDoc>,
     /// Failed steps.
-    pub failures: FailuresDoc,
+    pub failures: FailureListDoc,
     /// Each step, in order of `seq`.
     pub nodes: Vec<NodeMetricsDoc>,
 }
 
 /// All numbers of a flow.
 pub fn metrics(flow: &Flow, text: &Interner) -> SessionMetricsDoc {
-    let causal = flow.edges.iter().filter(|edge| edge.kind != EdgeKind::Sequence && edge.from != edge.to);
-    let causal = causal.map(|edge| (edge.from, edge.to));
-    let reach = reach::reach(flow.steps.len(), causal.clone());
+    let reach = reach::of_flow(flow);
     let paths = Paths::new(flow, text);
     let network = paths.network(Scope::Session);
     let path = network.critical();
@@ -64,7 +62,7 @@ pub fn metrics(flow: &Flow, text: &Interner) -> SessionMetricsDoc {
         id: flow.session.id.show('x'),
         native_ids: flow.session.native_ids.iter().map(|id| text.get(*id).to_string()).collect(),
         title: flow.session.title.some().map(|title| text.get(title).to_string()),
-        graph: graph::graph(flow, causal, &nodes),
+        graph: graph::graph(flow, reach::causal(flow), &nodes),
         session: paths.sums(Scope::Session, &network, &path),
         runs: paths.runs(),
         agent_types: agents::types(flow, text, &agents),

@@ -5,6 +5,7 @@ pub(crate) mod diff;
 mod doctor;
 mod explain;
 pub(crate) mod export;
+mod failures;
 mod findings;
 mod home;
 mod inspect;
@@ -15,6 +16,7 @@ pub(crate) mod query;
 mod show;
 mod stats;
 
+pub(crate) use failures::FailuresArgs;
 pub(crate) use findings::FindingsArgs;
 pub(crate) use metrics::MetricsArgs;
 pub(crate) use path::PathArgs;
@@ -40,6 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Explain(explain)) => explain::run(args, explain),
         Some(Command::Path(path)) => path::run(args, path),
         Some(Command::Findings(findings)) => findings::run(args, findings),
+        Some(Command::Failures(failures)) => failures::run(args, failures),
         Some(Command::Metrics(metrics)) => metrics::run(args, metrics),
         Some(Command::Export(export)) => export::run(args, export),
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),

@@ -1,4 +1,4 @@
-//! `unspool metrics`: what is counted, in tables and as JSON.
+//! `unspool metrics` and `unspool failures`: what is counted and followed, in words and as JSON.
 
 use super::{DEMO_SESSION, Unspool};
 
@@ -26,4 +26,19 @@ fn metrics_agree_with_the_export() {
     assert_eq!(counted["graph"]["edges"].as_u64().unwrap(), stated["edges"].as_array().unwrap().len() as u64);
     assert_eq!(counted["nodes"].as_array().unwrap().len(), stated["steps"].as_array().unwrap().len());
     assert_eq!(counted["runs"].as_array().unwrap().len(), stated["runs"].as_array().unwrap().len());
+}
+
+#[test]
+fn a_failure_says_how_it_ended_and_explain_says_the_same() {
+    let unspool = Unspool::with_demo();
+    let out = unspool.ok(&["failures", DEMO_SESSION]);
+    assert!(out.contains("1 failed step: 1 retried") && out.contains("did the same and worked"), "{out}");
+    let failure = &unspool.json(&["failures", "--json", DEMO_SESSION])["sessions"][0]["failures"][0];
+    let step = failure["step_id"].as_str().unwrap();
+    let explained = unspool.ok(&["explain", DEMO_SESSION, step]);
+    assert!(explained.contains("What became of the failure\n  retried: tool_call Bash"), "{explained}");
+    unspool.write("trouble.jsonl", super::findings::trouble());
+    let out = unspool.ok(&["failures", "trouble.jsonl", "-n", "2"]);
+    assert!(out.contains("which the model was told before it asked (inferred)"), "{out}");
+    assert!(out.contains("1 more failure not shown"), "{out}");
 }

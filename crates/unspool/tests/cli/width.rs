@@ -43,6 +43,8 @@ fn lines_fit_eighty_columns() {
             &["show", "5e55", "--depth", "0"],
             &["path", "5e55"],
             &["findings", "5e55"],
+            &["failures", "5e55"],
+            &["failures", "trouble.jsonl"],
             &["metrics", "5e55"],
             &["metrics", "5e55", "--by", "node"],
             &["metrics", "5e55", "--by", "agent"],
