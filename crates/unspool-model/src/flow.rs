@@ -325,6 +325,17 @@ impl AgentSource {
     }
 }
 
+impl Step {
+    /// Whether it says nothing about the work itself: what the client notes or injects, hooks, the bare begin and end of an agent.
+    pub fn is_aside(&self) -> bool {
+        let is_note = matches!(
+            self.kind,
+            StepKind::System | StepKind::Hook | StepKind::AgentStart | StepKind::AgentStop
+        );
+        self.meta || is_note
+    }
+}
+
 /// A step of which nothing is known.
 impl Default for Step {
     fn default() -> Step {

@@ -95,6 +95,23 @@ Examples:
   unspool explain 3f2a toolu_01ABC       one tool call and its links
   unspool explain 3f2a msg_01XYZ         how this call's tokens were counted")]
     Explain(ExplainArgs),
+    /// Draw what led to what: steps, model calls, agents or runs, one line each.
+    #[command(after_help = "\
+Examples:
+  unspool graph 3f2a             a session by the start of its id
+  unspool graph 3f2a --level agent     who started whom
+  unspool graph 3f2a --level model-call    how results led from one model call to the next
+  unspool graph 3f2a --where 'is:error'    what failed, and how one led to the other
+  unspool graph 3f2a --workflow  the pattern behind the steps
+  unspool export 3f2a -o graph.svg     the same as a picture")]
+    Graph(Box<crate::commands::graph::DrawArgs>),
+    /// Draw what happened when: a bar per step, agents below each other.
+    #[command(after_help = "\
+Examples:
+  unspool timeline 3f2a          a session by the start of its id
+  unspool timeline run.jsonl     a file
+  unspool export 3f2a --view timeline -o time.svg    the same as a picture")]
+    Timeline(crate::commands::timeline::TimelineArgs),
     /// Show why it took so long: the critical path, what time was spent on, what a faster tool would save.
     #[command(after_help = "\
 Examples:

@@ -25,7 +25,7 @@ impl TimelinePicture {
         let mut steps = Vec::new();
         let mut bar_of = vec![None; flow.steps.len()];
         for (n, step) in (0u32..).zip(&flow.steps) {
-            let Some((start_ms, end_ms)) = span(step, first).filter(|_| !step.meta) else { continue };
+            let Some((start_ms, end_ms)) = span(step, first).filter(|_| !step.is_aside()) else { continue };
             bar_of[n as usize] = Some(steps.len());
             steps.push(n);
             picture.bars.push(TimelineBar {

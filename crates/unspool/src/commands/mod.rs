@@ -7,6 +7,7 @@ mod explain;
 pub(crate) mod export;
 mod failures;
 mod findings;
+pub(crate) mod graph;
 mod home;
 mod inspect;
 mod ls;
@@ -15,6 +16,7 @@ mod path;
 pub(crate) mod query;
 mod show;
 mod stats;
+pub(crate) mod timeline;
 
 pub(crate) use failures::FailuresArgs;
 pub(crate) use findings::FindingsArgs;
@@ -44,6 +46,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Findings(findings)) => findings::run(args, findings),
         Some(Command::Failures(failures)) => failures::run(args, failures),
         Some(Command::Metrics(metrics)) => metrics::run(args, metrics),
+        Some(Command::Graph(graph)) => graph::run(args, graph),
+        Some(Command::Timeline(timeline)) => timeline::run(args, timeline),
         Some(Command::Export(export)) => export::run(args, export),
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),
