@@ -16,8 +16,6 @@ pub mod export;
 pub mod failures;
 pub mod filtered;
 pub mod findings;
-#[cfg(test)]
-mod fixture;
 pub mod flow_json;
 pub mod graph;
 pub mod labels;

@@ -34,7 +34,7 @@ fn session() -> (Drawn, [u32; 5]) {
 #[test]
 fn overcome_or_not() {
     let (drawn, [_, _, passed, ..]) = session();
-    let doc = failures(&drawn.flow, &drawn.text, None);
+    let doc = failures(&drawn.flow, &drawn.batch.text, None);
     let outcomes: Vec<&str> = doc.failures.iter().map(|failure| failure.outcome).collect();
     assert_eq!(outcomes, ["retried", "worked_around", "worked_around", "ended_agent"]);
     let by = doc.failures[0].retried_by.as_deref();
@@ -49,14 +49,14 @@ fn nothing_after_it_worked() {
     drawn.model(0, (0, 10));
     let failed = drawn.model(0, (10, 20));
     drawn.fail(failed);
-    let doc = failures(&drawn.flow, &drawn.text, None);
+    let doc = failures(&drawn.flow, &drawn.batch.text, None);
     assert_eq!(doc.failures[0].outcome, "ended_run");
 }
 
 #[test]
 fn back_to_the_first_failure() {
     let (drawn, [test, edit, _, inner, call]) = session();
-    let doc = failures(&drawn.flow, &drawn.text, None);
+    let doc = failures(&drawn.flow, &drawn.batch.text, None);
     let id = |step: u32| drawn.flow.steps[step as usize].id.show('s');
     let of = |step: u32| doc.failures.iter().find(|failure| failure.step_id == id(step)).unwrap();
     assert!(of(test).caused_by.is_empty());
@@ -105,7 +105,7 @@ fn a_long_chain_is_cut_and_counted_and_its_first_failure_is_named() {
         drawn.fail(call);
         calls.push(call);
     }
-    let list = failures(&drawn.flow, &drawn.text, None);
+    let list = failures(&drawn.flow, &drawn.batch.text, None);
     let last = list.failures.last().unwrap();
     assert_eq!((last.caused_by.len(), last.causes_left_out), (MAX_CHAIN, 19));
     assert_eq!(last.first_cause.as_ref(), Some(&list.failures[0].step_id));

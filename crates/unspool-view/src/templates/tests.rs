@@ -43,7 +43,7 @@ fn a_template_has_a_count_a_rate_and_durations() {
         agent.ended = unspool_model::Timestamp::from_ms(31);
     }
     let mut templates = Templates::default();
-    templates.add(&drawn.flow, &drawn.text, &Prices::default());
+    templates.add(&drawn.flow, &drawn.batch.text, &Prices::default());
     let found = templates.finish().templates;
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].pattern.as_str(), found[0].count), ("review module … for bugs", 2));
@@ -61,7 +61,7 @@ fn prompts_beyond_the_limit_are_counted() {
         drawn.agent(call, "Explore", 11);
     }
     let mut templates = Templates::default();
-    templates.add(&drawn.flow, &drawn.text, &Prices::default());
+    templates.add(&drawn.flow, &drawn.batch.text, &Prices::default());
     let found = templates.finish();
     assert_eq!(
         (found.templates.len(), found.unmatched),
