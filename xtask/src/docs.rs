@@ -20,6 +20,7 @@ use unspool_view::query::manual;
 use unspool_view::query_json::QueryDoc;
 use unspool_view::stats::StatsDoc;
 use unspool_view::tree_json::TreesDoc;
+use unspool_view::workflow::ProcessDoc;
 
 /// A file that is made, not written.
 pub(crate) struct Document {
@@ -65,6 +66,7 @@ fn documents(root: &Path) -> Result<Vec<Document>, String> {
         schema::<QueryDoc>("docs/query.schema.json")?,
         schema::<DiffDoc>("docs/diff.schema.json")?,
         schema::<FindingsDoc>("docs/findings.schema.json")?,
+        schema::<ProcessDoc>("docs/process.schema.json")?,
         schema::<FailuresDoc>("docs/failures.schema.json")?,
         schema::<MetricsDoc>("docs/metrics.schema.json")?,
         Document::new("docs/query.md", manual()),

@@ -145,6 +145,14 @@ Examples:
   unspool metrics PATH --by agent-type lifetimes, errors and tools by type of agent
   unspool metrics 3f2a --json    everything, for programs")]
     Metrics(crate::commands::MetricsArgs),
+    /// Find the process behind many runs: what they share, how often it fails, variants, and where a run goes its own way.
+    #[command(after_help = "\
+Examples:
+  unspool process                all runs in the usual places
+  unspool process PATH -n 0      every node, transition and variant of a folder
+  unspool process PATH --run u3f2a     where this run goes its own way
+  unspool process PATH --json    for programs")]
+    Process(crate::commands::ProcessArgs),
     /// Find steps by what they are and how they stand to each other.
     #[command(after_help = "\
 Examples:

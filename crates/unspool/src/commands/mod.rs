@@ -13,6 +13,7 @@ mod inspect;
 mod ls;
 mod metrics;
 mod path;
+mod process;
 pub(crate) mod query;
 mod show;
 mod stats;
@@ -22,6 +23,7 @@ pub(crate) use failures::FailuresArgs;
 pub(crate) use findings::FindingsArgs;
 pub(crate) use metrics::MetricsArgs;
 pub(crate) use path::PathArgs;
+pub(crate) use process::ProcessArgs;
 
 use crate::args::{Args, Color, Command};
 use crate::error::CliError;
@@ -46,6 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Findings(findings)) => findings::run(args, findings),
         Some(Command::Failures(failures)) => failures::run(args, failures),
         Some(Command::Metrics(metrics)) => metrics::run(args, metrics),
+        Some(Command::Process(process)) => process::run(args, process),
         Some(Command::Graph(graph)) => graph::run(args, graph),
         Some(Command::Timeline(timeline)) => timeline::run(args, timeline),
         Some(Command::Export(export)) => export::run(args, export),

@@ -1,4 +1,4 @@
-//! `unspool metrics` and `unspool failures`: what is counted and followed, in words and as JSON.
+//! `unspool metrics`, `unspool failures` and `unspool process`: what is counted and followed, in words and as JSON.
 
 use super::{DEMO_SESSION, Unspool};
 
@@ -41,4 +41,54 @@ fn a_failure_says_how_it_ended_and_explain_says_the_same() {
     let out = unspool.ok(&["failures", "trouble.jsonl", "-n", "2"]);
     assert!(out.contains("which the model was told before it asked (inferred)"), "{out}");
     assert!(out.contains("1 more failure not shown"), "{out}");
+}
+
+#[test]
+fn one_process_behind_many_runs() {
+    let unspool = Unspool::with_demo();
+    let out = unspool.ok(&["process", DEMO_SESSION]);
+    assert!(out.contains("2 runs of 1 session") && out.contains("too few to tell"), "{out}");
+    for n in 0..6 {
+        let tools = if n == 5 { "Bash" } else { "Read" };
+        unspool.write(&format!("many/{n}.jsonl"), run_of(n, tools));
+    }
+    let out = unspool.ok(&["process", "many"]);
+    assert!(out.contains("6 runs of 6 sessions") && out.contains("83%") && out.contains("1 run"), "{out}");
+    let document = unspool.json(&["process", "many", "--json"]);
+    let process = &document["processes"][0];
+    assert_eq!(process["variants"].as_array().unwrap().len(), 2);
+    let odd = process["deviations"][0]["run_id"].as_str().unwrap();
+    let out = unspool.ok(&["process", "many", "--run", odd]);
+    assert!(out.contains("has, and few others have\n    Bash"), "{out}");
+    assert!(out.contains("has not, and most others have\n    Read"), "{out}");
+    let usual = process["variants"][0]["run_ids"][0].as_str().unwrap();
+    assert!(unspool.ok(&["process", "many", "--run", usual]).contains("goes as most runs do"));
+    assert!(!unspool.run(&["process", "many", "--run", "u-none"]).status.success());
+}
+
+/// A session with one run: a message, an answer that calls a tool, its result.
+fn run_of(n: usize, tool: &str) -> String {
+    let session = format!("{n}aaaaaaa-0000-4000-8000-000000000000");
+    let entry = |kind: &str, at: usize, message: serde_json::Value| {
+        let parent = (at > 0).then(|| format!("u{n}-{}", at - 1));
+        let time = format!("2026-01-0{}T00:00:0{at}Z", n + 1);
+        let entry = serde_json::json!({
+            "type": kind, "uuid": format!("u{n}-{at}"), "parentUuid": parent, "sessionId": session, "timestamp": time,
+            "message": message,
+        });
+        format!("{entry}\n")
+    };
+    let call = serde_json::json!({"type": "tool_use", "id": format!("toolu_{n}"), "name": tool, "input": {}});
+    let result =
+        serde_json::json!({"type": "tool_result", "tool_use_id": format!("toolu_{n}"), "content": "ok"});
+    [
+        entry("user", 0, serde_json::json!({"role": "user", "content": "Look"})),
+        entry(
+            "assistant",
+            1,
+            serde_json::json!({"role": "assistant", "id": format!("msg_{n}"), "model": "m", "content": [call]}),
+        ),
+        entry("user", 2, serde_json::json!({"role": "user", "content": [result]})),
+    ]
+    .concat()
 }

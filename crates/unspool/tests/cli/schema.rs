@@ -120,6 +120,7 @@ fn what_is_printed_keeps_to_its_schema() {
         (&["stats", "--json"], "stats.schema.json"),
         (&["doctor", "--json"], "doctor.schema.json"),
         (&["findings", "--json"], "findings.schema.json"),
+        (&["process", "--json"], "process.schema.json"),
         (&["failures", "--json"], "failures.schema.json"),
         (&["metrics", "--json"], "metrics.schema.json"),
         (&["path", ".claude/projects", "--json"], "path.schema.json"),

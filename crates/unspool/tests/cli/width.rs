@@ -43,6 +43,7 @@ fn lines_fit_eighty_columns() {
             &["show", "5e55", "--depth", "0"],
             &["path", "5e55"],
             &["findings", "5e55"],
+            &["process"],
             &["failures", "5e55"],
             &["failures", "trouble.jsonl"],
             &["metrics", "5e55"],
