@@ -4,6 +4,7 @@ mod search;
 
 pub use search::{Answer, Candidate, Search};
 
+use crate::failures::Telling;
 use crate::prices::Prices;
 use crate::totals::{Totals, totals};
 use serde::Serialize;
@@ -240,6 +241,10 @@ impl Why<'_> {
         push("Where it stands", place);
         let error = self.flow.error_of(n).some();
         push("What went wrong", error.map(|error| self.text(error).into()).into_iter().collect());
+        if step.is_error {
+            let telling = Telling::new(self.flow);
+            push("What became of the failure", telling.tell(index, &|step| self.name(step)));
+        }
         push(
             "Records that witness it",
             self.flow.witnesses_of(step).iter().map(|record| self.record(*record)).collect(),

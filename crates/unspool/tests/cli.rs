@@ -16,6 +16,8 @@ mod findings;
 mod names;
 #[path = "cli/newcomer.rs"]
 mod newcomer;
+#[path = "cli/numbers.rs"]
+mod numbers;
 #[path = "cli/path.rs"]
 mod path;
 #[path = "cli/query.rs"]

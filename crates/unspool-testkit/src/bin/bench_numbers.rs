@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     best("task templates", || {
         let mut templates = Templates::default();
         templates.add(&flow, text, &prices);
-        templates.finish().len()
+        templates.finish().templates.len()
     });
     ExitCode::SUCCESS
 }

@@ -71,12 +71,11 @@ fn span(step: &Step, first: Timestamp) -> Option<(i64, i64)> {
 mod tests {
     use crate::draw::text::Charset;
     use crate::draw::{TimelinePicture, gantt};
-    use unspool_model::Batch;
+    use crate::drawn::Drawn;
 
     #[test]
     fn steps_are_bars_of_their_agents() {
-        let mut batch = Batch::default();
-        let flow = crate::fixture::flow(&mut batch, &["user", "model:opus", "tool:Bash!", "model:opus"]);
+        let Drawn { flow, batch } = Drawn::of_words(&["user", "model:opus", "tool:Bash!", "model:opus"]);
         let (picture, steps) = TimelinePicture::of(&flow, &batch);
         assert_eq!(steps, [0, 1, 2, 3]);
         let drawn: String =

@@ -7,10 +7,15 @@
 mod from_flow;
 mod group;
 mod process;
+mod process_doc;
 mod transitions;
 
 pub use from_flow::items;
-pub use process::{Deviation, Process, ProcessEdge, ProcessNode, RunPattern, Variant, process};
+pub use process::{Deviation, FEWEST_RUNS, Process, ProcessEdge, ProcessNode, RunPattern, Variant, process};
+pub use process_doc::{
+    DeviationDoc, OneProcessDoc, ProcessDoc, ProcessEdgeDoc, ProcessNodeDoc, Processes, TransitionDoc,
+    VariantDoc,
+};
 
 use crate::totals::Totals;
 use group::group;
