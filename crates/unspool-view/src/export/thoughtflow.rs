@@ -199,7 +199,10 @@ impl<'f> Writer<'f> {
             gave.insert("ok".into(), false.into());
             put(&mut gave, "error", self.text(self.flow.error_of(n)));
         }
-        let done = !step.pending;
+        // A message is complete when it is said; an end of its own would give it a length.
+        let is_said =
+            step.kind == StepKind::UserMessage && step.duration_ms.get().is_none() && !step.is_error;
+        let done = !step.pending && !is_said;
         StepDoc {
             step_id: self.step_id(index),
             label,
