@@ -12,6 +12,8 @@ mod drift;
 mod exports;
 #[path = "cli/findings.rs"]
 mod findings;
+#[path = "cli/imports.rs"]
+mod imports;
 #[path = "cli/names.rs"]
 mod names;
 #[path = "cli/newcomer.rs"]
