@@ -4,6 +4,7 @@
 //! disk representation, the clock, the file system.
 
 pub mod batch;
+pub mod edge;
 pub mod event;
 pub mod flow;
 pub mod given;
@@ -15,10 +16,10 @@ pub mod time;
 pub mod usage;
 
 pub use batch::{Batch, Claim, Format, Outcome, Record, RecordIx, Stream, Witness};
+pub use edge::{Confidence, Edge, EdgeKind, Rule};
 pub use event::{Attr, AttrName, Event, EventFlags, EventKind, Key, KeyKind, KeyKinds, LinkSource, Role};
 pub use flow::{
-    Agent, AgentSource, Confidence, Edge, EdgeKind, Flow, IntentSource, Rival, RivalReason, Rule, Run,
-    Session, Spawn, Status, Step, StepKind,
+    Agent, AgentSource, Flow, IntentSource, Rival, RivalReason, Run, Session, Spawn, Status, Step, StepKind,
 };
 pub use given::{Given, GivenSession};
 pub use ids::Id;

@@ -262,7 +262,7 @@ impl Why<'_> {
             edges
                 .map(|edge| {
                     let other = if incoming { edge.from } else { edge.to };
-                    let how = if edge.rule.inferred() {
+                    let how = if edge.is_inferred() {
                         format!("inferred, {}", edge.confidence.as_f64())
                     } else {
                         "exact".into()
@@ -332,7 +332,7 @@ impl Why<'_> {
                 lines.push(format!(
                     "confidence {}{}",
                     edge.confidence.as_f64(),
-                    if edge.rule.inferred() { ", inferred" } else { "" }
+                    if edge.is_inferred() { ", inferred" } else { "" }
                 ));
                 let evidence = self.flow.evidence_of(edge).iter();
                 lines.extend(evidence.map(|record| format!("evidence {}", self.record(*record))));

@@ -7,7 +7,7 @@ use crate::totals::{Totals, totals};
 use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, Confidence, Flow, IntentSource, Issue, RecordIx, Sym, Timestamp, Usage};
+use unspool_model::{Batch, Flow, IntentSource, Issue, RecordIx, Sym, Timestamp, Usage};
 
 /// The name and version of this schema.
 const SCHEMA: &str = "unspool.flow/1";
@@ -436,7 +436,7 @@ pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
                 kind: edge.kind.name(),
                 rule: edge.rule.name(),
                 confidence: edge.confidence.as_f64(),
-                inferred: edge.rule.inferred() || edge.confidence < Confidence::EXACT,
+                inferred: edge.is_inferred(),
                 tool_use_id: show.some(edge.tool_use_id),
                 is_error: edge.is_error,
                 evidence: flow.evidence_of(edge).iter().map(|record| show.record_id(*record)).collect(),

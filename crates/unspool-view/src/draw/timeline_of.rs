@@ -50,7 +50,7 @@ impl TimelinePicture {
                 from: bar(edge.from)?,
                 to: bar(edge.to)?,
                 relation: edge.kind.name(),
-                is_inferred: edge.rule.inferred(),
+                is_inferred: edge.is_inferred(),
                 is_error: edge.is_error,
                 is_spawn: edge.kind == EdgeKind::SubagentSpawn,
                 ..Arrow::default()

@@ -82,7 +82,7 @@ impl Report<'_> {
         writeln!(out, "|---|---|---|---|---:|---:|---:|---:|---:|")?;
         for (agent, sums) in self.flow.agents.iter().zip(subtree) {
             let link = match agent.spawn {
-                Some(spawn) if spawn.rule.inferred() => {
+                Some(spawn) if spawn.is_inferred() => {
                     format!("~ {} {:.2}", spawn.rule.name(), spawn.confidence.as_f64())
                 }
                 Some(spawn) => spawn.rule.name().into(),

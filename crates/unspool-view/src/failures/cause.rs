@@ -72,7 +72,7 @@ pub(crate) fn causes(flow: &Flow) -> Causes {
     for edge in flow.edges.iter().filter(|edge| carries(edge.kind) && failed(edge.from)) {
         causes.receivers.entry(edge.from).or_default().push(edge.to);
         if failed(edge.to) {
-            causes.note(edge.to, edge.from, Link::Edge { inferred: edge.rule.inferred() });
+            causes.note(edge.to, edge.from, Link::Edge { inferred: edge.is_inferred() });
         }
         if flow.steps[edge.to as usize].kind == StepKind::ModelCall {
             let last = told.entry(edge.to).or_insert(edge.from);
@@ -82,7 +82,7 @@ pub(crate) fn causes(flow: &Flow) -> Causes {
     // A span fails because one inside it did; a call, because its agent did.
     for edge in flow.edges.iter().filter(|edge| edge.kind == EdgeKind::SpanParent) {
         if failed(edge.from) && failed(edge.to) {
-            causes.note(edge.from, edge.to, Link::Edge { inferred: edge.rule.inferred() });
+            causes.note(edge.from, edge.to, Link::Edge { inferred: edge.is_inferred() });
         }
     }
     for agent in &flow.agents {

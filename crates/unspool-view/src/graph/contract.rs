@@ -118,7 +118,7 @@ impl Walk<'_> {
                 let step = Way {
                     kind: edge.kind,
                     confidence: edge.confidence,
-                    inferred: edge.rule.inferred(),
+                    inferred: edge.is_inferred(),
                     is_error: edge.is_error,
                     via: NONE,
                 };

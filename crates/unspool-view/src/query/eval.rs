@@ -247,9 +247,7 @@ impl<'a> Evaluation<'a> {
             Mark::Internal => of.filter(|n| agent(n).is_some_and(|agent| agent.internal)),
             Mark::Subagent => of.filter(|n| agent(n).is_some_and(|agent| !agent.main && !agent.internal)),
             Mark::Retry => some_of(retries(flow).into_iter().map(|retry| retry.again), of),
-            Mark::Inferred => {
-                reached(flow, |edge| edge.rule.inferred() || edge.confidence < Confidence::EXACT).and(of)
-            }
+            Mark::Inferred => reached(flow, unspool_model::Edge::is_inferred).and(of),
             Mark::Trigger => some_of(flow.runs.iter().map(|run| run.trigger), of),
             Mark::Spawn => some_of(flow.agents.iter().filter_map(|agent| Some(agent.spawn?.step)), of),
             Mark::Unpriced => {
