@@ -31,7 +31,7 @@ impl Millis {
 }
 
 /// The flow of one session.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Flow {
     /// The session itself.
     pub session: Session,
@@ -60,7 +60,7 @@ pub struct Flow {
 }
 
 /// The container of runs: one conversation or job.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Session {
     /// Deterministic id.
     pub id: Id,
@@ -97,6 +97,9 @@ pub enum Status {
 }
 
 impl Status {
+    /// All of them.
+    pub const ALL: [Status; 4] = [Status::Running, Status::Completed, Status::Failed, Status::Unknown];
+
     /// The word used in exports.
     pub fn name(self) -> &'static str {
         match self {
@@ -204,6 +207,32 @@ pub enum RivalReason {
 }
 
 impl RivalReason {
+    /// All of them.
+    pub const ALL: [RivalReason; 8] = [
+        RivalReason::Outweighed,
+        RivalReason::Tied,
+        RivalReason::InTheFuture,
+        RivalReason::OutOfWindow,
+        RivalReason::OtherPrompt,
+        RivalReason::OtherType,
+        RivalReason::TakenById,
+        RivalReason::OtherRecord,
+    ];
+
+    /// The word used in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            RivalReason::Outweighed => "outweighed",
+            RivalReason::Tied => "tied",
+            RivalReason::InTheFuture => "in_the_future",
+            RivalReason::OutOfWindow => "out_of_window",
+            RivalReason::OtherPrompt => "other_prompt",
+            RivalReason::OtherType => "other_type",
+            RivalReason::TakenById => "taken_by_id",
+            RivalReason::OtherRecord => "other_record",
+        }
+    }
+
     /// Whether the candidate had something speak for it.
     pub fn plausible(self) -> bool {
         !matches!(self, RivalReason::OtherPrompt | RivalReason::OtherType | RivalReason::OtherRecord)
@@ -315,6 +344,9 @@ pub enum AgentSource {
 }
 
 impl AgentSource {
+    /// All of them.
+    pub const ALL: [AgentSource; 3] = [AgentSource::Stated, AgentSource::Inherited, AgentSource::Assumed];
+
     /// Name on the wire.
     pub fn name(self) -> &'static str {
         match self {

@@ -6,6 +6,7 @@
 pub mod batch;
 pub mod event;
 pub mod flow;
+pub mod given;
 pub mod ids;
 pub mod issue;
 pub mod prompt;
@@ -16,9 +17,10 @@ pub mod usage;
 pub use batch::{Batch, Claim, Format, Outcome, Record, RecordIx, Stream, Witness};
 pub use event::{Attr, AttrName, Event, EventFlags, EventKind, Key, KeyKind, KeyKinds, LinkSource, Role};
 pub use flow::{
-    Agent, AgentSource, Confidence, Edge, EdgeKind, Flow, IntentSource, Rule, Run, Session, Spawn, Status,
-    Step, StepKind,
+    Agent, AgentSource, Confidence, Edge, EdgeKind, Flow, IntentSource, Rival, RivalReason, Rule, Run,
+    Session, Spawn, Status, Step, StepKind,
 };
+pub use given::{Given, GivenSession};
 pub use ids::Id;
 pub use issue::{Code, Issue, Issues, Severity};
 pub use text::{Interner, Sym};

@@ -80,7 +80,11 @@ impl Why<'_> {
     fn record(&self, record: RecordIx) -> String {
         let stream = self.batch.stream_of(record);
         let Some(row) = self.batch.records.get(record as usize) else { return String::new() };
-        format!("{} = record {} of {}", row.id.show('r'), row.ordinal, self.text(stream.name))
+        let place = format!("{} = record {} of {}", row.id.show('r'), row.ordinal, self.text(stream.name));
+        match stream.witness {
+            Witness::Answer => format!("{place}, an export; the records it was made from are not at hand"),
+            _ => place,
+        }
     }
 
     fn agent(&self, n: usize) -> Explanation {

@@ -12,7 +12,7 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use unspool_formats::Detail;
-use unspool_model::Flow;
+use unspool_model::{Flow, Witness};
 use unspool_view::document::{Each, write_document};
 use unspool_view::query::Query;
 use unspool_view::query_json::{QueryDoc, SessionHits, StepHit, session_hits};
@@ -133,7 +133,10 @@ fn write_steps(asked: &Asked<'_>, limit: usize) -> Result<usize, CliError> {
     }
     writeln!(out, "{}", paint(DIM, &line))?;
     if unread > 0 {
-        crate::term::note(&format!("{} could not be looked into", plural(unread, "record")));
+        let streams = &asked.loaded.corpus.batch.streams;
+        let is_export = streams.iter().any(|stream| stream.witness == Witness::Answer);
+        let why = if is_export { ": an export holds first words, not what was said" } else { "" };
+        crate::term::note(&format!("{} could not be looked into{why}", plural(unread, "record")));
     }
     Ok(found)
 }
