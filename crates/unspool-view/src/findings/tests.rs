@@ -156,6 +156,9 @@ fn unheard(returns: bool) -> Drawn {
 fn no_answer_and_an_answer_for_nobody() {
     assert_eq!(codes(unheard(false)), ["unanswered_call", "unused_agent"]);
     assert_eq!(codes(unheard(true)), ["unanswered_call"]);
+    let mut interrupted = unheard(true);
+    interrupted.step(0, StepKind::UserMessage, "", (900, 900));
+    assert!(codes(interrupted).is_empty(), "somebody went on without the answer");
 }
 
 proptest! {
