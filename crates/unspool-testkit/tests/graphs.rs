@@ -68,6 +68,15 @@ proptest! {
                 let graph = graph(&flow, &corpus.batch, &Prices::default(), &view, &|_| true);
                 let [whole, shares] = accounts(&flow, &corpus, &graph);
                 prop_assert_eq!(whole, shares, "{:?}", view);
+                let tally = &graph.tally;
+                let edges = [
+                    tally.shown_edges,
+                    tally.inner_edges,
+                    tally.contracted_edges,
+                    tally.filtered_edges,
+                    tally.order_edges,
+                ];
+                prop_assert_eq!(edges.iter().sum::<u64>(), flow.edges.len() as u64, "{:?}", view);
                 let in_nodes: u64 = graph.nodes.iter().map(|node| node.totals.steps).sum();
                 prop_assert_eq!(in_nodes, graph.tally.shown.totals.steps);
                 let mut steps: Vec<u32> = graph.nodes.iter().flat_map(|node| node.steps.clone()).collect();

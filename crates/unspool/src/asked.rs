@@ -1,11 +1,12 @@
 //! A query and what it is asked of.
 
 use crate::error::CliError;
+use crate::figures::plural;
 use crate::load::Loaded;
 use crate::natives::Bytes;
-use crate::term::{plain, text_width};
+use crate::term::{note, plain, text_width};
 use std::cell::RefCell;
-use unspool_model::{Flow, Timestamp};
+use unspool_model::{Flow, Timestamp, Witness};
 use unspool_view::query::{Query, QueryError, Scope, Selection, select};
 use unspool_view::search::{Answers, look};
 
@@ -42,5 +43,15 @@ pub(crate) fn refused(query: &str, error: &QueryError) -> CliError {
         why: error.message.clone(),
         pointed: vec![query.to_string(), format!("{}{}", " ".repeat(before), "^".repeat(marks))],
         hint: error.hint.clone().unwrap_or_else(|| "docs/query.md has the language with examples".into()),
+    }
+}
+
+/// Says how many records could not be looked into.
+pub(crate) fn note_unread(loaded: &Loaded, records: u64) {
+    if records > 0 {
+        let streams = &loaded.corpus.batch.streams;
+        let is_export = streams.iter().any(|stream| stream.witness == Witness::Answer);
+        let why = if is_export { ": an export holds first words, not what was said" } else { "" };
+        note(&format!("{} could not be looked into{why}", plural(records, "record")));
     }
 }

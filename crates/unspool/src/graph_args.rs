@@ -1,9 +1,10 @@
 //! What a graph shows, as typed: level, boxes, filters, a query.
 
 use crate::args::moment;
-use crate::asked::{Asked, refused};
+use crate::asked::{Asked, note_unread, refused};
 use crate::error::CliError;
 use crate::load::Loaded;
+use crate::term::note;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use unspool_model::{Confidence, EdgeKind, Flow, StepKind, Timestamp};
 use unspool_view::graph::{Filter, Graph, GroupBy, Level, StatusFilter, View, graph};
@@ -193,8 +194,18 @@ impl GraphArgs {
 /// A session's graph with the steps for which a query holds.
 pub(crate) fn chosen_graph(loaded: &Loaded, flow: &Flow, view: &View, asked: Option<&Asked<'_>>) -> Graph {
     let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
-    match asked.map(|asked| asked.select(flow).0) {
-        Some(selected) => graph(flow, batch, prices, view, &|step| selected.has(step)),
+    let graph = match asked.map(|asked| asked.select(flow)) {
+        Some((selected, answers)) => {
+            note_unread(loaded, answers.unread_records);
+            graph(flow, batch, prices, view, &|step| selected.has(step))
+        }
         None => graph(flow, batch, prices, view, &|_| true),
+    };
+    if let Some(limit) = graph.tally.limit_reached {
+        note(&format!(
+            "max_contraction_visits: {limit} edges through steps that are not drawn were followed and then no more; \
+             some may be missing"
+        ));
     }
+    graph
 }

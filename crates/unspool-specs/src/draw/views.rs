@@ -83,7 +83,8 @@ fn marks(drawn: &Drawn<'_>, edge: &Edge) -> String {
         let _ = write!(marks, " ×{}", edge.count);
     }
     if !edge.through.is_empty() {
-        let through: Vec<String> = edge.through.iter().map(|step| steps::name(drawn, *step)).collect();
+        let through: Vec<String> =
+            edge.through.iter().map(|through| steps::name(drawn, through.step)).collect();
         let _ = write!(marks, " through {}", through.join(", "));
     }
     marks.push_str(if edge.inferred { " ~" } else { "" });

@@ -111,8 +111,12 @@ pub fn lines(picture: &Picture, options: &TextOptions) -> Vec<Line> {
 /// A line that says what the marks mean.
 pub fn legend(charset: Charset) -> &'static str {
     match charset {
-        Charset::Unicode => "● step  ○ side by side  ✗ failed  ┆ inferred  ← by way of  ↺ leads back",
-        Charset::Ascii => "* step  o side by side  x failed  : inferred  <- by way of  ^ leads back",
+        Charset::Unicode => {
+            "● step  ○ beside others from the same step  ✗ failed  ┆ inferred  ← by way of  ↺ leads back"
+        }
+        Charset::Ascii => {
+            "* step  o beside others from the same step  x failed  : inferred  <- by way of  ^ leads back"
+        }
     }
 }
 

@@ -35,6 +35,7 @@ impl TimelinePicture {
                 track: step.agent as usize,
                 start_ms,
                 end_ms,
+                took_ms: step.duration_ms.get(),
                 depth: 0,
                 is_error: step.is_error,
                 is_pending: step.pending,

@@ -34,6 +34,8 @@ pub struct TimelineBar {
     pub start_ms: i64,
     /// End in milliseconds.
     pub end_ms: i64,
+    /// Milliseconds it took as its source measured; none where only begin and end tell.
+    pub took_ms: Option<i64>,
     /// How deep it lies in others of its track.
     pub depth: u32,
     /// Drawn red.
@@ -53,6 +55,13 @@ pub struct TimelinePicture {
     pub bars: Vec<TimelineBar>,
     /// Between bars.
     pub arrows: Vec<Arrow>,
+}
+
+impl TimelineBar {
+    /// How long it took: as measured, else from begin to end.
+    pub fn elapsed_ms(&self) -> i64 {
+        self.took_ms.unwrap_or_else(|| self.end_ms.saturating_sub(self.start_ms)).max(0)
+    }
 }
 
 impl TimelinePicture {
@@ -180,7 +189,7 @@ fn axis(out: &mut String, drawn: &Timeline) {
 fn draw_bar(out: &mut String, bar: &TimelineBar, rect: &Rect) {
     let label = plain(&bar.label);
     let mut tooltip = label.clone();
-    for more in [plain(&bar.detail), elapsed_label(bar.end_ms.saturating_sub(bar.start_ms).max(0))] {
+    for more in [plain(&bar.detail), elapsed_label(bar.elapsed_ms())] {
         if !more.is_empty() {
             tooltip.push('\n');
             tooltip.push_str(&more);

@@ -6,7 +6,7 @@ use crate::graph::{Edge, Graph, Relation};
 use crate::labels;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-use unspool_model::{Batch, EdgeKind, Flow, Step, StepKind, Timestamp};
+use unspool_model::{Batch, Confidence, EdgeKind, Flow, Step, StepKind, Timestamp};
 
 /// The document.
 #[derive(Serialize, Default)]
@@ -31,7 +31,7 @@ struct InferenceNode {
     agent_type: AgentType,
     model: Option<String>,
     duration_ms: Option<i64>,
-    tokens: Tokens,
+    tokens: Option<Tokens>,
     is_error: bool,
     /// The call that asked for the agent this one belongs to.
     parent_id: Option<String>,
@@ -175,11 +175,12 @@ fn moment(at: Timestamp) -> Option<String> {
     at.is_some().then(|| at.to_string())
 }
 
-fn tokens(flow: &Flow, step: &Step) -> Tokens {
-    let Some(usage) = flow.usage_of(step) else { return Tokens::default() };
+/// None where no source states them.
+fn tokens(flow: &Flow, step: &Step) -> Option<Tokens> {
+    let usage = flow.usage_of(step)?;
     let (input, output) =
         (usage.input + usage.cache_read + usage.cache_write, usage.output + usage.reasoning);
-    Tokens { input, output, total: input + output }
+    Some(Tokens { input, output, total: input + output })
 }
 
 /// An edge for each tool whose result it carries, for the agent it starts, or for the guess. Other relations have no name here.
@@ -187,30 +188,31 @@ fn edges(flow: &Flow, batch: &Batch, graph: &Graph, edge: &Edge) -> Vec<Inferenc
     let text = |sym: unspool_model::Sym| batch.text.get(sym).to_string();
     let step_of =
         |node: u32| graph.nodes[node as usize].steps.first().and_then(|n| flow.steps.get(*n as usize));
-    let made = |kind, metadata| InferenceEdge {
+    let made = |kind, confidence: Confidence, metadata| InferenceEdge {
         source: graph.nodes[edge.from as usize].id.clone(),
         target: graph.nodes[edge.to as usize].id.clone(),
         kind,
-        confidence: edge.confidence.as_f64(),
+        confidence: confidence.as_f64(),
         metadata,
     };
     let tools = || {
-        let through = edge.through.iter().filter_map(|n| flow.steps.get(*n as usize));
-        through.filter(|step| step.kind == StepKind::ToolCall)
+        let through = edge.through.iter().filter_map(|way| Some((way, flow.steps.get(way.step as usize)?)));
+        through.filter(|(_, step)| step.kind == StepKind::ToolCall)
     };
     match edge.relation {
         Relation::Flow(EdgeKind::ToolResult) => tools()
-            .map(|tool| {
+            .map(|(way, tool)| {
                 let (tool_use_id, tool_name, is_error) =
                     (text(tool.tool_use_id), text(tool.name), tool.is_error);
-                made("tool_result", Metadata::Tool { tool_use_id, tool_name, is_error })
+                made("tool_result", way.confidence, Metadata::Tool { tool_use_id, tool_name, is_error })
             })
             .collect(),
         Relation::Flow(EdgeKind::SubagentSpawn) => {
-            let task = tools().next();
+            let task = tools().next().map(|(_, tool)| tool);
             let agent = step_of(edge.to).and_then(|step| flow.agents.get(step.agent as usize));
             vec![made(
                 "subagent_spawn",
+                edge.confidence,
                 Metadata::Spawn {
                     subagent_type: agent.map_or_else(String::new, |agent| text(agent.kind)),
                     spawn_time: task.and_then(|task| moment(task.started)),
@@ -222,7 +224,11 @@ fn edges(flow: &Flow, batch: &Batch, graph: &Graph, edge: &Edge) -> Vec<Inferenc
         Relation::Sequential => {
             let ends = step_of(edge.from).zip(step_of(edge.to));
             let time_gap_ms = ends.and_then(|(from, to)| to.started.ms_since(from.ended));
-            vec![made("sequential", Metadata::Sequential { time_gap_ms, same_agent_type: true })]
+            vec![made(
+                "sequential",
+                edge.confidence,
+                Metadata::Sequential { time_gap_ms, same_agent_type: true },
+            )]
         }
         _ => Vec::new(),
     }

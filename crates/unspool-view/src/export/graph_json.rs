@@ -86,7 +86,7 @@ pub struct GraphEdgeDoc {
     pub count: u64,
     /// What it leads through: the tool of a result, the agent that was started.
     pub label: String,
-    /// How much it is believed: as much as its weakest part, at best.
+    /// How much it is believed: as much as the weakest part of any way it stands for.
     pub confidence: f64,
     /// Something in it is a guess.
     pub inferred: bool,
@@ -118,11 +118,17 @@ pub struct TallyDoc {
     pub contracted: ShareDoc,
     /// Steps a filter left out.
     pub filtered: ShareDoc,
+    /// Edges of the flow between steps of different nodes.
+    pub shown_edges: u64,
     /// Edges of the flow between steps of one node.
     pub inner_edges: u64,
+    /// Edges of the flow to or from steps that are in no node.
+    pub contracted_edges: u64,
     /// Edges of the flow that a filter left out.
     pub filtered_edges: u64,
-    /// So many steps were looked at to find what edges lead through, and then no more: edges may be missing.
+    /// Edges of the flow that tell only of order, where something else of its agent leads to a step.
+    pub order_edges: u64,
+    /// So many edges were followed to find what leads through steps that are no nodes, and then no more: some may be missing.
     pub limit_reached: Option<u64>,
 }
 
@@ -157,8 +163,11 @@ pub fn graph_doc(flow: &Flow, graph: &Graph, level: Option<&'static str>) -> Gra
             shown: share_doc(&tally.shown),
             contracted: share_doc(&tally.contracted),
             filtered: share_doc(&tally.filtered),
+            shown_edges: tally.shown_edges,
             inner_edges: tally.inner_edges,
+            contracted_edges: tally.contracted_edges,
             filtered_edges: tally.filtered_edges,
+            order_edges: tally.order_edges,
             limit_reached: tally.limit_reached,
         }),
     }
@@ -172,7 +181,7 @@ fn node_doc(flow: &Flow, graph: &Graph, node: &Node) -> GraphNodeDoc {
         detail: node.detail.clone(),
         kind: node.kind,
         group_id: group_id(graph, node.group),
-        step_ids: step_ids(flow, &node.steps),
+        step_ids: step_ids(flow, node.steps.iter().copied()),
         started_at: moment(node.totals.started),
         ended_at: moment(node.totals.ended),
         busy_ms: node.busy_ms,
@@ -193,7 +202,7 @@ fn edge_doc(flow: &Flow, graph: &Graph, edge: &Edge) -> GraphEdgeDoc {
         inferred: edge.inferred,
         is_error: edge.is_error,
         both_ways: edge.both_ways,
-        through: step_ids(flow, &edge.through),
+        through: step_ids(flow, edge.through.iter().map(|through| through.step)),
     }
 }
 
@@ -201,8 +210,8 @@ fn group_id(graph: &Graph, group: Option<u32>) -> Option<String> {
     group.and_then(|group| graph.groups.get(group as usize)).map(|group| group.id.clone())
 }
 
-fn step_ids(flow: &Flow, steps: &[u32]) -> Vec<String> {
-    steps.iter().filter_map(|step| flow.steps.get(*step as usize)).map(|step| step.id.show('s')).collect()
+fn step_ids(flow: &Flow, steps: impl Iterator<Item = u32>) -> Vec<String> {
+    steps.filter_map(|step| flow.steps.get(step as usize)).map(|step| step.id.show('s')).collect()
 }
 
 fn share_doc(share: &Share) -> ShareDoc {

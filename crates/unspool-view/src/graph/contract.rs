@@ -1,13 +1,13 @@
 //! Edges between nodes: those of the flow, and those that lead through steps that are no nodes.
 
 use super::gather::Gathered;
-use super::{Edge, Graph, Relation, View, guess};
+use super::{Edge, Graph, Relation, Tally, Through, View, guess};
 use crate::labels;
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 use unspool_model::{Batch, Confidence, EdgeKind, Flow, StepKind};
 
-/// So many steps are looked at to find what edges lead through.
+/// So many edges are followed to find what leads through steps that are no nodes.
 const MAX_CONTRACTION_VISITS: u64 = 20_000_000;
 /// So many names stand on one edge; more are counted.
 const NAMES_ON_AN_EDGE: usize = 3;
@@ -25,8 +25,8 @@ struct Way {
 
 pub(super) fn edges(flow: &Flow, batch: &Batch, view: &View, gathered: Gathered) -> Graph {
     let Gathered { mut graph, node_of } = gathered;
-    let (kept, filtered_edges) = kept_edges(flow, view);
-    graph.tally.filtered_edges = filtered_edges;
+    let kept = kept_edges(flow, view, &mut graph.tally);
+    count_edges(flow, &kept, &node_of, &mut graph.tally);
     let out = Adjacency::new(flow, &kept);
     let mut merged = Merged::default();
     let mut walk = Walk { flow, out: &out, node_of: &node_of, seen: vec![NONE; flow.steps.len()], visits: 0 };
@@ -35,14 +35,13 @@ pub(super) fn edges(flow: &Flow, batch: &Batch, view: &View, gathered: Gathered)
             walk.from(step, &mut merged);
         }
     }
-    graph.tally.inner_edges = merged.inner;
     graph.tally.limit_reached = (walk.visits >= MAX_CONTRACTION_VISITS).then_some(MAX_CONTRACTION_VISITS);
     graph.edges = merged.edges;
     for edge in &mut graph.edges {
         edge.label = label(flow, batch, edge, &graph.nodes[edge.to as usize].steps);
     }
     if view.sequential {
-        guess::sequential(flow, batch, &node_of, &mut graph);
+        guess::sequential(flow, batch, &node_of, view.filter.min_confidence, &mut graph);
     }
     graph.edges.sort_by_key(|edge| (edge.to, edge.from, edge.relation));
     graph
@@ -50,8 +49,9 @@ pub(super) fn edges(flow: &Flow, batch: &Batch, view: &View, gathered: Gathered)
 
 /// Which edges of the flow count. Unless kinds were asked for, mere order counts only where nothing else of its agent leads to
 /// a step.
-fn kept_edges(flow: &Flow, view: &View) -> (Vec<bool>, u64) {
+fn kept_edges(flow: &Flow, view: &View, tally: &mut Tally) -> Vec<bool> {
     let (mut kept, filtered) = view.filter.edges(flow);
+    tally.filtered_edges = filtered;
     if view.filter.edges.is_empty() {
         let mut caused = vec![false; flow.steps.len()];
         for (edge, kept) in flow.edges.iter().zip(&kept) {
@@ -59,10 +59,27 @@ fn kept_edges(flow: &Flow, view: &View) -> (Vec<bool>, u64) {
             caused[edge.to as usize] |= *kept && edge.kind != EdgeKind::Sequence && of_one_agent;
         }
         for (edge, kept) in flow.edges.iter().zip(&mut kept) {
-            *kept &= edge.kind != EdgeKind::Sequence || !caused[edge.to as usize];
+            // What is said to an agent leads to what it does next, whatever else does.
+            let is_said = flow.steps[edge.from as usize].kind == StepKind::UserMessage;
+            let is_order = *kept && edge.kind == EdgeKind::Sequence && !is_said;
+            let is_mere_order = is_order && caused[edge.to as usize];
+            tally.order_edges += u64::from(is_mere_order);
+            *kept &= !is_mere_order;
         }
     }
-    (kept, filtered)
+    kept
+}
+
+/// What becomes of the kept edges.
+fn count_edges(flow: &Flow, kept: &[bool], node_of: &[u32], tally: &mut Tally) {
+    for (edge, _) in flow.edges.iter().zip(kept).filter(|(_, kept)| **kept) {
+        let slot = match (node_of[edge.from as usize], node_of[edge.to as usize]) {
+            (NONE, _) | (_, NONE) => &mut tally.contracted_edges,
+            (from, to) if from == to => &mut tally.inner_edges,
+            _ => &mut tally.shown_edges,
+        };
+        *slot += 1;
+    }
 }
 
 /// The kept edges that leave each step.
@@ -109,10 +126,16 @@ struct Walk<'f> {
 impl Walk<'_> {
     fn from(&mut self, source: u32, merged: &mut Merged) {
         let mut open: Vec<(u32, Option<Way>)> = vec![(source, None)];
+        // An agent begins once: what else its beginning encloses it encloses.
+        let mut entered: Vec<(u32, u32)> = Vec::new();
         let mut next = 0;
         while let Some((at, way)) = open.get(next).copied() {
             next += 1;
             for edge in self.out.of(at) {
+                self.visits += u64::from(way.is_some());
+                if self.visits >= MAX_CONTRACTION_VISITS {
+                    return;
+                }
                 let edge = &self.flow.edges[*edge as usize];
                 let to = edge.to as usize;
                 let step = Way {
@@ -124,10 +147,15 @@ impl Walk<'_> {
                 };
                 let mut way = way.map_or(step, |way| way.then(step));
                 if self.node_of[to] != NONE {
+                    let agent = (self.flow.steps[to].agent, way.via);
+                    if way.kind == EdgeKind::SubagentSpawn && entered.contains(&agent) {
+                        way.kind = EdgeKind::SpanParent;
+                    } else if way.kind == EdgeKind::SubagentSpawn {
+                        entered.push(agent);
+                    }
                     merged.add(self.node_of[source as usize], self.node_of[to], way);
-                } else if self.seen[to] != source && self.visits < MAX_CONTRACTION_VISITS {
+                } else if self.seen[to] != source {
                     self.seen[to] = source;
-                    self.visits += 1;
                     let is_tool = |n: u32| {
                         self.flow.steps.get(n as usize).is_some_and(|step| step.kind == StepKind::ToolCall)
                     };
@@ -179,13 +207,11 @@ fn compose(first: EdgeKind, second: EdgeKind) -> EdgeKind {
 struct Merged {
     edges: Vec<Edge>,
     index: FxHashMap<(u32, u32, EdgeKind), usize>,
-    inner: u64,
 }
 
 impl Merged {
     fn add(&mut self, from: u32, to: u32, way: Way) {
         if from == to {
-            self.inner += 1;
             return;
         }
         let at = *self.index.entry((from, to, way.kind)).or_insert_with(|| {
@@ -196,7 +222,7 @@ impl Merged {
                 count: 0,
                 label: String::new(),
                 confidence: way.confidence,
-                inferred: true,
+                inferred: false,
                 is_error: false,
                 through: Vec::new(),
                 both_ways: false,
@@ -205,11 +231,11 @@ impl Merged {
         });
         let edge = &mut self.edges[at];
         edge.count += 1;
-        edge.confidence = edge.confidence.max(way.confidence);
-        edge.inferred &= way.inferred;
+        edge.confidence = edge.confidence.min(way.confidence);
+        edge.inferred |= way.inferred;
         edge.is_error |= way.is_error;
         if way.via != NONE {
-            edge.through.push(way.via);
+            edge.through.push(Through { step: way.via, confidence: way.confidence, is_error: way.is_error });
         }
     }
 }
@@ -221,21 +247,15 @@ fn label(flow: &Flow, batch: &Batch, edge: &Edge, target: &[u32]) -> String {
         return started.map_or_else(String::new, |agent| labels::agent_name(batch, agent));
     }
     let mut names: Vec<String> = Vec::new();
-    let mut more = 0_usize;
-    for step in edge.through.iter().map(|step| &flow.steps[*step as usize]) {
+    let steps = edge.through.iter().map(|through| &flow.steps[through.step as usize]);
+    for step in steps.filter(|step| step.kind == StepKind::ToolCall) {
         let name = labels::step_name(batch, step);
-        if step.kind != StepKind::ToolCall || names.contains(&name) {
-            continue;
-        }
-        if names.len() == NAMES_ON_AN_EDGE {
-            more += 1;
-        } else {
+        if !names.contains(&name) {
             names.push(name);
         }
     }
-    let mut text = names.join(", ");
-    if more > 0 {
-        text = format!("{text} +{more}");
+    match names.len().saturating_sub(NAMES_ON_AN_EDGE) {
+        0 => names.join(", "),
+        more => format!("{} +{more}", names[..NAMES_ON_AN_EDGE].join(", ")),
     }
-    text
 }

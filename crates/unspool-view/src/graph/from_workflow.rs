@@ -30,7 +30,8 @@ pub fn from_workflow(title: &str, workflow: &Workflow) -> Graph {
             from: edge.source,
             to: edge.target,
             relation: if edge.enters { Relation::Enters } else { Relation::Follows },
-            count: edge.forward + edge.backward,
+            // How often the one followed the other, in the direction that is taken more often.
+            count: edge.forward.max(edge.backward),
             label: String::new(),
             confidence: Confidence::EXACT,
             inferred: false,
@@ -52,7 +53,15 @@ pub(super) fn boxes<'a>(
     }
     let mut groups = Vec::new();
     let mut group_of: Vec<Option<u32>> = vec![None; holds.len()];
-    for (n, (id, name, _)) in nodes.clone().enumerate().filter(|(n, _)| holds[*n]) {
+    // A node may come before the one it lies in, where clocks disagree; its box may not.
+    let parents: Vec<Option<u32>> = nodes.clone().map(|(_, _, parent)| parent).collect();
+    let depth = |n: usize| {
+        let above = std::iter::successors(parents[n], |at| parents[*at as usize]);
+        above.take(parents.len()).count()
+    };
+    let mut holders: Vec<_> = nodes.clone().enumerate().filter(|(n, _)| holds[*n]).collect();
+    holders.sort_by_cached_key(|(n, _)| depth(*n));
+    for (n, (id, name, _)) in holders {
         group_of[n] = u32::try_from(groups.len()).ok();
         groups.push(Group { id: format!("in:{id}"), label: name.into(), parent: None });
     }

@@ -58,7 +58,7 @@ pub(super) fn gather(
         let node = &mut graph.nodes[at as usize];
         node.steps.push(n);
         node.totals.add(&totals);
-        node.busy_ms += busy_ms;
+        node.busy_ms = node.busy_ms.saturating_add(busy_ms);
         node.is_error |= step.is_error && matches!(whole, Whole::Step(_));
         node.pending |= step.pending && matches!(whole, Whole::Step(_));
     }
@@ -72,7 +72,7 @@ pub(super) fn gather(
 impl Share {
     fn add(&mut self, totals: &Totals, busy_ms: u64) {
         self.totals.add(totals);
-        self.busy_ms += busy_ms;
+        self.busy_ms = self.busy_ms.saturating_add(busy_ms);
     }
 }
 

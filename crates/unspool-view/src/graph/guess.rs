@@ -10,7 +10,13 @@ const LONGEST_PAUSE_MS: i64 = 5 * 60 * 1000;
 const WORTH: (i64, i64) = (6_000, 4_000);
 
 /// Links the last step of an agent to the first of the next agent of its kind, where nothing else leads to that.
-pub(super) fn sequential(flow: &Flow, batch: &Batch, node_of: &[u32], graph: &mut Graph) {
+pub(super) fn sequential(
+    flow: &Flow,
+    batch: &Batch,
+    node_of: &[u32],
+    min_confidence: Option<Confidence>,
+    graph: &mut Graph,
+) {
     let mut reached = vec![false; graph.nodes.len()];
     for edge in &graph.edges {
         reached[edge.to as usize] = true;
@@ -25,17 +31,22 @@ pub(super) fn sequential(flow: &Flow, batch: &Batch, node_of: &[u32], graph: &mu
         let pause = after.started.ms_since(before.ended);
         let Some(pause) = pause.filter(|ms| (0..LONGEST_PAUSE_MS).contains(ms)) else { continue };
         let (Some((_, from)), Some((to, _))) = (ends[before_n], ends[after_n]) else { continue };
-        if before.kind != after.kind || from == to || std::mem::replace(&mut reached[to as usize], true) {
+        let worth = WORTH.0 - (WORTH.0 - WORTH.1) * pause / LONGEST_PAUSE_MS;
+        let confidence = Confidence::from_ten_thousandths(u16::try_from(worth).unwrap_or(0));
+        let is_believed = min_confidence.is_none_or(|least| confidence >= least);
+        if before.kind != after.kind || from == to || !is_believed {
             continue;
         }
-        let worth = WORTH.0 - (WORTH.0 - WORTH.1) * pause / LONGEST_PAUSE_MS;
+        if std::mem::replace(&mut reached[to as usize], true) {
+            continue;
+        }
         graph.edges.push(Edge {
             from,
             to,
             relation: Relation::Sequential,
             count: 1,
             label: String::new(),
-            confidence: Confidence::from_ten_thousandths(u16::try_from(worth).unwrap_or(0)),
+            confidence,
             inferred: true,
             is_error: false,
             through: Vec::new(),

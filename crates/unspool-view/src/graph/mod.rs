@@ -127,16 +127,27 @@ pub struct Edge {
     pub count: u64,
     /// What it leads through: the tool of a result, the agent that was started.
     pub label: String,
-    /// How much it is believed: as much as its weakest part, at best.
+    /// How much it is believed: as much as the weakest part of any way it stands for.
     pub confidence: Confidence,
     /// Something in it is a guess.
     pub inferred: bool,
     /// It carries an error.
     pub is_error: bool,
     /// Steps it leads through that are no nodes, in order; of several ways, the first of each.
-    pub through: Vec<u32>,
+    pub through: Vec<Through>,
     /// It goes both ways.
     pub both_ways: bool,
+}
+
+/// A step that a way leads through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Through {
+    /// The step.
+    pub step: u32,
+    /// How much the way is believed.
+    pub confidence: Confidence,
+    /// The way carries an error.
+    pub is_error: bool,
 }
 
 /// The relations a graph can have.
@@ -198,11 +209,17 @@ pub struct Tally {
     pub contracted: Share,
     /// Steps a filter left out.
     pub filtered: Share,
+    /// Edges of the flow between steps of different nodes.
+    pub shown_edges: u64,
     /// Edges of the flow between steps of one node.
     pub inner_edges: u64,
+    /// Edges of the flow to or from steps that are in no node.
+    pub contracted_edges: u64,
     /// Edges of the flow that a filter left out.
     pub filtered_edges: u64,
-    /// So many steps were looked at to find what edges lead through, and then no more: edges may be missing.
+    /// Edges of the flow that tell only of order, where something else of its agent leads to a step.
+    pub order_edges: u64,
+    /// So many edges were followed to find what leads through steps that are no nodes, and then no more: some may be missing.
     pub limit_reached: Option<u64>,
 }
 

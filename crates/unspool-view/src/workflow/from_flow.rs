@@ -95,7 +95,7 @@ fn item<'b>(flow: &Flow, batch: &'b Batch, pricer: &mut Pricer<'_>, step: &Step)
         id: of_step(step),
         parent: container.map(of_step).or(agent),
         name: name.into(),
-        node_type: node_type(step.kind),
+        node_type: Some(node_type(step.kind)),
         caller: caller(flow, step),
         order: 0,
         started: step.started,
@@ -133,8 +133,8 @@ fn caller(flow: &Flow, step: &Step) -> Option<ItemId> {
     (step.kind == StepKind::ToolCall && above.kind == StepKind::ModelCall).then(|| of_step(above))
 }
 
-fn node_type(kind: StepKind) -> Option<NodeType> {
-    Some(match kind {
+fn node_type(kind: StepKind) -> NodeType {
+    match kind {
         StepKind::ModelCall => NodeType::Llm,
         StepKind::ToolCall => NodeType::Tool,
         StepKind::Retrieval => NodeType::Retrieval,
@@ -142,7 +142,6 @@ fn node_type(kind: StepKind) -> Option<NodeType> {
         StepKind::Memory => NodeType::Memory,
         StepKind::Router => NodeType::Router,
         StepKind::Guardrail => NodeType::Guardrail,
-        StepKind::Generic => return None,
         _ => NodeType::Default,
-    })
+    }
 }

@@ -2,9 +2,12 @@
 
 use super::{END, Grouping, Item, ItemId, NodeType, Options, START, Workflow, WorkflowEdge, WorkflowNode};
 use rustc_hash::FxHashMap;
+use unspool_model::Id;
 
 /// What people see of an item without a name.
 const NAMELESS: &str = "Operation";
+/// So many names stand in a node's id; deeper nodes are known by a hash.
+const MAX_PATH_NAMES: usize = 32;
 /// The word for "no parent" in a node's id.
 const ROOT: &str = "root";
 
@@ -219,7 +222,7 @@ impl Groups {
         }
     }
 
-    /// A node's id is the path of names to it; a colon in a name is written twice.
+    /// A node's id is the path of names to it, colons in names behind a backslash; where that is deep, a hash of it.
     fn name_by_path(&mut self, items: &[&Item<'_>]) {
         let mut name_of: Vec<&str> = vec![""; self.nodes.len()];
         for (item, node) in items.iter().zip(&self.node_of) {
@@ -227,16 +230,29 @@ impl Groups {
                 name_of[*node as usize] = &item.name;
             }
         }
+        let mut depth_of: Vec<usize> = vec![0; self.nodes.len()];
         for n in 1..self.nodes.len() {
-            let mut path = vec![name_of[n].replace(':', "::")];
+            // Up to a node that has its id, then down again.
+            let mut chain = vec![n];
             let mut above = self.nodes[n].parent;
-            while let Some(at) = above.filter(|_| path.len() <= self.nodes.len()) {
-                path.push(name_of[at as usize].replace(':', "::"));
-                above = self.nodes[at as usize].parent;
+            while let Some(at) =
+                above.map(|at| at as usize).filter(|at| depth_of[*at] == 0 && !chain.contains(at))
+            {
+                chain.push(at);
+                above = self.nodes[at].parent;
             }
-            path.push(ROOT.into());
-            path.reverse();
-            self.nodes[n].id = path.join(":");
+            while let Some(at) = chain.pop().filter(|at| depth_of[*at] == 0) {
+                let parent = self.nodes[at].parent.map(|parent| parent as usize).filter(|p| depth_of[*p] > 0);
+                let (path, depth) =
+                    parent.map_or((ROOT, 0), |parent| (self.nodes[parent].id.as_str(), depth_of[parent]));
+                let name = name_of[at].replace('\\', "\\\\").replace(':', "\\:");
+                self.nodes[at].id = if depth < MAX_PATH_NAMES {
+                    format!("{path}:{name}")
+                } else {
+                    Id::of(&[b"path", path.as_bytes(), name.as_bytes()]).show('p')
+                };
+                depth_of[at] = depth + 1;
+            }
         }
     }
 
@@ -258,7 +274,7 @@ impl WorkflowNode {
         self.item_ids.push(item.id.clone());
         self.errors += u64::from(item.is_error);
         let took_ms = item.took_ms.or_else(|| item.ended.ms_since(item.started));
-        self.duration_ms += took_ms.unwrap_or(0).max(0);
+        self.duration_ms = self.duration_ms.saturating_add(took_ms.unwrap_or(0).max(0));
         self.totals.add(&item.totals);
     }
 }

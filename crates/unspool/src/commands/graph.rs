@@ -6,7 +6,7 @@ use crate::error::CliError;
 use crate::figures::{count, duration, plural};
 use crate::graph_args::{GraphArgs, chosen_graph};
 use crate::load::{Loaded, load, settings};
-use crate::term::{BOLD, CYAN, DIM, PLAIN, RED, YELLOW, columns, note, paint};
+use crate::term::{BOLD, CYAN, DIM, PLAIN, RED, YELLOW, columns, paint};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use unspool_formats::Detail;
@@ -99,12 +99,6 @@ fn draw(out: &mut dyn Write, graph: &Graph, what: &str, options: &TextOptions) -
     for line in lines(&picture, options) {
         let is_error = line.of.is_some_and(|node| picture.boxes[node].is_error);
         writeln!(out, "{}", coloured(&line, is_error))?;
-    }
-    if let Some(limit) = graph.tally.limit_reached {
-        note(&format!(
-            "max_contraction_visits: edges through steps that are not drawn were followed {limit} times and then no more; \
-             some may be missing"
-        ));
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `unspool query`: the steps for which a query holds, over one session or many.
 
 use crate::args::Args;
-use crate::asked::{Asked, refused};
+use crate::asked::{Asked, note_unread, refused};
 use crate::error::CliError;
 use crate::figures::{count, duration, minute, money, plural};
 use crate::load::{load, settings};
@@ -12,7 +12,7 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use unspool_formats::Detail;
-use unspool_model::{Flow, Witness};
+use unspool_model::Flow;
 use unspool_view::document::{Each, write_document};
 use unspool_view::query::Query;
 use unspool_view::query_json::{QueryDoc, SessionHits, StepHit, session_hits};
@@ -80,9 +80,10 @@ fn write_json(asked: &Asked<'_>, limit: usize) -> Result<usize, CliError> {
 
 fn write_counts(asked: &Asked<'_>) -> Result<usize, CliError> {
     let mut rows = Vec::new();
-    let mut found = 0;
+    let (mut found, mut unread) = (0, 0);
     for flow in asked.loaded.flows() {
         let session = hits(asked, &flow, 0);
+        unread += session.unread_records;
         if session.found > 0 {
             found += session.found;
             rows.push(vec![
@@ -106,6 +107,7 @@ fn write_counts(asked: &Asked<'_>) -> Result<usize, CliError> {
     let all = asked.loaded.sessions.len() as u64;
     let line = format!("{} in {} of {}", plural(found as u64, "step"), rows.len(), plural(all, "session"));
     writeln!(out, "{}", paint(DIM, &line))?;
+    note_unread(asked.loaded, unread);
     Ok(found)
 }
 
@@ -132,12 +134,7 @@ fn write_steps(asked: &Asked<'_>, limit: usize) -> Result<usize, CliError> {
         line = format!("{line}, the first {} shown", shown.len());
     }
     writeln!(out, "{}", paint(DIM, &line))?;
-    if unread > 0 {
-        let streams = &asked.loaded.corpus.batch.streams;
-        let is_export = streams.iter().any(|stream| stream.witness == Witness::Answer);
-        let why = if is_export { ": an export holds first words, not what was said" } else { "" };
-        crate::term::note(&format!("{} could not be looked into{why}", plural(unread, "record")));
-    }
+    note_unread(asked.loaded, unread);
     Ok(found)
 }
 
