@@ -8,7 +8,7 @@ use crate::draft::Draft;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::{NONE, Rival};
 use unspool_model::{
-    AttrName, EventFlags, EventKind, KeyKind, RecordIx, Role, Spawn, Status, Sym, Timestamp, Witness,
+    AttrName, Event, EventFlags, EventKind, KeyKind, RecordIx, Role, Spawn, Status, Sym, Timestamp, Witness,
 };
 
 /// An agent in the making.
@@ -130,7 +130,7 @@ pub(crate) fn assign(draft: &mut Draft<'_>) {
         if matches!(event.kind, EventKind::AgentInfo | EventKind::AgentStart | EventKind::AgentStop)
             && let Some(id) = draft.key(at, KeyKind::Agent, Role::Provides)
         {
-            current = find_or_add(draft, &mut index, Origin::Native(id), draft.group.native_of(at));
+            current = find_or_add(draft, &mut index, named(&event, id), draft.group.native_of(at));
         }
         draft.event_agent.push(current);
         if let Some(parent) = draft.key(at, KeyKind::ParentAgent, Role::Refers) {
@@ -180,7 +180,19 @@ fn find_or_add(
 
 /// Whether such an event is a moment of the agent's own life, not somebody's note about it.
 fn is_own_record(kind: EventKind) -> bool {
-    !matches!(kind, EventKind::AgentInfo | EventKind::SessionInfo | EventKind::SpawnLink | EventKind::Context)
+    !matches!(
+        kind,
+        EventKind::AgentInfo
+            | EventKind::SessionInfo
+            | EventKind::SpawnLink
+            | EventKind::Context
+            | EventKind::ToldLink
+    )
+}
+
+/// The agent that an event names.
+fn named(event: &Event, agent: Sym) -> Origin {
+    if event.flags.has(EventFlags::MAIN_AGENT) { Origin::Main(agent) } else { Origin::Native(agent) }
 }
 
 fn origin_of(draft: &Draft<'_>, at: usize, roots: &FxHashMap<Sym, Sym>) -> Origin {
@@ -190,7 +202,7 @@ fn origin_of(draft: &Draft<'_>, at: usize, roots: &FxHashMap<Sym, Sym>) -> Origi
     let about = matches!(event.kind, EventKind::AgentStart | EventKind::AgentStop | EventKind::AgentInfo);
     let role = if about { Role::Provides } else { Role::Refers };
     if let Some(agent) = draft.key(at, KeyKind::Agent, role) {
-        return Origin::Native(agent);
+        return named(event, agent);
     }
     if let Some(agent) = stream.agent.some() {
         return Origin::Native(agent);

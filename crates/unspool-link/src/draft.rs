@@ -89,6 +89,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     rules::tool_calls::link(&mut draft);
     rules::declared::link(&mut draft);
     order::causes_first(&mut draft);
+    rules::told::spawns(&mut draft);
     rules::spawn_ids::link(&mut draft);
     rules::spawn_chain::link(&mut draft);
     rules::spans::spawns(&mut draft);
@@ -102,6 +103,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     rules::content_reuse::link(&mut draft);
     rules::spans::link(&mut draft);
     rules::sequence::link(&mut draft);
+    rules::told::edges(&mut draft);
     structure::tree::depths(&mut draft);
     structure::runs::build(&mut draft);
     structure::status::judge(&mut draft);

@@ -280,7 +280,8 @@ fn step_kind(draft: &Draft<'_>, at: usize) -> Option<StepKind> {
         | EventKind::SpawnLink
         | EventKind::AgentReturn
         | EventKind::SessionInfo
-        | EventKind::Context => return None,
+        | EventKind::Context
+        | EventKind::ToldLink => return None,
     })
 }
 
@@ -318,7 +319,10 @@ fn key_of(draft: &Draft<'_>, at: usize, kind: StepKind, known: &Known) -> StepKe
             })
             .or_else(by_span)
             .or(Some((BY_EVENT, Sym::EMPTY, index))),
-        StepKind::AgentStart => by_span().or(Some((BY_AGENT_START, Sym::EMPTY, draft.event_agent[at]))),
+        StepKind::AgentStart => {
+            let told = key(KeyKind::Told, Role::Provides).map(|_| (BY_RECORD, Sym::EMPTY, event.record));
+            by_span().or(told).or(Some((BY_AGENT_START, Sym::EMPTY, draft.event_agent[at])))
+        }
         StepKind::UserMessage => {
             let of_span = || {
                 let first = draft.spans.prompt.get(&index).copied().unwrap_or(index);

@@ -99,6 +99,8 @@ pub enum EventKind {
     Guardrail,
     /// Work of another sort.
     Generic,
+    /// What an export says of the step or agent of its record: an edge that leads to it, or the call that started it.
+    ToldLink,
 }
 
 /// A set of marks on an event.
@@ -160,6 +162,8 @@ impl EventFlags {
     pub const IMPLIED: EventFlags = EventFlags(1 << 26);
     /// The record itself names the agent at work.
     pub const NAMES_AGENT: EventFlags = EventFlags(1 << 27);
+    /// The agent the record names is a main agent.
+    pub const MAIN_AGENT: EventFlags = EventFlags(1 << 28);
 
     /// No marks.
     pub const fn none() -> EventFlags {
@@ -259,6 +263,8 @@ pub enum KeyKind {
     GraphNode,
     /// What an answer asks tools for, by its letters and digits.
     CallsHash,
+    /// A step by the id an export gave it. `Refers`: the step it stands under, or the one a link leads from.
+    Told,
 }
 
 /// A set of kinds of keys, so that nobody looks for what is not there.
@@ -389,6 +395,12 @@ pub enum AttrName {
     GraphLabel,
     /// Text: what that node does, in the source's word.
     GraphType,
+    /// Text: what kind of edge an export tells of.
+    EdgeKind,
+    /// Text: the rule by which an export believes a link.
+    LinkRule,
+    /// Number: how much, in ten-thousandths.
+    LinkConfidence,
 }
 
 impl AttrName {
@@ -405,6 +417,7 @@ impl AttrName {
                 | AttrName::LedgerOutput
                 | AttrName::EndedAt
                 | AttrName::InputHash
+                | AttrName::LinkConfidence
         )
     }
 }

@@ -162,6 +162,165 @@ proptest! {
     }
 }
 
+/// Everything of a corpus as spans, in a file.
+fn spans_file(corpus: &Corpus, is_binary: bool) -> Tree {
+    let sessions: Vec<_> = corpus.flows().map(|flow| otlp::spans(&flow, &corpus.batch)).collect();
+    if is_binary {
+        return file("spans.otlp", sessions.iter().flat_map(otlp::encode).collect());
+    }
+    let documents = otlp::TracesDoc::new(sessions.iter().map(otlp::traces_doc).collect::<Vec<_>>());
+    file("spans.otlp.json", serde_json::to_vec(&documents).unwrap())
+}
+
+/// What spans must carry of each session: its sums, its agents and who started them, its steps and whose they are.
+fn kept_by_spans(corpus: &Corpus) -> Vec<String> {
+    let document = export(corpus);
+    let mut kept = Vec::new();
+    // A session in which nothing happened has no spans.
+    let is_empty = |session: &&Value| session["steps"].as_array().unwrap().is_empty();
+    for session in document["sessions"].as_array().unwrap().iter().filter(|session| !is_empty(session)) {
+        let id = &session["native_ids"][0];
+        let totals = &session["totals"];
+        for sum in ["model_calls", "tool_calls", "errors", "usage", "cost_usd"] {
+            kept.push(format!("{id} {sum} {}", totals[sum]));
+        }
+        let agents = session["agents"].as_array().unwrap();
+        let native = |of: &Value| {
+            let found = agents.iter().find(|agent| agent["id"] == *of);
+            found.map_or("nobody".to_string(), |agent| agent["native_id"].to_string())
+        };
+        for agent in agents {
+            let name = format!("{} {} {}", agent["native_id"], agent["type"], agent["main"]);
+            let spawn =
+                ["tool_use_id", "rule", "confidence", "inferred"].map(|key| agent["spawn"][key].to_string());
+            kept.push(format!("{id} agent {name} below {} by {spawn:?}", native(&agent["parent_id"])));
+        }
+        let steps = session["steps"].as_array().unwrap();
+        let shown = |step: &Value| {
+            let ids =
+                ["kind", "name", "tool_use_id", "message_id", "started_at"].map(|key| step[key].to_string());
+            ids.join(" ")
+        };
+        for step in steps {
+            let above = steps.iter().find(|above| above["id"] == step["parent_id"]).map(shown);
+            let own = format!("{} of {} below {above:?}", shown(step), native(&step["agent_id"]));
+            kept.push(format!("{id} step {own} error {} usage {}", step["is_error"], step["usage"]));
+            let more = [
+                "ended_at",
+                "started_at_estimated",
+                "pending",
+                "meta",
+                "preview",
+                "error",
+                "model",
+                "native_id",
+            ];
+            kept.push(format!("{id} step {} {:?}", shown(step), more.map(|key| step[key].to_string())));
+        }
+        // That one step follows another is told anew from their times.
+        let drawn = |edge: &&Value| edge["rule"] != "agent-sequence";
+        for edge in session["edges"].as_array().unwrap().iter().filter(drawn) {
+            let end = |key: &str| steps.iter().find(|step| step["id"] == edge[key]).map(shown);
+            let why =
+                ["kind", "rule", "confidence", "tool_use_id", "is_error"].map(|key| edge[key].to_string());
+            kept.push(format!("{id} edge {why:?} {:?} {:?}", end("from"), end("to")));
+        }
+        for run in session["runs"].as_array().unwrap() {
+            let trigger = steps.iter().find(|step| step["id"] == run["trigger_step_id"]).map(shown);
+            kept.push(format!("{id} run {trigger:?}"));
+        }
+    }
+    kept.sort();
+    kept
+}
+
+/// What differs when spans are written and read back.
+fn spans_there_and_back(tree: &Tree, is_binary: bool) -> Vec<String> {
+    let before = corpus(tree);
+    let back = kept_by_spans(&corpus(&spans_file(&before, is_binary)));
+    let before = kept_by_spans(&before);
+    let only = |sign: &str, these: &[String], those: &[String]| {
+        let lines = these.iter().filter(|line| !those.contains(line));
+        lines.map(|line| format!("{sign} {line}")).collect::<Vec<_>>()
+    };
+    [only("-", &before, &back), only("+", &back, &before)].concat()
+}
+
+#[test]
+fn every_fixture_comes_back_from_spans() {
+    let mut differing = Vec::new();
+    for (case, tree) in fixtures().into_iter().filter(|(case, _)| case != "unspool-flow/broken") {
+        for is_binary in [false, true] {
+            let differences = spans_there_and_back(&tree, is_binary);
+            if !differences.is_empty() {
+                differing.push(format!("{case}\n{}", differences.join("\n")));
+            }
+        }
+    }
+    assert!(differing.is_empty(), "{} differ\n{}", differing.len(), differing.join("\n"));
+}
+
+/// The `ThoughtFlow` files of a corpus: one per session in which something happened.
+fn thoughtflow_files(corpus: &Corpus) -> Vec<Value> {
+    let with_steps = corpus.flows().filter(|flow| !flow.steps.is_empty());
+    with_steps.map(|flow| serde_json::to_value(thoughtflow(&flow, &corpus.batch)).unwrap()).collect()
+}
+
+/// What a `ThoughtFlow` file must carry of a session: messages, model calls and tool calls, and what failed.
+fn kept_by_thoughtflow(corpus: &Corpus, session: &Value) -> Vec<String> {
+    let document = export(corpus);
+    let found = document["sessions"].as_array().unwrap().iter().find(|one| one["native_ids"][0] == *session);
+    let steps = found.map(|session| session["steps"].as_array().unwrap().clone()).unwrap_or_default();
+    let kinds = ["user_message", "model_call", "tool_call"];
+    let mut kept: Vec<String> = Vec::new();
+    for step in &steps {
+        let kind = step["kind"].as_str().filter(|kind| kinds.contains(kind)).unwrap_or("other");
+        let fields = ["tool_use_id", "started_at", "ended_at", "pending", "is_error", "error"];
+        let model = if kind == "model_call" { &step["model"] } else { &Value::Null };
+        kept.push(format!("{kind} {model} {:?}", fields.map(|field| step[field].to_string())));
+    }
+    kept.sort();
+    kept
+}
+
+/// What differs when a `ThoughtFlow` file is read back.
+fn thoughtflow_there_and_back(tree: &Tree) -> Option<String> {
+    let before = corpus(tree);
+    thoughtflow_files(&before).into_iter().find_map(|there| {
+        let session = &there["session_id"];
+        let back = corpus(&file("session.thoughtflow.json", serde_json::to_vec(&there).unwrap()));
+        let (had, has) = (kept_by_thoughtflow(&before, session), kept_by_thoughtflow(&back, session));
+        difference("", &Value::from(had), &Value::from(has))
+    })
+}
+
+#[test]
+fn every_fixture_comes_back_from_thoughtflow() {
+    let sound = fixtures().into_iter().filter(|(case, _)| case != "unspool-flow/broken");
+    let found = sound.filter_map(|(case, tree)| {
+        let differs = thoughtflow_there_and_back(&tree)?;
+        Some(format!("{case}: {differs}"))
+    });
+    let differing: Vec<String> = found.collect();
+    assert!(differing.is_empty(), "{}\n{}", differing.len(), differing.join("\n"));
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+
+    #[test]
+    fn generated_sessions_come_back_from_spans(shape in shapes(), seed in 0_u64..1_000_000, is_hidden in any::<bool>(), is_binary in any::<bool>()) {
+        let labelled = generate(shape, seed);
+        let tree = if is_hidden { hide(&labelled.tree) } else { labelled.tree };
+        prop_assert_eq!(spans_there_and_back(&tree, is_binary), Vec::<String>::new());
+    }
+
+    #[test]
+    fn generated_sessions_come_back_from_thoughtflow(shape in shapes(), seed in 0_u64..1_000_000) {
+        prop_assert_eq!(thoughtflow_there_and_back(&generate(shape, seed).tree), None);
+    }
+}
+
 /// Pointers to every value in a document, lists and rows included.
 fn pointers(path: String, value: &Value, found: &mut Vec<String>) {
     match value {

@@ -15,4 +15,5 @@ pub(crate) mod spawn_inference;
 pub(crate) mod spawn_parent;
 mod spawn_verdict;
 pub(crate) mod spawn_workflow;
+pub(crate) mod told;
 pub(crate) mod tool_calls;

@@ -5,6 +5,7 @@
 //! started their run. Where spans enclose each other, a step stands under the one around it.
 
 use crate::draft::Draft;
+use crate::rules;
 use unspool_model::flow::NONE;
 use unspool_model::{Code, EdgeKind, StepKind, Sym, Timestamp};
 
@@ -111,6 +112,7 @@ pub(crate) fn arrange(draft: &mut Draft<'_>) {
             draft.steps[n as usize].parent = parent;
         }
     }
+    rules::told::parents(draft);
     number(draft);
 }
 

@@ -214,7 +214,7 @@ fn otlp_protobuf_and_json_say_the_same_to_their_own_reader() {
     let text: TracesData =
         serde_json::from_str(&unspool.ok(&["export", DEMO_SESSION, "--format", "otlp-json"])).unwrap();
     assert!(binary == text, "the two differ");
-    assert_eq!(binary.resource_spans[0].scope_spans[0].spans.len(), 41);
+    assert_eq!(binary.resource_spans[0].scope_spans[0].spans.len(), 47);
 }
 
 /// What a way back must keep of each step.

@@ -5,6 +5,7 @@ use super::graph;
 use super::reading::{Reading, SpanRole, report_cuts};
 use super::span::{Origin, Span};
 use super::talk::Talk;
+use super::told;
 use crate::formats::claude_code::tool::ToolInput;
 use crate::prose::preview;
 use crate::sink::Sink;
@@ -21,6 +22,10 @@ pub(crate) fn emit(span: &mut Span<'_>, origin: &Origin<'_>, out: &mut Sink<'_>)
 fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut Sink<'_>) {
     let reading = Reading::of(span, origin);
     report_cuts(&span.attrs, reading.input.iter().chain(&reading.output), out);
+    if let Some(kind) = reading.told {
+        told::emit(span, origin, &reading, kind, out);
+        return;
+    }
     let role = reading.role.unwrap_or(SpanRole::Work);
     let mut head = Head { span, reading: &reading, done: false };
     if role == SpanRole::Model {
@@ -38,8 +43,8 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
     } else {
         out.key(KeyKind::Span, Role::Refers, own_key(&span.trace, &span.parent, scratch));
     }
-    for (trace, id) in &span.links {
-        out.key(KeyKind::SpanLink, Role::Refers, own_key(trace, id, scratch));
+    for link in &span.links {
+        out.key(KeyKind::SpanLink, Role::Refers, own_key(&link.trace, &link.id, scratch));
     }
     if let Some(parent) = &reading.parent_agent {
         out.key(KeyKind::ParentAgent, Role::Refers, parent);
@@ -175,7 +180,7 @@ fn prompt(head: &mut Head<'_, '_>, role: SpanRole, out: &mut Sink<'_>) {
     }
 }
 
-fn model(span: &Span<'_>, origin: &Origin<'_>, reading: &Reading<'_>, out: &mut Sink<'_>) {
+pub(super) fn model(span: &Span<'_>, origin: &Origin<'_>, reading: &Reading<'_>, out: &mut Sink<'_>) {
     out.name(reading.model.as_deref().unwrap_or_default());
     out.text(AttrName::Instrument, if origin.scope.is_empty() { reading.dialect } else { &origin.scope });
     // Should the call turn out to be done by another one inside it.
@@ -275,7 +280,7 @@ fn calls_hash(output: &Talk) -> Option<String> {
 }
 
 /// What a call is for, as its input says.
-fn call_facts(input: &str, out: &mut Sink<'_>) {
+pub(super) fn call_facts(input: &str, out: &mut Sink<'_>) {
     let known = ToolInput::read(input.as_bytes(), out);
     known.facts(out);
     if !known.has_subject() && !matches!(input, "{}" | "null" | "[]") && out.wants_text() {

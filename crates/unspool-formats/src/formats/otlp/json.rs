@@ -5,7 +5,7 @@
 
 use super::emit::emit;
 use super::logs::{LogRecord, emit_log};
-use super::span::{Attrs, Origin, Span, push_id};
+use super::span::{Link, Attrs, Origin, Span, push_id};
 use super::value::Value;
 use crate::json::{Json, Kind, Malformed};
 use crate::sink::Sink;
@@ -244,20 +244,21 @@ pub(super) fn event<'a>(json: &mut Json<'a>, span: &mut Span<'a>) -> Result<(), 
     Ok(())
 }
 
-pub(super) fn link(json: &mut Json<'_>, span: &mut Span<'_>) -> Result<(), Malformed> {
-    let (mut trace, mut own) = (String::new(), String::new());
+pub(super) fn link<'a>(json: &mut Json<'a>, span: &mut Span<'a>) -> Result<(), Malformed> {
+    let mut link = Link::default();
     json.object(|json, key| match key {
-        b"traceId" | b"trace_id" => id(json, 16, &mut trace),
-        b"spanId" | b"span_id" => id(json, 8, &mut own),
+        b"traceId" | b"trace_id" => id(json, 16, &mut link.trace),
+        b"spanId" | b"span_id" => id(json, 8, &mut link.id),
+        b"attributes" => attributes(json, &mut link.attrs),
         b"context" | b"spanContext" if json.kind()? == Kind::Object => json.object(|json, key| match key {
-            b"traceId" | b"trace_id" => id(json, 16, &mut trace),
-            b"spanId" | b"span_id" => id(json, 8, &mut own),
+            b"traceId" | b"trace_id" => id(json, 16, &mut link.trace),
+            b"spanId" | b"span_id" => id(json, 8, &mut link.id),
             _ => json.skip(),
         }),
         _ => json.skip(),
     })?;
-    if !own.is_empty() {
-        span.links.push((trace, own));
+    if !link.id.is_empty() {
+        span.links.push(link);
     }
     Ok(())
 }

@@ -14,6 +14,7 @@ mod protobuf;
 mod reading;
 mod span;
 mod talk;
+mod told;
 mod value;
 mod wire;
 

@@ -5,7 +5,7 @@
 
 use super::emit::emit;
 use super::logs::{LogRecord, emit_log};
-use super::span::{Attrs, Origin, Span, push_bytes_id};
+use super::span::{Link, Attrs, Origin, Span, push_bytes_id};
 use super::value::Value;
 use super::wire::{Field, Wire, pair};
 use crate::json::RawStr;
@@ -153,16 +153,17 @@ impl<'a> Reader<'a> {
                     span.exception = attrs.any(&["exception.message", "exception.type"]).copied();
                 }
                 (13, Field::Bytes(link)) => {
-                    let (mut trace, mut id) = (String::new(), String::new());
+                    let mut own = Link::default();
                     let mut wire = Wire::new(link);
                     while let Some((number, field)) = wire.next() {
                         match (number, field) {
-                            (1, Field::Bytes(bytes)) => push_bytes_id(bytes, &mut trace),
-                            (2, Field::Bytes(bytes)) => push_bytes_id(bytes, &mut id),
+                            (1, Field::Bytes(bytes)) => push_bytes_id(bytes, &mut own.trace),
+                            (2, Field::Bytes(bytes)) => push_bytes_id(bytes, &mut own.id),
+                            (4, Field::Bytes(attribute)) => push(attribute, &mut own.attrs),
                             _ => {}
                         }
                     }
-                    span.links.push((trace, id));
+                    span.links.push(own);
                 }
                 (15, Field::Bytes(status)) => {
                     let mut wire = Wire::new(status);

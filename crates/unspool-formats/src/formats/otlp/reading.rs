@@ -9,7 +9,7 @@ use super::talk::Talk;
 use super::value::Value;
 use crate::sink::Sink;
 use std::borrow::Cow;
-use unspool_model::Code;
+use unspool_model::{Code, EventKind};
 
 pub(crate) use crate::tokens::Tokens;
 
@@ -41,6 +41,8 @@ pub(crate) type Text<'a> = Option<Cow<'a, str>>;
 #[derive(Default)]
 pub(crate) struct Reading<'a> {
     pub(crate) role: Option<SpanRole>,
+    /// A span that Unspool wrote itself: what its step is, or `AgentInfo` for an agent at work.
+    pub(crate) told: Option<EventKind>,
     /// The dialect that states the role.
     pub(crate) dialect: &'static str,
     /// A name for people that is better than the span's.

@@ -21,11 +21,19 @@ pub(crate) struct Span<'a> {
     pub(crate) failed: bool,
     pub(crate) status_message: Option<RawStr<'a>>,
     pub(crate) attrs: Attrs<'a>,
-    pub(crate) links: Vec<(String, String)>,
+    pub(crate) links: Vec<Link<'a>>,
     /// Message of the first exception.
     pub(crate) exception: Option<Value<'a>>,
     /// Room for a text that is needed for a moment.
     pub(crate) scratch: String,
+}
+
+/// Another span that a span names.
+#[derive(Default)]
+pub(crate) struct Link<'a> {
+    pub(crate) trace: String,
+    pub(crate) id: String,
+    pub(crate) attrs: Attrs<'a>,
 }
 
 impl Span<'_> {
@@ -72,7 +80,8 @@ pub(crate) mod family {
     pub(crate) const PYDANTIC: u32 = 1 << 7;
     /// A graph that the source drew itself.
     pub(crate) const GRAPH: u32 = 1 << 8;
-    pub(crate) const OTHER: u32 = 1 << 9;
+    pub(crate) const UNSPOOL: u32 = 1 << 9;
+    pub(crate) const OTHER: u32 = 1 << 10;
 }
 
 fn family_of(key: &[u8]) -> u32 {
@@ -91,6 +100,7 @@ fn family_of(key: &[u8]) -> u32 {
         b"mastra" | b"componentName" => family::MASTRA,
         b"langfuse" => family::LANGFUSE,
         b"agentmark" => family::AGENTMARK,
+        b"unspool" => family::UNSPOOL,
         b"graph" | b"graphNodeId" => family::GRAPH,
         b"pydantic_ai" | b"logfire" | b"final_result" | b"all_messages_events" => family::PYDANTIC,
         _ => family::OTHER,

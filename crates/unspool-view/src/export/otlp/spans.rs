@@ -5,17 +5,15 @@ use crate::labels;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use unspool_model::flow::NONE;
-use unspool_model::{Agent, Batch, Edge, EdgeKind, Flow, Id, IntentSource, Step, StepKind, Sym, Timestamp};
+use unspool_model::{
+    Agent, Batch, Edge, EdgeKind, Flow, Id, IntentSource, Rule, Step, StepKind, Sym, Timestamp,
+};
 
 /// The spans of a session.
 pub fn spans(flow: &Flow, batch: &Batch) -> SessionSpans {
     let writer = Writer::new(flow, batch);
     let mut spans = writer.agents();
-    for (n, step) in flow.steps.iter().enumerate() {
-        if writer.has_span(n) {
-            spans.push(writer.step(n, step));
-        }
-    }
+    spans.extend(flow.steps.iter().enumerate().map(|(n, step)| writer.step(n, step)));
     spans.sort_by_key(|span| span.start_ns);
     let resource = vec![("service.name", AnyValue::Text("unspool".into()))];
     SessionSpans { resource, spans }
@@ -24,10 +22,8 @@ pub fn spans(flow: &Flow, batch: &Batch) -> SessionSpans {
 struct Writer<'f> {
     flow: &'f Flow,
     batch: &'f Batch,
-    /// By agent and run: its steps. An agent that works in several runs has a span in each.
+    /// By agent and run: its steps. An agent that works in several runs has a span in each, and one that did nothing has one.
     turns: Vec<((u32, u32), Vec<u32>)>,
-    /// By step: the message that opens its agent's turn is part of that turn's span.
-    opens: Vec<bool>,
     edges_to: FxHashMap<u32, Vec<&'f Edge>>,
     calls_of: FxHashMap<u32, Vec<u32>>,
 }
@@ -58,12 +54,13 @@ impl<'f> Writer<'f> {
             });
             turns[at].1.push(n);
         }
-        let mut opens = vec![false; flow.steps.len()];
-        for (_, steps) in &turns {
-            let said = |n: &&u32| flow.steps[**n as usize].kind == StepKind::UserMessage;
-            if let Some(first) = steps.first().filter(said) {
-                opens[*first as usize] = true;
-            }
+        let mut works = vec![false; flow.agents.len()];
+        for ((agent, _), _) in &turns {
+            works[*agent as usize] = true;
+        }
+        for (n, agent) in (0_u32..).zip(&flow.agents).filter(|(n, _)| !works[*n as usize]) {
+            let spawn = agent.spawn.and_then(|spawn| flow.steps.get(spawn.step as usize));
+            turns.push(((n, spawn.map_or(NONE, |step| step.run)), Vec::new()));
         }
         let mut edges_to: FxHashMap<u32, Vec<&Edge>> = FxHashMap::default();
         let mut calls_of: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
@@ -73,25 +70,11 @@ impl<'f> Writer<'f> {
                 calls_of.entry(edge.from).or_default().push(edge.to);
             }
         }
-        Writer { flow, batch, turns, opens, edges_to, calls_of }
+        Writer { flow, batch, turns, edges_to, calls_of }
     }
 
     fn text(&self, sym: Sym) -> &'f str {
         self.batch.text.get(sym)
-    }
-
-    /// Agents begin and end with their spans; only tokens that are told there need one of their own.
-    fn has_span(&self, n: usize) -> bool {
-        let step = &self.flow.steps[n];
-        let borders = matches!(step.kind, StepKind::AgentStart | StepKind::AgentStop);
-        !self.opens[n] && (!borders || self.flow.usage_of(step).is_some())
-    }
-
-    /// Why a begin or end without a span of its own failed.
-    fn border_error(&self, n: u32) -> Option<String> {
-        let failed =
-            self.flow.steps[n as usize].is_error && !self.has_span(n as usize) && !self.opens[n as usize];
-        failed.then(|| self.text(self.flow.error_of(n as usize)).to_string())
     }
 
     fn trace(&self, run: u32) -> [u8; 16] {
@@ -103,11 +86,10 @@ impl<'f> Writer<'f> {
         first_half(Id::of(&[b"turn", &agent.to_bytes(), &self.trace(run)]))
     }
 
-    /// Where a step is found: its own span, or that of the turn it opens.
+    /// Where a step is found.
     fn place(&self, n: u32) -> ([u8; 16], [u8; 8]) {
         let step = &self.flow.steps[n as usize];
-        let own = self.has_span(n as usize);
-        (self.trace(step.run), if own { first_half(step.id) } else { self.turn_id(step.agent, step.run) })
+        (self.trace(step.run), first_half(step.id))
     }
 
     fn session(&self) -> Attribute {
@@ -132,24 +114,32 @@ impl<'f> Writer<'f> {
         let mut attributes = vec![
             ("gen_ai.operation.name", text("invoke_agent")),
             ("gen_ai.agent.name", text(name.clone())),
-            ("gen_ai.agent.id", text(self.text(agent.native_id))),
             self.session(),
             ("unspool.agent.id", text(agent.id.show('a'))),
             ("unspool.agent.status", text(agent.status.name())),
         ];
-        if !agent.name.is_empty() {
-            attributes.push(("gen_ai.agent.description", text(self.text(agent.name))));
+        self.owner(n, run, &mut attributes);
+        self.put("gen_ai.agent.description", agent.name, &mut attributes);
+        self.put("unspool.agent.type", agent.kind, &mut attributes);
+        self.put("unspool.agent.model", agent.model, &mut attributes);
+        if agent.main {
+            let session = &self.flow.session;
+            self.put("unspool.session.cwd", session.cwd, &mut attributes);
+            let title = if session.title_inferred { Sym::EMPTY } else { session.title };
+            self.put("unspool.session.title", title, &mut attributes);
         }
-        let mut links = Vec::new();
-        if let Some(first) = steps.first().filter(|first| self.opens[**first as usize]) {
+        let said = |n: &&u32| self.flow.steps[**n as usize].kind == StepKind::UserMessage;
+        if let Some(first) = steps.first().filter(said) {
             let said = self.text(self.flow.steps[*first as usize].preview);
             attributes.push((
                 "gen_ai.input.messages",
                 messages("user", &[json!({"type": "text", "content": said})]),
             ));
-            links = self.links(*first);
         }
+        let mut links = Vec::new();
         let parent = agent.spawn.and_then(|spawn| {
+            let step = self.flow.steps.get(spawn.step as usize)?;
+            attributes.push(("unspool.spawn.step.id", text(step.id.show('s'))));
             attributes.push(("unspool.spawn.rule", text(spawn.rule.name())));
             attributes.push(("unspool.spawn.confidence", AnyValue::Double(spawn.confidence.as_f64())));
             let (trace, id) = self.place(spawn.step);
@@ -170,7 +160,7 @@ impl<'f> Writer<'f> {
             attributes,
             links,
             // A step that failed says so itself and must not count twice.
-            error: steps.iter().find_map(|n| self.border_error(*n)),
+            error: None,
         }
     }
 
@@ -182,6 +172,12 @@ impl<'f> Writer<'f> {
             ("unspool.step.id", text(step.id.show('s'))),
             ("unspool.step.kind", text(step.kind.name())),
         ];
+        self.owner(step.agent, step.run, &mut attributes);
+        if let Some(above) = self.flow.steps.get(step.parent as usize) {
+            attributes.push(("unspool.parent.id", text(above.id.show('s'))));
+        }
+        self.put("unspool.step.name", step.name, &mut attributes);
+        self.put("unspool.step.native_id", step.native_id, &mut attributes);
         if let Some(operation) = operation {
             attributes.insert(0, ("gen_ai.operation.name", text(operation)));
         }
@@ -192,11 +188,16 @@ impl<'f> Writer<'f> {
             _ => {}
         }
         self.usage(step, &mut attributes);
-        if !matches!(step.kind, StepKind::ModelCall | StepKind::ToolCall) && !step.preview.is_empty() {
-            attributes.push(("unspool.preview", text(self.text(step.preview))));
-        }
+        let is_model = step.kind == StepKind::ModelCall;
+        // What was said to and by models, and what most tools were given, stands where the conventions have it.
+        let is_shown =
+            is_model || (step.kind == StepKind::ToolCall && step.intent_source != IntentSource::Data);
+        self.put("unspool.preview", if is_shown { Sym::EMPTY } else { step.preview }, &mut attributes);
+        self.put("unspool.step.model", if is_model { Sym::EMPTY } else { step.model }, &mut attributes);
+        let is_skewed = step.ended.is_some() && step.ended < step.started;
         for (key, set) in [
             ("unspool.pending", step.pending),
+            ("unspool.ends_first", is_skewed),
             ("unspool.started_at_estimated", step.start_estimated),
             ("unspool.meta", step.meta),
             ("unspool.async", step.is_async),
@@ -215,6 +216,26 @@ impl<'f> Writer<'f> {
             attributes,
             links: self.links(index),
             error: step.is_error.then(|| self.text(self.flow.error_of(n)).to_string()),
+        }
+    }
+
+    /// Whose it is, and in which run.
+    fn owner(&self, agent: u32, run: u32, attributes: &mut Vec<Attribute>) {
+        if let Some(agent) = self.flow.agents.get(agent as usize) {
+            attributes.push(("gen_ai.agent.id", text(self.text(agent.native_id))));
+            if agent.main {
+                attributes.push(("unspool.agent.main", AnyValue::Bool(true)));
+            }
+        }
+        if let Some(run) = self.flow.runs.get(run as usize) {
+            let native = run.native_id.some().map(|id| self.text(id).to_string());
+            attributes.push(("unspool.run.id", text(native.unwrap_or_else(|| run.id.show('u')))));
+        }
+    }
+
+    fn put(&self, key: &'static str, sym: Sym, attributes: &mut Vec<Attribute>) {
+        if !sym.is_empty() {
+            attributes.push((key, text(self.text(sym))));
         }
     }
 
@@ -278,6 +299,10 @@ impl<'f> Writer<'f> {
         ] {
             attributes.push((key, AnyValue::Int(i64::try_from(count).unwrap_or(i64::MAX))));
         }
+        if usage.cache_write_long > 0 {
+            let long = i64::try_from(usage.cache_write_long).unwrap_or(i64::MAX);
+            attributes.push(("unspool.usage.cache_write_long", AnyValue::Int(long)));
+        }
     }
 
     fn tool(&self, step: &Step, attributes: &mut Vec<Attribute>) {
@@ -305,17 +330,23 @@ impl<'f> Writer<'f> {
     fn links(&self, n: u32) -> Vec<Link> {
         let edges = self.edges_to.get(&n).map_or(&[][..], Vec::as_slice);
         let told = |edge: &Edge| match edge.kind {
-            EdgeKind::Sequence | EdgeKind::SubagentSpawn | EdgeKind::SpanParent => true,
-            EdgeKind::Calls | EdgeKind::ToolResult => !edge.tool_use_id.is_empty(),
+            EdgeKind::SubagentSpawn => true,
+            EdgeKind::Sequence => edge.rule == Rule::AgentSequence,
+            EdgeKind::Calls => !edge.tool_use_id.is_empty(),
             _ => false,
         };
         let link = |edge: &&Edge| {
             let (trace, id) = self.place(edge.from);
-            let attributes = vec![
+            let mut attributes = vec![
+                ("unspool.edge.from", text(self.flow.steps[edge.from as usize].id.show('s'))),
                 ("unspool.edge.kind", text(edge.kind.name())),
                 ("unspool.edge.rule", text(edge.rule.name())),
                 ("unspool.edge.confidence", AnyValue::Double(edge.confidence.as_f64())),
             ];
+            self.put("unspool.edge.tool_use_id", edge.tool_use_id, &mut attributes);
+            if edge.is_error {
+                attributes.push(("unspool.edge.is_error", AnyValue::Bool(true)));
+            }
             Link { trace, id, attributes }
         };
         edges.iter().filter(|edge| !told(edge)).map(link).collect()

@@ -11,6 +11,7 @@ mod mastra;
 mod openinference;
 mod openllmetry;
 mod pydantic_ai;
+mod unspool;
 mod vercel;
 
 use super::reading::{Reading, SpanRole};
@@ -30,6 +31,7 @@ pub(crate) struct Dialect {
 }
 
 pub(crate) static DIALECTS: &[Dialect] = &[
+    unspool::DIALECT,
     langfuse::OVERRIDE,
     openinference::DIALECT,
     mastra::DIALECT,
