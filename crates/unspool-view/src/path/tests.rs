@@ -140,6 +140,20 @@ fn waiting_for_a_person_trying_again_and_doing_nothing_are_told_apart() {
     assert_eq!(split.total(), path.sums.wall_ms);
 }
 
+#[test]
+fn messages_in_a_ring_are_walked_once() {
+    let mut drawn = Drawn::new();
+    drawn.model(0, (0, 10));
+    let message = drawn.step(0, StepKind::UserMessage, "notice", (20, 20));
+    let other = drawn.step(0, StepKind::UserMessage, "notice", (20, 20));
+    drawn.flow.edges.clear();
+    drawn.edge(message, other, EdgeKind::Sequence);
+    drawn.edge(other, message, EdgeKind::Sequence);
+    drawn.edge(message, message, EdgeKind::Sequence);
+    drawn.edge(0, message, EdgeKind::SubagentReturn);
+    assert_eq!(path(&drawn, Scope::Session, &[]).sums.wall_ms, 20);
+}
+
 fn check(drawn: &Drawn, scope: Scope) -> Result<(), TestCaseError> {
     let path = path(drawn, scope, &["tool=0.5", "model=0.25"]);
     let sums = &path.sums;
