@@ -141,6 +141,17 @@ fn waiting_for_a_person_trying_again_and_doing_nothing_are_told_apart() {
 }
 
 #[test]
+fn a_span_works_before_and_after_the_one_in_it() {
+    let mut drawn = Drawn::new();
+    let outer = drawn.step(0, StepKind::Generic, "outer", (0, 100));
+    let inner = drawn.step(0, StepKind::ToolCall, "inner", (50, 60));
+    drawn.edge(outer, inner, EdgeKind::SpanParent);
+    let sums = path(&drawn, Scope::Session, &[]).sums;
+    assert_eq!((sums.path_ms, sums.parallelism.work_ms, sums.parallelism.busy_ms), (100, 100, 100));
+    assert_eq!(sums.parallelism.peak, 1);
+}
+
+#[test]
 fn messages_in_a_ring_are_walked_once() {
     let mut drawn = Drawn::new();
     drawn.model(0, (0, 10));
@@ -165,6 +176,10 @@ fn check(drawn: &Drawn, scope: Scope) -> Result<(), TestCaseError> {
     prop_assert_eq!(at, sums.wall_ms);
     prop_assert_eq!(sums.path_ms + sums.gaps_ms, sums.wall_ms);
     prop_assert_eq!(sums.split.total(), sums.wall_ms);
+    if sums.split.human_ms == 0 {
+        prop_assert!(sums.parallelism.busy_ms >= sums.path_ms, "what is on the path was at work");
+    }
+    prop_assert!(sums.parallelism.work_ms >= sums.parallelism.busy_ms);
     for step in &path.steps {
         prop_assert_eq!(step.through_ms + step.slack_ms, sums.wall_ms);
         prop_assert!(step.slack_ms >= 0);
