@@ -6,6 +6,7 @@ use super::align::{Alignment, Pair, Row};
 use super::doc::{AgentSide, ModelsDiff, SideDoc, ToolDiff, ToolSide, TotalsDelta, TotalsDiff};
 use super::side::{Part, Side};
 use crate::flow_json::totals_doc;
+use crate::totals::sum_of_known;
 use crate::totals::{Pricer, Totals};
 use std::collections::{BTreeMap, BTreeSet};
 use unspool_model::{StepKind, Sym, Timestamp};
@@ -83,7 +84,7 @@ pub(super) fn tools(a: &Side<'_>, b: &Side<'_>, alignment: &Alignment) -> Vec<To
             let use_of = pick(tools.entry(name_in(side, step.name).to_string()).or_default());
             use_of.calls += 1;
             use_of.errors += u64::from(step.is_error);
-            use_of.duration_ms += step.duration_ms.get().unwrap_or(0);
+            use_of.duration_ms = sum_of_known(use_of.duration_ms, step.duration_ms.get());
         }
     };
     all(alignment, |row| row.0).for_each(|n| add(a, n, |both| &mut both.0));
