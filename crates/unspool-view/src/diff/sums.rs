@@ -28,7 +28,7 @@ pub(super) fn totals_diff(a: &Side<'_>, b: &Side<'_>, alignment: &Alignment) -> 
         errors: less(sum_b.errors, sum_a.errors),
         tokens: tokens(&sum_b).zip(tokens(&sum_a)).map(|(b, a)| less(b, a)),
         cost_usd: picodollars(&sum_b).zip(picodollars(&sum_a)).map(|(b, a)| in_dollars(b - a)),
-        duration_ms: sum_b.elapsed_ms().zip(sum_a.elapsed_ms()).map(|(b, a)| b - a),
+        duration_ms: sum_b.elapsed_ms().zip(sum_a.elapsed_ms()).map(|(b, a)| b.saturating_sub(a)),
     };
     TotalsDiff { a: totals_doc(&sum_a), b: totals_doc(&sum_b), delta }
 }

@@ -45,7 +45,7 @@ impl SplitDoc {
 
     /// The sum of all classes.
     pub fn total(&self) -> i64 {
-        Class::ALL.iter().map(|class| self.of(*class)).sum()
+        Class::ALL.iter().fold(0, |sum: i64, class| sum.saturating_add(self.of(*class)))
     }
 }
 
@@ -53,7 +53,8 @@ impl SplitDoc {
 pub(crate) fn split(network: &Network, path: &[u32]) -> SplitDoc {
     let mut split = SplitDoc::default();
     for slot in path {
-        *split.slot(network.class[*slot as usize]) += network.lag[*slot as usize];
+        let sum = split.slot(network.class[*slot as usize]);
+        *sum = sum.saturating_add(network.lag[*slot as usize]);
     }
     split
 }

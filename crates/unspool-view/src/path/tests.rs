@@ -3,7 +3,8 @@
 use super::{Change, Paths, Scope, ScopePathDoc};
 use crate::drawn::{Drawn, wild};
 use proptest::prelude::*;
-use unspool_model::{EdgeKind, StepKind};
+use unspool_model::flow::Millis;
+use unspool_model::{EdgeKind, StepKind, Timestamp};
 
 fn path(drawn: &Drawn, scope: Scope, changes: &[&str]) -> ScopePathDoc {
     let changes: Vec<Change> = changes.iter().map(|text| Change::parse(text).unwrap()).collect();
@@ -51,6 +52,27 @@ fn a_faster_tool_saves_until_the_next_slowest_decides() {
     assert_eq!(saved("tool:Read=0"), 0);
     assert_eq!(saved("model=2"), -20);
     assert_eq!(saved("agent:nobody=0"), 0);
+}
+
+#[test]
+fn factors_of_several_changes_stay_within_bounds() {
+    let after = |changes: &[&str]| path(&fan_out(), Scope::Session, changes).what_if.unwrap().after_ms;
+    assert_eq!(after(&["model=1000", "model=1000"]), after(&["model=1000"]));
+    assert_eq!(after(&["model=1000", "model=1000", "model=0.000001"]), after(&["model=1"]));
+    let mut many = vec!["model=1000"; 200];
+    many.push("model=0");
+    assert_eq!(after(&many), after(&["model=0"]));
+}
+
+#[test]
+fn the_longest_durations_there_can_be_do_not_wrap() {
+    let mut drawn = fan_out();
+    for step in &mut drawn.flow.steps {
+        step.ended = Timestamp::NONE;
+        step.duration_ms = Millis::new(Some(i64::MAX));
+    }
+    let path = path(&drawn, Scope::Session, &["tool=1000", "model=1000"]);
+    assert!(path.sums.wall_ms > 0 && path.what_if.unwrap().after_ms >= path.sums.wall_ms);
 }
 
 #[test]

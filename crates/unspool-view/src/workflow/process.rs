@@ -184,7 +184,7 @@ impl ProcessNode {
     fn add(&mut self, node: &WorkflowNode) {
         self.count += node.item_ids.len() as u64;
         self.errors += node.errors;
-        self.duration_ms += node.duration_ms;
+        self.duration_ms = self.duration_ms.saturating_add(node.duration_ms);
         self.totals.add(&node.totals);
     }
 }
