@@ -3,7 +3,8 @@
 //! In: flows, one by one. Out: a process for all runs of one sort of source, with names in place of positions. Never here: how a process is
 //! found, and where a run deviates, which `process` says.
 
-use super::{Deviation, Grouping, Options, Process, RunPattern, items, process};
+use super::by_run::items_by_run;
+use super::{Deviation, Grouping, Item, Options, Process, RunPattern, process};
 use crate::prices::Prices;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -150,12 +151,12 @@ impl Processes {
         let gathered = self.by_source.entry(formats.join("+")).or_default();
         gathered.sessions += 1;
         let options = Options { grouping: Grouping::Path, ..Options::default() };
-        let pattern = |(n, run): (u32, &Run)| RunPattern {
+        let pattern = |(run, items): (&Run, Vec<Item<'_>>)| RunPattern {
             failed: run.status == Status::Failed,
             duration_ms: run.ended.ms_since(run.started),
-            ..RunPattern::new(run.id.show('u'), &items(flow, batch, prices, Some(n)), &options)
+            ..RunPattern::new(run.id.show('u'), &items, &options)
         };
-        gathered.runs.extend((0_u32..).zip(&flow.runs).map(pattern));
+        gathered.runs.extend(flow.runs.iter().zip(items_by_run(flow, batch, prices)).map(pattern));
     }
 
     /// Each source and the process behind its runs, most runs first.
