@@ -146,10 +146,9 @@ proptest! {
                 for (n, run) in (0_u32..).zip(&flow.runs) {
                     let items = items(&flow, &corpus.batch, &Prices::default(), Some(n));
                     runs.push(RunPattern {
-                        id: run.id.show('u'),
                         failed: run.status == unspool_model::Status::Failed,
                         duration_ms: run.ended.ms_since(run.started),
-                        workflow: workflow(&items, &options),
+                        ..RunPattern::new(run.id.show('u'), &items, &options)
                     });
                 }
             }
@@ -176,12 +175,10 @@ fn a_run_that_goes_its_own_way_is_told() {
     let flow = corpus.flows().next().unwrap();
     let options = Options { grouping: Grouping::Path, ..Options::default() };
     let mut usual = items(&flow, &corpus.batch, &Prices::default(), None);
-    let pattern = |items: &[_]| workflow(items, &options);
-    let run =
-        |id: &str, workflow| RunPattern { id: id.into(), failed: false, duration_ms: Some(1), workflow };
-    let mut runs: Vec<RunPattern> = (0..9).map(|n| run(&format!("usual-{n}"), pattern(&usual))).collect();
+    let run = |id: &str, items: &[_]| RunPattern::new(id.into(), items, &options);
+    let mut runs: Vec<RunPattern> = (0..9).map(|n| run(&format!("usual-{n}"), &usual)).collect();
     usual.last_mut().unwrap().name = "something else".into();
-    runs.push(run("odd", pattern(&usual)));
+    runs.push(run("odd", &usual));
     let process = process(&runs);
     let drawn = from_process("all runs", &process);
     assert_eq!((drawn.nodes.len(), drawn.edges.len()), (process.nodes.len(), process.edges.len()));

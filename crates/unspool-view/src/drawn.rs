@@ -188,7 +188,7 @@ impl Drawn {
     }
 }
 
-/// Flows that no linker would make: any times, any edges, circles too.
+/// Flows that no linker would make: any times, any edges, circles too, of order as well.
 pub(crate) fn wild() -> impl Strategy<Value = Drawn> {
     let kinds = prop_oneof![
         Just(StepKind::UserMessage),
@@ -198,6 +198,7 @@ pub(crate) fn wild() -> impl Strategy<Value = Drawn> {
     ];
     let steps = prop::collection::vec((kinds, 0_u32..3, 0_i64..60, 0_i64..25, any::<[bool; 3]>()), 0..24);
     let edge_kinds = prop_oneof![
+        Just(EdgeKind::Sequence),
         Just(EdgeKind::Calls),
         Just(EdgeKind::SpanParent),
         Just(EdgeKind::ToolResult),
@@ -208,7 +209,9 @@ pub(crate) fn wild() -> impl Strategy<Value = Drawn> {
         (any::<prop::sample::Index>(), any::<prop::sample::Index>(), edge_kinds),
         0..30,
     );
-    (steps, edges).prop_map(|(steps, edges)| {
+    // Of two steps that come next, the one that is written first counts.
+    let is_reversed = any::<bool>();
+    (steps, edges, is_reversed).prop_map(|(steps, edges, is_reversed)| {
         let mut drawn = Drawn::new();
         drawn.flow.agents.push(Agent { parent: NONE, ..Agent::default() });
         drawn.flow.agents.push(Agent { parent: 0, depth: 1, ..Agent::default() });
@@ -228,6 +231,9 @@ pub(crate) fn wild() -> impl Strategy<Value = Drawn> {
         for (from, to, kind) in edges.into_iter().filter(|_| count > 0) {
             let (from, to) = (from.index(count), to.index(count));
             drawn.edge(u32::try_from(from).unwrap(), u32::try_from(to).unwrap(), kind);
+        }
+        if is_reversed {
+            drawn.flow.edges.reverse();
         }
         let call =
             drawn.flow.steps.iter().position(|step| step.kind == StepKind::ToolCall && step.agent == 0);

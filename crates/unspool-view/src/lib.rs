@@ -29,6 +29,7 @@ pub mod query_json;
 mod retries;
 pub mod rows;
 pub mod search;
+mod sequence;
 pub mod stats;
 pub mod templates;
 pub mod totals;

@@ -70,6 +70,14 @@ impl Totals {
     }
 }
 
+/// Milliseconds added up as far as they are known; none when none are.
+pub(crate) fn sum_of_known(one: Option<i64>, other: Option<i64>) -> Option<i64> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        (one, other) => one.or(other),
+    }
+}
+
 /// Sums of a session and of each agent, alone and with everything it started.
 pub struct FlowTotals {
     /// The session.

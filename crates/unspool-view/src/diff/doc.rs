@@ -284,8 +284,8 @@ pub struct ToolSide {
     pub calls: u64,
     /// Calls that failed.
     pub errors: u64,
-    /// Milliseconds of all calls whose duration is known.
-    pub duration_ms: i64,
+    /// Milliseconds of all calls whose duration is known; null when none is.
+    pub duration_ms: Option<i64>,
 }
 
 /// What the agents of a pair are called; both names when they differ.

@@ -6,6 +6,7 @@ use super::align::{Alignment, Pair, Row};
 use super::doc::{AgentSide, ModelsDiff, SideDoc, ToolDiff, ToolSide, TotalsDelta, TotalsDiff};
 use super::side::{Part, Side};
 use crate::flow_json::totals_doc;
+use crate::totals::sum_of_known;
 use crate::totals::{Pricer, Totals};
 use std::collections::{BTreeMap, BTreeSet};
 use unspool_model::{StepKind, Sym, Timestamp};
@@ -27,7 +28,7 @@ pub(super) fn totals_diff(a: &Side<'_>, b: &Side<'_>, alignment: &Alignment) -> 
         errors: less(sum_b.errors, sum_a.errors),
         tokens: tokens(&sum_b).zip(tokens(&sum_a)).map(|(b, a)| less(b, a)),
         cost_usd: picodollars(&sum_b).zip(picodollars(&sum_a)).map(|(b, a)| in_dollars(b - a)),
-        duration_ms: sum_b.elapsed_ms().zip(sum_a.elapsed_ms()).map(|(b, a)| b - a),
+        duration_ms: sum_b.elapsed_ms().zip(sum_a.elapsed_ms()).map(|(b, a)| b.saturating_sub(a)),
     };
     TotalsDiff { a: totals_doc(&sum_a), b: totals_doc(&sum_b), delta }
 }
@@ -83,7 +84,7 @@ pub(super) fn tools(a: &Side<'_>, b: &Side<'_>, alignment: &Alignment) -> Vec<To
             let use_of = pick(tools.entry(name_in(side, step.name).to_string()).or_default());
             use_of.calls += 1;
             use_of.errors += u64::from(step.is_error);
-            use_of.duration_ms += step.duration_ms.get().unwrap_or(0);
+            use_of.duration_ms = sum_of_known(use_of.duration_ms, step.duration_ms.get());
         }
     };
     all(alignment, |row| row.0).for_each(|n| add(a, n, |both| &mut both.0));

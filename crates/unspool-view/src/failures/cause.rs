@@ -101,10 +101,14 @@ pub(crate) fn causes(flow: &Flow) -> Causes {
 }
 
 impl Causes {
-    /// Stated links come first; of inferred ones the first that is noted stays.
+    /// The first that is noted stays, unless it is inferred and one that is stated follows.
     fn note(&mut self, later: u32, earlier: u32, link: Link) {
-        if later != earlier {
-            self.before.entry(later).or_insert((earlier, link));
+        if later == earlier {
+            return;
+        }
+        let known = self.before.entry(later).or_insert((earlier, link));
+        if known.1.inferred() && !link.inferred() {
+            *known = (earlier, link);
         }
     }
 

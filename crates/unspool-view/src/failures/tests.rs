@@ -3,6 +3,7 @@
 use super::cause::MAX_CHAIN;
 use super::{Telling, failures, touched};
 use crate::drawn::Drawn;
+use unspool_model::EdgeKind;
 
 /// A call fails, the same call works later; another fails and is given up; an agent fails and its parent goes on.
 fn session() -> (Drawn, [u32; 5]) {
@@ -51,6 +52,22 @@ fn nothing_after_it_worked() {
     drawn.fail(failed);
     let doc = failures(&drawn.flow, &drawn.batch.text, None);
     assert_eq!(doc.failures[0].outcome, "ended_run");
+}
+
+#[test]
+fn a_stated_cause_replaces_a_guessed_one() {
+    let mut drawn = Drawn::new();
+    drawn.input(0);
+    let [guessed, stated, later] = [(0, 10), (10, 20), (20, 30)].map(|times| drawn.model(0, times));
+    for step in [guessed, stated, later] {
+        drawn.fail(step);
+    }
+    drawn.edge(guessed, later, EdgeKind::ContentReuse);
+    drawn.edge(stated, later, EdgeKind::ToolResult);
+    let doc = failures(&drawn.flow, &drawn.batch.text, None);
+    let cause = &doc.failures[2].caused_by[0];
+    let expected = drawn.flow.steps[stated as usize].id.show('s');
+    assert_eq!((cause.step_id.as_str(), cause.inferred), (expected.as_str(), false));
 }
 
 #[test]

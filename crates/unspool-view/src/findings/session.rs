@@ -6,6 +6,7 @@ use super::cost::Cost;
 use super::tools::{Role, role_of};
 use crate::prices::Prices;
 use crate::retries::retries;
+use crate::sequence::Sequence;
 use crate::totals::Pricer;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
@@ -41,31 +42,15 @@ impl<'a> Session<'a> {
     pub(super) fn new(flow: &'a Flow, text: &'a Interner, prices: &'a Prices) -> Session<'a> {
         let mut callers = vec![NONE; flow.steps.len()];
         let mut asked = vec![0; flow.steps.len()];
-        let mut next = vec![NONE; flow.steps.len()];
-        let mut has_previous = vec![false; flow.steps.len()];
-        for edge in &flow.edges {
-            match edge.kind {
-                EdgeKind::Calls => {
-                    callers[edge.to as usize] = edge.from;
-                    asked[edge.from as usize] += 1;
-                }
-                EdgeKind::Sequence => {
-                    next[edge.from as usize] = edge.to;
-                    has_previous[edge.to as usize] = true;
-                }
-                _ => {}
-            }
+        for edge in flow.edges.iter().filter(|edge| edge.kind == EdgeKind::Calls) {
+            callers[edge.to as usize] = edge.from;
+            asked[edge.from as usize] += 1;
         }
+        let sequence = Sequence::new(flow);
         let mut timelines = vec![Vec::new(); flow.agents.len()];
-        for first in (0..).take(flow.steps.len()).filter(|n| !has_previous[*n as usize]) {
-            let mut at: u32 = first;
-            while at != NONE {
-                let Some(timeline) = timelines.get_mut(flow.steps[at as usize].agent as usize) else { break };
-                if timeline.len() > flow.steps.len() {
-                    break;
-                }
-                timeline.push(at);
-                at = next[at as usize];
+        for step in sequence.firsts().flat_map(|first| sequence.from(first)) {
+            if let Some(timeline) = timelines.get_mut(flow.steps[step as usize].agent as usize) {
+                timeline.push(step);
             }
         }
         let mut turns = vec![0; flow.steps.len()];

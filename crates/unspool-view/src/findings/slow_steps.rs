@@ -43,10 +43,12 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
         }
         let rank = |quarter: usize| steps[(steps.len() * quarter / 4).min(steps.len() - 1)].0;
         let (q1, median, q3) = (rank(1), rank(2), rank(3));
-        let limit = (q3 + 3 * (q3 - q1)).max(median.saturating_mul(TIMES)).max(LEAST_MS);
+        let far = q3.saturating_add(q3.saturating_sub(q1).saturating_mul(3));
+        let limit = far.max(median.saturating_mul(TIMES)).max(LEAST_MS);
         let Some(pace) = usual_pace(session, is_tool, &steps) else { continue };
         let is_long = |n: u32, ms: i64| {
-            output(session, n).is_none_or(|tokens| tokens < LEAST_OUTPUT || ms <= tokens * pace * PACES)
+            let is_usual = |tokens: i64| ms <= tokens.saturating_mul(pace).saturating_mul(PACES);
+            output(session, n).is_none_or(|tokens| tokens < LEAST_OUTPUT || is_usual(tokens))
         };
         let slow: Vec<(i64, u32)> = steps
             .iter()
@@ -71,7 +73,9 @@ const LEAST_OUTPUT: i64 = 20;
 /// Tokens of an answer; none where nobody says.
 fn output(session: &Session<'_>, n: u32) -> Option<i64> {
     let usage = session.flow.usage_of(session.step(n))?;
-    i64::try_from(usage.output + usage.reasoning).ok().filter(|tokens| (1..1 << 32).contains(tokens))
+    i64::try_from(usage.output.saturating_add(usage.reasoning))
+        .ok()
+        .filter(|tokens| (1..1 << 32).contains(tokens))
 }
 
 /// Milliseconds per token of output, as half of the calls have it or less; 0 for tools. None where tokens cannot be believed:

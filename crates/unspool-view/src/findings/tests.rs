@@ -5,6 +5,7 @@ use crate::drawn::{Drawn, wild};
 use crate::prices::Prices;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use unspool_model::flow::Millis;
 use unspool_model::{EdgeKind, Status, StepKind, Usage};
 
 fn found(drawn: Drawn) -> Vec<(&'static str, String, usize)> {
@@ -128,6 +129,18 @@ fn slow_among_its_like() {
         "{}",
         lines[0].1
     );
+}
+
+#[test]
+fn the_longest_durations_there_can_be_are_compared() {
+    let mut drawn = Drawn::new();
+    drawn.input(0);
+    for n in 0..12 {
+        let model = drawn.model(0, (n, n));
+        drawn.flow.steps[model as usize].duration_ms = Millis::new(Some(i64::MAX - n));
+        drawn.usage(model, Usage { output: 1 << 31, ..Usage::default() });
+    }
+    assert!(codes(drawn).is_empty());
 }
 
 /// A call whose answer is not recorded, one that has none, and a background agent whose answer comes back or does not.

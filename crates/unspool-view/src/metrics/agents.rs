@@ -5,6 +5,7 @@
 use super::graph::quotient;
 use crate::failures::Causes;
 use crate::stats::{DurationsDoc, durations};
+use crate::totals::sum_of_known;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -29,8 +30,8 @@ pub struct AgentMetricsDoc {
     pub calls: u64,
     /// How many of these failed.
     pub failed_calls: u64,
-    /// As a part of all of them.
-    pub error_rate: f64,
+    /// As a part of all of them; null without any.
+    pub error_rate: Option<f64>,
     /// Its failures that led to a failure of another agent. Partly inferred, as the chains of failures are.
     pub errors_propagated: u64,
     /// The tools it called, most calls first.
@@ -46,8 +47,8 @@ pub struct ToolUseDoc {
     pub calls: u64,
     /// Calls that failed.
     pub errors: u64,
-    /// Milliseconds of all calls whose duration is known.
-    pub total_ms: i64,
+    /// Milliseconds of all calls whose duration is known; null when none is.
+    pub total_ms: Option<i64>,
 }
 
 /// Agents of one type together.
@@ -63,8 +64,8 @@ pub struct AgentTypeDoc {
     pub spawns_per_hour: Option<f64>,
     /// Their lifetimes, by nearest rank; null without any.
     pub lifetimes: Option<DurationsDoc>,
-    /// Failed model and tool calls as a part of all of them.
-    pub error_rate: f64,
+    /// Failed model and tool calls as a part of all of them; null without any.
+    pub error_rate: Option<f64>,
     /// Failed steps.
     pub errors: u64,
     /// Failures that led to a failure of another agent.
@@ -72,6 +73,9 @@ pub struct AgentTypeDoc {
     /// The tools they called, most calls first.
     pub tools: Vec<ToolUseDoc>,
 }
+
+/// Calls of a tool, how many failed, and milliseconds where any are known.
+type Calls = (u64, u64, Option<i64>);
 
 #[derive(Default)]
 struct Sums<'a> {
@@ -81,7 +85,7 @@ struct Sums<'a> {
     failed_calls: u64,
     spawned: u64,
     propagated: u64,
-    tools: BTreeMap<&'a str, (u64, u64, i64)>,
+    tools: BTreeMap<&'a str, Calls>,
 }
 
 pub(super) fn agents(flow: &Flow, text: &Interner) -> Vec<AgentMetricsDoc> {
@@ -99,7 +103,7 @@ pub(super) fn agents(flow: &Flow, text: &Interner) -> Vec<AgentMetricsDoc> {
             let tool = sum.tools.entry(name).or_default();
             tool.0 += 1;
             tool.1 += u64::from(step.is_error);
-            tool.2 = tool.2.saturating_add(step.duration_ms.get().unwrap_or(0));
+            tool.2 = sum_of_known(tool.2, step.duration_ms.get());
         }
         propagate(flow, &causes, n, &mut sums);
     }
@@ -118,7 +122,7 @@ pub(super) fn agents(flow: &Flow, text: &Interner) -> Vec<AgentMetricsDoc> {
         errors: sum.errors,
         calls: sum.calls,
         failed_calls: sum.failed_calls,
-        error_rate: quotient(sum.failed_calls, sum.calls),
+        error_rate: error_rate(sum.failed_calls, sum.calls),
         errors_propagated: sum.propagated,
         tools: mix(sum.tools.into_iter().map(|(name, counts)| (name.to_string(), counts))),
     })
@@ -136,7 +140,11 @@ fn propagate(flow: &Flow, causes: &Causes, failure: u32, sums: &mut [Sums<'_>]) 
     }
 }
 
-fn mix(tools: impl Iterator<Item = (String, (u64, u64, i64))>) -> Vec<ToolUseDoc> {
+fn error_rate(failed: u64, calls: u64) -> Option<f64> {
+    (calls > 0).then(|| quotient(failed, calls))
+}
+
+fn mix(tools: impl Iterator<Item = (String, Calls)>) -> Vec<ToolUseDoc> {
     let doc = |(name, (calls, errors, total_ms))| ToolUseDoc { name, calls, errors, total_ms };
     let mut tools: Vec<ToolUseDoc> = tools.map(doc).collect();
     tools.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.name.cmp(&b.name)));
@@ -153,10 +161,10 @@ pub(super) fn types(flow: &Flow, text: &Interner, agents: &[AgentMetricsDoc]) ->
     let row = |(agent_type, members): (&str, Vec<usize>)| {
         let is_sub = members.iter().any(|n| !flow.agents[*n].main && !flow.agents[*n].internal);
         let rows = || members.iter().map(|n| &agents[*n]);
-        let mut tools: BTreeMap<String, (u64, u64, i64)> = BTreeMap::new();
+        let mut tools: BTreeMap<String, Calls> = BTreeMap::new();
         for tool in rows().flat_map(|row| &row.tools) {
             let sum = tools.entry(tool.name.clone()).or_default();
-            *sum = (sum.0 + tool.calls, sum.1 + tool.errors, sum.2.saturating_add(tool.total_ms));
+            *sum = (sum.0 + tool.calls, sum.1 + tool.errors, sum_of_known(sum.2, tool.total_ms));
         }
         let calls = rows().map(|row| row.calls).sum();
         let failed = rows().map(|row| row.failed_calls).sum();
@@ -167,7 +175,7 @@ pub(super) fn types(flow: &Flow, text: &Interner, agents: &[AgentMetricsDoc]) ->
             spawn_share: if is_sub { quotient(members.len() as u64, subs) } else { 0.0 },
             spawns_per_hour: wall_ms.filter(|_| is_sub).map(hourly),
             lifetimes: durations(rows().filter_map(|row| row.lifetime_ms).collect()),
-            error_rate: quotient(failed, calls),
+            error_rate: error_rate(failed, calls),
             errors: rows().map(|row| row.errors).sum(),
             errors_propagated: rows().map(|row| row.errors_propagated).sum(),
             tools: mix(tools.into_iter()),

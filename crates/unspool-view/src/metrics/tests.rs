@@ -3,6 +3,7 @@
 use super::metrics;
 use crate::drawn::{Drawn, wild};
 use proptest::prelude::*;
+use unspool_model::flow::Millis;
 
 /// A model call starts two agents; one of them fails at what it does.
 fn session() -> Drawn {
@@ -24,6 +25,16 @@ fn session() -> Drawn {
     drawn.result(second, answer);
     assert_eq!(drawn.flow.steps[grep as usize].parent, inner);
     drawn
+}
+
+#[test]
+fn what_nobody_says_is_not_zero() {
+    let mut drawn = Drawn::of_words(&["user", "tool:Bash"]).with_agent(1, "Explore", &["user"]);
+    drawn.flow.steps[1].duration_ms = Millis::NONE;
+    let doc = metrics(&drawn.flow, &drawn.batch.text);
+    assert_eq!(doc.agents[0].tools[0].total_ms, None);
+    assert_eq!(doc.agents[0].error_rate, Some(0.0));
+    assert_eq!(doc.agents[1].error_rate, None, "it called nothing");
 }
 
 #[test]

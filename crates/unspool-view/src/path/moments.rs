@@ -6,6 +6,7 @@
 
 use super::class::{Class, classes};
 use crate::dag::{Arcs, order, places};
+use crate::sequence::Sequence;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use unspool_model::flow::NONE;
@@ -58,13 +59,12 @@ impl<'a> Moments<'a> {
         let at = times(flow);
         let mut arcs = Collector { at: &at, pairs: Vec::new(), inferred: Vec::new(), unused_edges: 0 };
         arcs.durations();
-        let next = sequence(flow);
-        let previous = inverse(&next);
-        arcs.agent_order(flow, &next, &previous);
+        let sequence = Sequence::new(flow);
+        arcs.agent_order(&sequence);
         let triggers = triggers(flow);
-        arcs.edges(flow, &previous, &triggers);
+        arcs.edges(flow, &sequence, &triggers);
         arcs.answers(flow);
-        arcs.overlaps(flow, &previous);
+        arcs.overlaps(flow, &sequence);
         let Collector { mut pairs, mut inferred, mut unused_edges, .. } = arcs;
         pairs.sort_unstable();
         pairs.dedup();
@@ -134,25 +134,6 @@ fn triggers(flow: &Flow) -> Vec<bool> {
     triggers
 }
 
-/// The next step of the same agent, by step.
-fn sequence(flow: &Flow) -> Vec<u32> {
-    let mut next = vec![NONE; flow.steps.len()];
-    for edge in flow.edges.iter().filter(|edge| edge.kind == EdgeKind::Sequence) {
-        next[edge.from as usize] = edge.to;
-    }
-    next
-}
-
-fn inverse(next: &[u32]) -> Vec<u32> {
-    let mut previous = vec![NONE; next.len()];
-    for (n, to) in (0_u32..).zip(next) {
-        if *to != NONE {
-            previous[*to as usize] = n;
-        }
-    }
-    previous
-}
-
 /// Gathers arcs. Every arc leads from a moment to one that is not earlier.
 struct Collector<'a> {
     at: &'a [i64],
@@ -185,32 +166,29 @@ impl Collector<'_> {
 
     /// Inside an agent, a step waits for those before it in order that had ended when it began. One that was still at work goes on
     /// beside it, and the next step that begins after its end waits for it.
-    fn agent_order(&mut self, flow: &Flow, next: &[u32], previous: &[u32]) {
+    fn agent_order(&mut self, sequence: &Sequence) {
         let mut open: BinaryHeap<Reverse<(i64, u32)>> = BinaryHeap::new();
-        for first in (0..).take(flow.steps.len()).filter(|n| previous[*n as usize] == NONE) {
+        for first in sequence.firsts() {
             open.clear();
-            let mut at = first;
-            let mut visited = 0;
-            while at != NONE && visited <= flow.steps.len() {
-                if self.is_timed(at) {
-                    let began = self.at[begin(at) as usize];
-                    while let Some(Reverse((ended, before))) = open.peek().copied()
-                        && ended <= began
-                    {
-                        open.pop();
-                        self.arc(end(before), begin(at), false);
-                    }
-                    open.push(Reverse((self.at[end(at) as usize], at)));
+            for step in sequence.from(first) {
+                if !self.is_timed(step) {
+                    continue;
                 }
-                at = next[at as usize];
-                visited += 1;
+                let began = self.at[begin(step) as usize];
+                while let Some(Reverse((ended, before))) = open.peek().copied()
+                    && ended <= began
+                {
+                    open.pop();
+                    self.arc(end(before), begin(step), false);
+                }
+                open.push(Reverse((self.at[end(step) as usize], step)));
             }
         }
     }
 
     /// Edges of every kind but order: a step waits for the end of its cause, or for its beginning when the cause was still at
     /// work, as a call that waits for its agent is, or a span around others.
-    fn edges(&mut self, flow: &Flow, previous: &[u32], triggers: &[bool]) {
+    fn edges(&mut self, flow: &Flow, sequence: &Sequence, triggers: &[bool]) {
         for edge in flow.edges.iter().filter(|edge| edge.kind != EdgeKind::Sequence) {
             if !self.is_timed(edge.from) || !self.is_timed(edge.to) {
                 continue;
@@ -224,7 +202,8 @@ impl Collector<'_> {
                 self.arc(end(edge.to), end(edge.from), guessed);
             }
             if edge.kind == EdgeKind::SubagentReturn {
-                self.notice(flow, edge.from, previous[edge.to as usize], guessed, previous, triggers);
+                let messages = sequence.back_from(sequence.previous(edge.to));
+                self.notice(flow, edge.from, messages, guessed, triggers);
             }
         }
     }
@@ -234,17 +213,18 @@ impl Collector<'_> {
         &mut self,
         flow: &Flow,
         answer: u32,
-        mut message: u32,
+        messages: impl Iterator<Item = u32>,
         guessed: bool,
-        previous: &[u32],
         triggers: &[bool],
     ) {
         let is_notice = |n: u32| {
             let step = flow.steps.get(n as usize);
             step.is_some_and(|step| step.kind == StepKind::UserMessage) && !triggers[n as usize]
         };
-        while message != NONE && is_notice(message) && self.arc(end(answer), begin(message), guessed) {
-            message = previous[message as usize];
+        for message in messages {
+            if !is_notice(message) || !self.arc(end(answer), begin(message), guessed) {
+                break;
+            }
         }
     }
 
@@ -262,7 +242,7 @@ impl Collector<'_> {
     }
 
     /// A step that waits for nothing yet waits for the beginning of the one before it in its agent.
-    fn overlaps(&mut self, flow: &Flow, previous: &[u32]) {
+    fn overlaps(&mut self, flow: &Flow, sequence: &Sequence) {
         let mut waits = vec![false; flow.steps.len()];
         for (_, effect) in self.pairs.iter().chain(&self.inferred) {
             if is_begin(*effect) {
@@ -270,8 +250,9 @@ impl Collector<'_> {
             }
         }
         for n in (0..).take(flow.steps.len()).filter(|n| !waits[*n as usize]) {
-            if previous[n as usize] != NONE {
-                self.arc(begin(previous[n as usize]), begin(n), false);
+            let previous = sequence.previous(n);
+            if previous != NONE {
+                self.arc(begin(previous), begin(n), false);
             }
         }
     }

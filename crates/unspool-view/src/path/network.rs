@@ -145,8 +145,8 @@ impl Network {
         let mut at = vec![0; self.moments.len()];
         for slot in 0..self.moments.len() {
             let causes = self.causes.of(u32::try_from(slot).unwrap_or(NONE)).iter();
-            let from = causes.map(|cause| at[*cause as usize]).max().unwrap_or(0);
-            at[slot] = from + lag(slot);
+            let from: i64 = causes.map(|cause| at[*cause as usize]).max().unwrap_or(0);
+            at[slot] = from.saturating_add(lag(slot));
         }
         at
     }

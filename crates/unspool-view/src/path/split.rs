@@ -6,6 +6,7 @@ use super::class::Class;
 use super::network::Network;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use unspool_model::flow::NONE;
 
 /// Milliseconds of the critical path by what they were spent on. They add up to the wall clock.
@@ -44,7 +45,7 @@ impl SplitDoc {
 
     /// The sum of all classes.
     pub fn total(&self) -> i64 {
-        Class::ALL.iter().map(|class| self.of(*class)).sum()
+        Class::ALL.iter().fold(0, |sum: i64, class| sum.saturating_add(self.of(*class)))
     }
 }
 
@@ -52,7 +53,8 @@ impl SplitDoc {
 pub(crate) fn split(network: &Network, path: &[u32]) -> SplitDoc {
     let mut split = SplitDoc::default();
     for slot in path {
-        *split.slot(network.class[*slot as usize]) += network.lag[*slot as usize];
+        let sum = split.slot(network.class[*slot as usize]);
+        *sum = sum.saturating_add(network.lag[*slot as usize]);
     }
     split
 }
@@ -70,18 +72,39 @@ pub struct ParallelismDoc {
     pub peak: u64,
 }
 
-/// Over everything that worked in a scope, each step without what it waited for inside.
-pub(crate) fn parallelism(network: &Network) -> ParallelismDoc {
-    let mut turns: Vec<(i64, i8)> = Vec::new();
-    let mut work_ms = 0;
-    for (_, slot) in network.steps() {
-        let slot = slot as usize;
+/// When each step was at work, without what it waited for inside; in order, and no two of one step overlap.
+fn work(network: &Network) -> impl Iterator<Item = (i64, i64)> {
+    let mut by_worker: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
+    for slot in 0..network.moments.len() {
         let (lag, ended) = (network.lag[slot], network.at[slot]);
         let works = matches!(network.class[slot], Class::Model | Class::Tool | Class::Retry | Class::Other);
         if works && lag > 0 && network.worker[slot] != NONE {
-            work_ms += lag;
-            turns.extend([(ended - lag, 1), (ended, -1)]);
+            by_worker.entry(network.worker[slot]).or_default().push((ended - lag, ended));
         }
+    }
+    by_worker.into_values().flat_map(union)
+}
+
+/// The same time without overlaps.
+fn union(mut spans: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
+    spans.sort_unstable();
+    let mut apart: Vec<(i64, i64)> = Vec::new();
+    for (began, ended) in spans {
+        match apart.last_mut().filter(|last| began <= last.1) {
+            Some(last) => last.1 = last.1.max(ended),
+            None => apart.push((began, ended)),
+        }
+    }
+    apart
+}
+
+/// Over everything that worked in a scope, each step without what it waited for inside.
+pub(crate) fn parallelism(network: &Network) -> ParallelismDoc {
+    let mut turns: Vec<(i64, i8)> = Vec::new();
+    let mut work_ms = 0_i64;
+    for (began, ended) in work(network) {
+        work_ms = work_ms.saturating_add(ended - began);
+        turns.extend([(began, 1), (ended, -1)]);
     }
     // Ends before beginnings of the same moment: what follows is not beside.
     turns.sort_unstable();

@@ -3,7 +3,8 @@
 use super::{Change, Paths, Scope, ScopePathDoc};
 use crate::drawn::{Drawn, wild};
 use proptest::prelude::*;
-use unspool_model::{EdgeKind, StepKind};
+use unspool_model::flow::Millis;
+use unspool_model::{EdgeKind, StepKind, Timestamp};
 
 fn path(drawn: &Drawn, scope: Scope, changes: &[&str]) -> ScopePathDoc {
     let changes: Vec<Change> = changes.iter().map(|text| Change::parse(text).unwrap()).collect();
@@ -51,6 +52,27 @@ fn a_faster_tool_saves_until_the_next_slowest_decides() {
     assert_eq!(saved("tool:Read=0"), 0);
     assert_eq!(saved("model=2"), -20);
     assert_eq!(saved("agent:nobody=0"), 0);
+}
+
+#[test]
+fn factors_of_several_changes_stay_within_bounds() {
+    let after = |changes: &[&str]| path(&fan_out(), Scope::Session, changes).what_if.unwrap().after_ms;
+    assert_eq!(after(&["model=1000", "model=1000"]), after(&["model=1000"]));
+    assert_eq!(after(&["model=1000", "model=1000", "model=0.000001"]), after(&["model=1"]));
+    let mut many = vec!["model=1000"; 200];
+    many.push("model=0");
+    assert_eq!(after(&many), after(&["model=0"]));
+}
+
+#[test]
+fn the_longest_durations_there_can_be_do_not_wrap() {
+    let mut drawn = fan_out();
+    for step in &mut drawn.flow.steps {
+        step.ended = Timestamp::NONE;
+        step.duration_ms = Millis::new(Some(i64::MAX));
+    }
+    let path = path(&drawn, Scope::Session, &["tool=1000", "model=1000"]);
+    assert!(path.sums.wall_ms > 0 && path.what_if.unwrap().after_ms >= path.sums.wall_ms);
 }
 
 #[test]
@@ -140,6 +162,31 @@ fn waiting_for_a_person_trying_again_and_doing_nothing_are_told_apart() {
     assert_eq!(split.total(), path.sums.wall_ms);
 }
 
+#[test]
+fn a_span_works_before_and_after_the_one_in_it() {
+    let mut drawn = Drawn::new();
+    let outer = drawn.step(0, StepKind::Generic, "outer", (0, 100));
+    let inner = drawn.step(0, StepKind::ToolCall, "inner", (50, 60));
+    drawn.edge(outer, inner, EdgeKind::SpanParent);
+    let sums = path(&drawn, Scope::Session, &[]).sums;
+    assert_eq!((sums.path_ms, sums.parallelism.work_ms, sums.parallelism.busy_ms), (100, 100, 100));
+    assert_eq!(sums.parallelism.peak, 1);
+}
+
+#[test]
+fn messages_in_a_ring_are_walked_once() {
+    let mut drawn = Drawn::new();
+    drawn.model(0, (0, 10));
+    let message = drawn.step(0, StepKind::UserMessage, "notice", (20, 20));
+    let other = drawn.step(0, StepKind::UserMessage, "notice", (20, 20));
+    drawn.flow.edges.clear();
+    drawn.edge(message, other, EdgeKind::Sequence);
+    drawn.edge(other, message, EdgeKind::Sequence);
+    drawn.edge(message, message, EdgeKind::Sequence);
+    drawn.edge(0, message, EdgeKind::SubagentReturn);
+    assert_eq!(path(&drawn, Scope::Session, &[]).sums.wall_ms, 20);
+}
+
 fn check(drawn: &Drawn, scope: Scope) -> Result<(), TestCaseError> {
     let path = path(drawn, scope, &["tool=0.5", "model=0.25"]);
     let sums = &path.sums;
@@ -151,6 +198,10 @@ fn check(drawn: &Drawn, scope: Scope) -> Result<(), TestCaseError> {
     prop_assert_eq!(at, sums.wall_ms);
     prop_assert_eq!(sums.path_ms + sums.gaps_ms, sums.wall_ms);
     prop_assert_eq!(sums.split.total(), sums.wall_ms);
+    if sums.split.human_ms == 0 {
+        prop_assert!(sums.parallelism.busy_ms >= sums.path_ms, "what is on the path was at work");
+    }
+    prop_assert!(sums.parallelism.work_ms >= sums.parallelism.busy_ms);
     for step in &path.steps {
         prop_assert_eq!(step.through_ms + step.slack_ms, sums.wall_ms);
         prop_assert!(step.slack_ms >= 0);

@@ -61,7 +61,7 @@ impl Change {
     }
 }
 
-/// Beyond this, sums of milliseconds could overflow.
+/// No piece becomes longer than so many times, by several changes together neither.
 const MAX_FACTOR: f64 = 1000.0;
 
 /// The answer to changes.
@@ -136,12 +136,13 @@ pub(crate) fn what_if(flow: &Flow, text: &Interner, network: &Network, changes: 
             if touched && network.lag[slot] > 0 {
                 factors[slot] *= change.factor;
                 doc.touched += 1;
-                doc.on_path_ms += if on_path[slot] { network.lag[slot] } else { 0 };
+                let on_path_ms = if on_path[slot] { network.lag[slot] } else { 0 };
+                doc.on_path_ms = doc.on_path_ms.saturating_add(on_path_ms);
             }
         }
         docs.push(doc);
     }
-    let at = network.replay(|slot| scaled(network.lag[slot], factors[slot]));
+    let at = network.replay(|slot| scaled(network.lag[slot], capped(factors[slot])));
     let after_ms = at.into_iter().max().unwrap_or(0);
     WhatIfDoc {
         changes: docs,
@@ -150,6 +151,11 @@ pub(crate) fn what_if(flow: &Flow, text: &Interner, network: &Network, changes: 
         saved_ms: network.wall - after_ms,
         saved_share: ratio(network.wall - after_ms, network.wall),
     }
+}
+
+/// A product of factors within bounds; one beyond all numbers times 0 is 0.
+fn capped(product: f64) -> f64 {
+    if product.is_nan() { 0.0 } else { product.min(MAX_FACTOR) }
 }
 
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "a what-if is an estimate")]

@@ -32,9 +32,9 @@ pub struct TemplateDoc {
     pub success_rate: Option<f64>,
     /// How long they took, by nearest rank; null when nobody says.
     pub durations: Option<DurationsDoc>,
-    /// Tokens of each agent with those it started, by nearest rank.
-    pub tokens: SpreadDoc,
-    /// US dollars of each, by nearest rank; null when a call has no price.
+    /// Tokens of each agent with those it started, by nearest rank over those whose sources say; null when none does.
+    pub tokens: Option<SpreadDoc>,
+    /// US dollars of each of these, by nearest rank; null when a call has no price, or no source states tokens.
     pub cost_usd: Option<SpreadUsdDoc>,
     /// The agents, in order of reading.
     pub agent_ids: Vec<String>,
@@ -43,6 +43,8 @@ pub struct TemplateDoc {
 /// How a number is spread.
 #[derive(Serialize, JsonSchema, Debug, PartialEq, Eq)]
 pub struct SpreadDoc {
+    /// How many are known.
+    pub known: u64,
     /// The sum.
     pub total: u64,
     /// Half had at most this.
@@ -97,8 +99,8 @@ struct One {
     id: String,
     status: Status,
     ms: Option<i64>,
-    tokens: u64,
-    cost: Money,
+    /// Tokens and what they cost, unless nothing says how many.
+    counted: Option<(u64, Money)>,
     unpriced: bool,
 }
 
@@ -115,8 +117,7 @@ impl Templates {
                 id: agent.id.show('a'),
                 status: agent.status,
                 ms: agent.ended.ms_since(agent.started),
-                tokens: sum.usage.total(),
-                cost: sum.cost,
+                counted: sum.stated_usage().map(|usage| (usage.total(), sum.cost)),
                 unpriced: sum.unpriced_calls > 0,
             };
             let pattern = Pattern::of(prompt, &mut self.words);
@@ -165,7 +166,9 @@ fn doc(group: &Group, words: &Words) -> TemplateDoc {
     let (completed, failed) = (count(Status::Completed), count(Status::Failed));
     let told = i64::try_from(completed + failed).unwrap_or(i64::MAX);
     let rate = crate::path::ratio(i64::try_from(completed).unwrap_or(i64::MAX), told);
-    let costs = spread(agents.iter().map(|one| one.cost.picodollars()).collect());
+    let counted = || agents.iter().filter_map(|one| one.counted);
+    let costs = spread(counted().map(|(_, cost)| cost.picodollars()).collect());
+    let is_priced = !agents.iter().any(|one| one.unpriced);
     let dollars = |pico: u64| Money::from_picodollars(pico).dollars();
     TemplateDoc {
         pattern: group.pattern.shown(words),
@@ -176,8 +179,8 @@ fn doc(group: &Group, words: &Words) -> TemplateDoc {
         failed,
         success_rate: (told > 0).then_some(rate),
         durations: durations(agents.iter().filter_map(|one| one.ms).collect()),
-        tokens: spread(agents.iter().map(|one| one.tokens).collect()),
-        cost_usd: (!agents.iter().any(|one| one.unpriced)).then(|| SpreadUsdDoc {
+        tokens: spread(counted().map(|(tokens, _)| tokens).collect()),
+        cost_usd: costs.filter(|_| is_priced).map(|costs| SpreadUsdDoc {
             total: dollars(costs.total),
             p50: dollars(costs.p50),
             p95: dollars(costs.p95),
@@ -187,14 +190,12 @@ fn doc(group: &Group, words: &Words) -> TemplateDoc {
     }
 }
 
-fn spread(mut values: Vec<u64>) -> SpreadDoc {
+fn spread(mut values: Vec<u64>) -> Option<SpreadDoc> {
     values.sort_unstable();
-    let rank = |percent: usize| {
-        let place = (values.len() * percent).div_ceil(100).saturating_sub(1);
-        values.get(place).copied().unwrap_or(0)
-    };
+    let max = *values.last()?;
+    let rank = |percent: usize| values[(values.len() * percent).div_ceil(100).saturating_sub(1)];
     let total = values.iter().fold(0_u64, |sum, value| sum.saturating_add(*value));
-    SpreadDoc { total, p50: rank(50), p95: rank(95), max: rank(100) }
+    Some(SpreadDoc { known: values.len() as u64, total, p50: rank(50), p95: rank(95), max })
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::pattern::{Pattern, Words};
 use super::{MAX_CANDIDATES, Templates};
 use crate::drawn::Drawn;
 use crate::prices::Prices;
-use unspool_model::Status;
+use unspool_model::{Status, Usage};
 
 fn common(a: &str, b: &str) -> Option<String> {
     let mut words = Words::default();
@@ -37,6 +37,10 @@ fn a_template_has_a_count_a_rate_and_durations() {
     {
         let call = drawn.tool(ask, "Task", prompt, (10, 100));
         let agent = drawn.agent(call, "Explore", 11);
+        let inner = drawn.model(agent, (11, 31));
+        if n == 0 {
+            drawn.usage(inner, Usage { input: 40, ..Usage::default() });
+        }
         let agent = &mut drawn.flow.agents[agent as usize];
         agent.status = if n == 0 { Status::Completed } else { Status::Failed };
         agent.started = unspool_model::Timestamp::from_ms(11);
@@ -48,6 +52,8 @@ fn a_template_has_a_count_a_rate_and_durations() {
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].pattern.as_str(), found[0].count), ("review module … for bugs", 2));
     assert_eq!((found[0].success_rate, found[0].durations.as_ref().map(|d| d.p50_ms)), (Some(0.5), Some(20)));
+    let tokens = found[0].tokens.as_ref().map(|tokens| (tokens.known, tokens.p50, tokens.max));
+    assert_eq!(tokens, Some((1, 40, 40)), "an agent that does not say how many is not one with none");
 }
 
 #[test]

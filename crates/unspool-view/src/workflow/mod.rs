@@ -4,6 +4,7 @@
 //! In: items, which are spans or the steps of a flow. Out: nodes with the items they stand for, transitions, begin and end.
 //! Never here: where items come from, how the graph is drawn. The order of the input does not matter.
 
+mod by_run;
 mod from_flow;
 mod group;
 mod process;

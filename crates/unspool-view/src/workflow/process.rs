@@ -1,9 +1,9 @@
 //! One process behind many runs: what they share, how often, how often it fails, in which variants, and where one run goes
 //! its own way.
 
-use super::{NodeType, Workflow};
+use super::{Item, ItemId, NodeType, Options, Workflow, WorkflowNode, workflow};
 use crate::totals::Totals;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 
 /// A part that fewer than this share of the runs have is rare.
@@ -23,6 +23,29 @@ pub struct RunPattern {
     pub duration_ms: Option<i64>,
     /// What happened in it.
     pub workflow: Workflow,
+    /// Items of which nobody says how long they took.
+    pub untimed: FxHashSet<ItemId>,
+}
+
+impl RunPattern {
+    /// The pattern of some items; of the run nothing but its id is known.
+    pub fn new(id: String, items: &[Item<'_>], options: &Options) -> RunPattern {
+        let is_untimed =
+            |item: &&Item<'_>| item.took_ms.or_else(|| item.ended.ms_since(item.started)).is_none();
+        RunPattern {
+            id,
+            failed: false,
+            duration_ms: None,
+            workflow: workflow(items, options),
+            untimed: items.iter().filter(is_untimed).map(|item| item.id.clone()).collect(),
+        }
+    }
+
+    /// Milliseconds a node of it took; none when nobody says.
+    fn took_ms(&self, node: &WorkflowNode) -> Option<i64> {
+        let is_known = node.item_ids.iter().any(|item| !self.untimed.contains(item));
+        is_known.then_some(node.duration_ms)
+    }
 }
 
 /// A node of the process.
@@ -44,7 +67,7 @@ pub struct ProcessNode {
     pub count: u64,
     /// How often it failed itself.
     pub errors: u64,
-    /// Milliseconds it took in all of them.
+    /// Milliseconds it took in all of them, as far as known.
     pub duration_ms: i64,
     /// The middle of what it took in each run that knows, in milliseconds.
     pub median_ms: Option<i64>,
@@ -122,10 +145,10 @@ pub fn process(runs: &[RunPattern]) -> Process {
     add_nodes(&mut process, runs);
     let number: FxHashMap<String, u32> = process.nodes.iter().map(|node| node.id.clone()).zip(0..).collect();
     let mut times: Vec<Vec<i64>> = vec![Vec::new(); process.nodes.len()];
-    for node in runs.iter().flat_map(|run| &run.workflow.nodes) {
+    for (run, node) in runs.iter().flat_map(|run| run.workflow.nodes.iter().map(move |node| (run, node))) {
         let at = number[&node.id] as usize;
         process.nodes[at].add(node);
-        times[at].extend(Some(node.duration_ms).filter(|ms| *ms > 0));
+        times[at].extend(run.took_ms(node));
     }
     for (node, times) in process.nodes.iter_mut().zip(times) {
         node.median_ms = median(times);
@@ -153,10 +176,15 @@ impl Process {
 }
 
 impl ProcessNode {
-    fn add(&mut self, node: &super::WorkflowNode) {
+    /// Milliseconds it took in all runs that know; none when none does.
+    pub fn total_ms(&self) -> Option<i64> {
+        self.median_ms.map(|_| self.duration_ms)
+    }
+
+    fn add(&mut self, node: &WorkflowNode) {
         self.count += node.item_ids.len() as u64;
         self.errors += node.errors;
-        self.duration_ms += node.duration_ms;
+        self.duration_ms = self.duration_ms.saturating_add(node.duration_ms);
         self.totals.add(&node.totals);
     }
 }
@@ -302,3 +330,6 @@ fn deviations(process: &Process, runs: &[RunPattern], parts: &[Parts]) -> Vec<De
     };
     runs.iter().zip(parts).map(one).filter(differs).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,8 @@
 //! In: flows, one by one. Out: a process for all runs of one sort of source, with names in place of positions. Never here: how a process is
 //! found, and where a run deviates, which `process` says.
 
-use super::{Deviation, Grouping, Options, Process, RunPattern, items, process, workflow};
+use super::by_run::items_by_run;
+use super::{Deviation, Grouping, Item, Options, Process, RunPattern, process};
 use crate::prices::Prices;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -65,8 +66,8 @@ pub struct ProcessNodeDoc {
     pub errors: u64,
     /// As a part of how often it happened.
     pub failure_rate: f64,
-    /// Milliseconds it took in all runs, as far as known.
-    pub total_ms: i64,
+    /// Milliseconds it took in all runs, as far as known; null when none knows.
+    pub total_ms: Option<i64>,
     /// Half of the runs that know a time spent at most this many milliseconds on it; null when none does.
     pub median_ms: Option<i64>,
     /// Tokens it took in all runs; null when no source says how many.
@@ -150,13 +151,12 @@ impl Processes {
         let gathered = self.by_source.entry(formats.join("+")).or_default();
         gathered.sessions += 1;
         let options = Options { grouping: Grouping::Path, ..Options::default() };
-        let pattern = |(n, run): (u32, &Run)| RunPattern {
-            id: run.id.show('u'),
+        let pattern = |(run, items): (&Run, Vec<Item<'_>>)| RunPattern {
             failed: run.status == Status::Failed,
             duration_ms: run.ended.ms_since(run.started),
-            workflow: workflow(&items(flow, batch, prices, Some(n)), &options),
+            ..RunPattern::new(run.id.show('u'), &items, &options)
         };
-        gathered.runs.extend((0_u32..).zip(&flow.runs).map(pattern));
+        gathered.runs.extend(flow.runs.iter().zip(items_by_run(flow, batch, prices)).map(pattern));
     }
 
     /// Each source and the process behind its runs, most runs first.
@@ -217,7 +217,7 @@ fn doc(source: String, process: &Process) -> OneProcessDoc {
                 count: node.count,
                 errors: node.errors,
                 failure_rate: share(node.errors, node.count),
-                total_ms: node.duration_ms,
+                total_ms: node.total_ms(),
                 median_ms: node.median_ms,
                 tokens: node.totals.stated_usage().map(unspool_model::Usage::total),
             })

@@ -2,7 +2,7 @@
 
 use crate::args::Args;
 use crate::error::CliError;
-use crate::figures::{count, duration, plural};
+use crate::figures::{NOT_STATED, count, duration, money, plural};
 use crate::load::load;
 use crate::table::{Cell, Column, cell, write_table};
 use crate::term::{BOLD, DIM, YELLOW, columns, cut, paint, text_width};
@@ -112,7 +112,7 @@ fn write_finding(out: &mut dyn Write, finding: &FindingDoc, screen: usize) -> io
 /// Time, tokens and money, as far as they are known.
 fn cost(cost: &CostDoc) -> Option<String> {
     let mark = if cost.estimated { "~" } else { "" };
-    let money = cost.usd.map(|dollars| crate::figures::money(dollars, cost.unpriced_calls));
+    let money = cost.usd.map(|dollars| money(dollars, cost.unpriced_calls));
     let parts = [
         cost.ms.filter(|ms| *ms > 0).map(duration),
         cost.tokens.map(|tokens| format!("{} tokens", count(tokens))),
@@ -141,14 +141,16 @@ fn template_cells(template: &TemplateDoc) -> Vec<Cell> {
     let percent = |rate: f64| format!("{:.0}%", rate * 100.0);
     let time = |ms: Option<i64>| cell(ms.map(duration).unwrap_or_default());
     let durations = template.durations.as_ref();
-    let tokens = template.tokens.p50;
+    let tokens = template.tokens.as_ref().map(|tokens| count(tokens.p50));
+    let cost = template.cost_usd.as_ref().map(|cost| money(cost.p50, 0));
+    let stated = |figure: Option<String>| cell(figure.unwrap_or_else(|| NOT_STATED.into()));
     vec![
         cell(count(template.count)),
         cell(template.success_rate.map_or_else(|| "?".into(), percent)),
         time(durations.map(|durations| durations.p50_ms)),
         time(durations.map(|durations| durations.p95_ms)),
-        cell(if tokens > 0 { count(tokens) } else { String::new() }),
-        cell(template.cost_usd.as_ref().map(|cost| crate::figures::money(cost.p50, 0)).unwrap_or_default()),
+        stated(tokens),
+        stated(cost),
         cell(template.agent_type.as_deref().unwrap_or_default()),
         cell(template.pattern.as_str()),
     ]

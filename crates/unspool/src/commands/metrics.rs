@@ -3,7 +3,7 @@
 use super::path::write_runs;
 use crate::args::Args;
 use crate::error::CliError;
-use crate::figures::{count, duration, plural};
+use crate::figures::{NOT_STATED, count, duration, plural};
 use crate::load::load;
 use crate::table::{Cell, Column, cell, styled, write_table};
 use crate::term::{BOLD, CYAN, DIM, PLAIN, RED, columns, cut, lines_of, paint};
@@ -193,7 +193,7 @@ fn write_agents(out: &mut dyn Write, agents: &[AgentMetricsDoc], limit: usize) -
             cell(count(agent.steps)),
             some(agent.spawned, PLAIN),
             some(agent.errors, RED),
-            cell(percent(agent.error_rate)),
+            cell(agent.error_rate.map_or_else(|| NOT_STATED.into(), percent)),
             some(agent.errors_propagated, PLAIN),
             cell(agent.agent_type.as_str()),
             cell(tools(&agent.tools)),
@@ -227,7 +227,7 @@ fn write_types(out: &mut dyn Write, types: &[AgentTypeDoc]) -> io::Result<()> {
             time(lifetimes.map(|lifetimes| lifetimes.p50_ms)),
             time(lifetimes.map(|lifetimes| lifetimes.p95_ms)),
             some(one.errors, RED),
-            cell(percent(one.error_rate)),
+            cell(one.error_rate.map_or_else(|| NOT_STATED.into(), percent)),
             cell(tools(&one.tools)),
         ]
     };

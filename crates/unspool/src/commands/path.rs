@@ -325,7 +325,7 @@ pub(super) fn write_runs(out: &mut dyn Write, runs: &[ScopeDoc]) -> io::Result<(
 fn write_what_if(out: &mut dyn Write, what_if: &WhatIfDoc, screen: usize) -> io::Result<()> {
     let changes: Vec<&str> = what_if.changes.iter().map(|change| change.text.as_str()).collect();
     let touched: u64 = what_if.changes.iter().map(|change| change.touched).sum();
-    let on_path: i64 = what_if.changes.iter().map(|change| change.on_path_ms).sum();
+    let on_path = what_if.changes.iter().fold(0, |sum: i64, change| sum.saturating_add(change.on_path_ms));
     let saved = match what_if.saved_ms {
         0 => "no time saved".to_string(),
         saved @ 1.. => format!("{} saved ({})", duration(saved), share(saved, what_if.before_ms)),

@@ -2,7 +2,7 @@
 
 use crate::args::Args;
 use crate::error::CliError;
-use crate::figures::{count, duration, plural};
+use crate::figures::{NOT_STATED, count, duration, plural};
 use crate::load::load;
 use crate::table::{Cell, Column, cell, styled, write_table};
 use crate::term::{BOLD, CYAN, DIM, PLAIN, RED, columns, cut, paint};
@@ -132,7 +132,7 @@ fn write_nodes(
             cell(percent(node.run_share)),
             cell(count(node.count)),
             styled(percent(node.failure_rate), if node.errors > 0 { RED } else { PLAIN }),
-            cell(node.median_ms.map(duration).unwrap_or_default()),
+            cell(node.median_ms.map_or_else(|| NOT_STATED.into(), duration)),
             cell(node.node_type),
             cell(names.of(&node.id)),
         ]
