@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use unspool_model::flow::NONE;
 use unspool_model::issue::Occurrence;
 use unspool_model::{
-    Agent, AttrName, Code, EventFlags, EventKind, Flow, Id, Issue, RecordIx, Session, Step, StepKind, Sym,
-    Timestamp, Usage,
+    Agent, AttrName, Code, EventFlags, EventKind, Flow, Id, Issue, KeyKind, RecordIx, Role, Session, Step,
+    StepKind, Sym, Timestamp, Usage,
 };
 
 pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
@@ -368,6 +368,8 @@ fn session(draft: &Draft<'_>) -> Session {
     let mut session = Session { native_ids: draft.group.natives.clone(), ..Session::default() };
     let (mut versions, mut formats) = (BTreeMap::new(), BTreeMap::new());
     let mut title = (i64::MIN, Timestamp::NONE, Sym::EMPTY);
+    // Clients leave titles of other sessions' records in a file, too.
+    let mut uuids = None;
     for at in 0..draft.group.events.len() {
         let event = draft.event(at);
         let stream = batch.stream_of(event.record);
@@ -378,7 +380,10 @@ fn session(draft: &Draft<'_>) -> Session {
         if session.cwd.is_empty() {
             session.cwd = draft.attr_text(at, AttrName::Cwd).unwrap_or_default();
         }
-        if let Some(text) = draft.attr_text(at, AttrName::Title) {
+        if let Some(text) = draft.attr_text(at, AttrName::Title)
+            && leaf_of_title(draft, at)
+                .is_none_or(|leaf| uuids.get_or_insert_with(|| own_uuids(draft)).contains(&leaf))
+        {
             let rank = draft.attr_int(at, AttrName::TitleRank).unwrap_or(0);
             if (rank, event.at) >= (title.0, title.1) {
                 title = (rank, event.at, text);
@@ -404,6 +409,16 @@ fn session(draft: &Draft<'_>) -> Session {
     }
     session.id = draft.group.id(batch);
     session
+}
+
+/// The record a title belongs to, where it names one instead of its session.
+fn leaf_of_title(draft: &Draft<'_>, at: usize) -> Option<Sym> {
+    let says_session = draft.key(at, KeyKind::Session, Role::Refers).is_some();
+    draft.key(at, KeyKind::Uuid, Role::Refers).filter(|_| !says_session)
+}
+
+fn own_uuids(draft: &Draft<'_>) -> FxHashSet<Sym> {
+    (0..draft.group.events.len()).filter_map(|at| draft.key(at, KeyKind::Uuid, Role::Provides)).collect()
 }
 
 /// Issues of reading and linking, equal ones added up.

@@ -24,7 +24,7 @@ pub struct StatsDoc {
     pub agents: Vec<StatsRow>,
     /// Per tool.
     pub tools: Vec<StatsRow>,
-    /// Per model.
+    /// Per model, with the steps that say what a model used without being one of its calls.
     pub models: Vec<StatsRow>,
     /// Per day (UTC) on which a step ended.
     pub days: Vec<StatsRow>,
@@ -114,6 +114,10 @@ impl Stats {
                 line.count += 1;
                 line.totals.add(sum);
                 line.durations_ms.extend(step.duration_ms.get());
+            }
+            if step.kind != StepKind::ModelCall && sum.counted > 0 {
+                let model = text.get(step.model);
+                line(&mut self.models, if model.is_empty() { UNNAMED } else { model }).totals.add(sum);
             }
             let at = step.ended.later(step.started);
             days.entry(at.day_number()).or_insert((at, Totals::default())).1.add(sum);

@@ -206,10 +206,20 @@ Examples:
     Demo(DemoArgs),
 }
 
+/// Where sessions that are named by an id are looked for.
+#[derive(clap::Args)]
+pub(crate) struct Places {
+    /// Look for sessions here instead of in the usual places.
+    #[arg(long = "in", value_name = "PATH")]
+    pub(crate) look_in: Vec<PathBuf>,
+}
+
 #[derive(clap::Args)]
 pub(crate) struct ListArgs {
     /// Files, folders or `-`, or session ids (default: the usual places).
     pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) places: Places,
     /// How many; 0 for all.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 0)]
     pub(crate) limit: usize,
@@ -223,9 +233,8 @@ pub(crate) struct ShowArgs {
     /// A session id or a unique start of one, or a file or folder.
     #[arg(value_name = "SESSION|PATH")]
     pub(crate) target: PathBuf,
-    /// Look for the session here instead of in the usual places.
-    #[arg(long = "in", value_name = "PATH")]
-    pub(crate) places: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) places: Places,
     /// Only agents whose type, name or id contains this.
     #[arg(long, value_name = "TEXT")]
     pub(crate) agent: Option<String>,
@@ -247,6 +256,8 @@ pub(crate) struct ShowArgs {
 pub(crate) struct StatsArgs {
     /// Files, folders or `-`, or session ids (default: the usual places).
     pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) places: Places,
     /// What to add up by.
     #[arg(long, value_name = "WHAT", default_value = "session")]
     pub(crate) by: By,
@@ -272,9 +283,8 @@ pub(crate) struct ExplainArgs {
     /// A step, agent or edge: any id of it, or `FROM..TO` for an edge between two steps.
     #[arg(value_name = "STEP|AGENT|EDGE")]
     pub(crate) what: String,
-    /// Look for the session here instead of in the usual places.
-    #[arg(long = "in", value_name = "PATH")]
-    pub(crate) places: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) places: Places,
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
@@ -293,6 +303,8 @@ pub(crate) struct InspectArgs {
 pub(crate) struct DoctorArgs {
     /// Files, folders or `-`, or session ids (default: the usual places).
     pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) places: Places,
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -2,13 +2,14 @@
 //!
 //! In: two sides. Out: pairs of agents, and in each pair rows of steps: in both, or in one only. Steps that are the same
 //! are found first (an inserted one moves nothing else), then between them those that do the same with other words.
-//! Agents are walked from the roots down with a list of what is still to do. Never here: what changed in a pair.
+//! Agents are walked from the roots down with a list of what is still to do; those left over on both sides belong together
+//! by kind and prompt wherever they stand, so that a part is found in its whole. Never here: what changed in a pair.
 
 use super::lcs::{MAX_EDITS, common};
 use super::side::{Member, Members, Side};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Ordering;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use unspool_model::StepKind;
 
 /// A step of each side, or of one.
@@ -24,7 +25,7 @@ pub(super) struct Pair {
 }
 
 /// How two sides belong together.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Alignment {
     pub(super) pairs: Vec<Pair>,
     /// Steps in parts that were too different to be aligned.
@@ -75,12 +76,27 @@ struct Walk<'a> {
     of_a: &'a Members,
     of_b: &'a Members,
     names: Names<'a>,
-    found: Alignment,
+    /// In the order of the walk; empty where an agent has found its twin elsewhere.
+    pairs: Vec<Option<Pair>>,
+    /// Members of one side only, and where their pairs are.
+    lone_a: BTreeMap<usize, usize>,
+    lone_b: BTreeMap<usize, usize>,
+    given_up: usize,
 }
 
 impl<'a> Walk<'a> {
     fn new(a: &'a Side<'a>, of_a: &'a Members, b: &'a Side<'a>, of_b: &'a Members) -> Walk<'a> {
-        Walk { a, b, of_a, of_b, names: Names::default(), found: Alignment::default() }
+        Walk {
+            a,
+            b,
+            of_a,
+            of_b,
+            names: Names::default(),
+            pairs: Vec::new(),
+            lone_a: BTreeMap::new(),
+            lone_b: BTreeMap::new(),
+            given_up: 0,
+        }
     }
 
     fn run(mut self) -> Alignment {
@@ -88,17 +104,23 @@ impl<'a> Walk<'a> {
         waiting.reverse();
         while let Some((a, b)) = waiting.pop() {
             let mut below = match (a, b) {
-                (Some(a), Some(b)) => self.both(a, b),
+                (Some(a), Some(b)) => {
+                    let (pair, below) = self.both(a, b);
+                    self.pairs.push(Some(pair));
+                    below
+                }
                 (Some(a), None) => {
                     let member = &self.of_a.all[a];
                     let rows = member.steps.iter().map(|step| (Some(*step), None)).collect();
-                    self.found.pairs.push(Pair { a: Some(member.agent), b: None, rows });
+                    self.lone_a.insert(a, self.pairs.len());
+                    self.pairs.push(Some(Pair { a: Some(member.agent), b: None, rows }));
                     member.children.iter().map(|child| (Some(*child), None)).collect()
                 }
                 (None, Some(b)) => {
                     let member = &self.of_b.all[b];
                     let rows = member.steps.iter().map(|step| (None, Some(*step))).collect();
-                    self.found.pairs.push(Pair { a: None, b: Some(member.agent), rows });
+                    self.lone_b.insert(b, self.pairs.len());
+                    self.pairs.push(Some(Pair { a: None, b: Some(member.agent), rows }));
                     member.children.iter().map(|child| (None, Some(*child))).collect()
                 }
                 (None, None) => Vec::new(),
@@ -106,11 +128,37 @@ impl<'a> Walk<'a> {
             below.reverse();
             waiting.append(&mut below);
         }
-        self.found
+        self.reunite();
+        Alignment { pairs: self.pairs.into_iter().flatten().collect(), given_up: self.given_up }
     }
 
-    /// Aligns the steps of two agents; gives back how those that they started belong together.
-    fn both(&mut self, a: usize, b: usize) -> Vec<Row> {
+    /// Pairs agents that stand in different places of their trees and were asked the same.
+    fn reunite(&mut self) {
+        let mut asked: FxHashMap<(&str, &str), VecDeque<usize>> = FxHashMap::default();
+        for b in self.lone_b.keys() {
+            asked.entry(task(self.b, &self.of_b.all[*b])).or_default().push_back(*b);
+        }
+        for a in self.lone_a.keys().copied().collect::<Vec<_>>() {
+            let task = task(self.a, &self.of_a.all[a]);
+            let Some(twins) = asked.get_mut(&task).filter(|_| !task.1.is_empty()) else { continue };
+            let Some(at) = twins.iter().position(|b| self.lone_b.contains_key(b)) else { continue };
+            let mut waiting: Vec<Row> = vec![(Some(a), twins.remove(at))];
+            while let Some(row) = waiting.pop() {
+                let (Some(a), Some(b)) = row else { continue };
+                let (Some(place), Some(left)) = (self.lone_a.get(&a), self.lone_b.get(&b)) else { continue };
+                let (place, left) = (*place, *left);
+                self.lone_a.remove(&a);
+                self.lone_b.remove(&b);
+                let (pair, below) = self.both(a, b);
+                self.pairs[place] = Some(pair);
+                self.pairs[left] = None;
+                waiting.extend(below);
+            }
+        }
+    }
+
+    /// Aligns the steps of two agents; gives back also how those that they started belong together.
+    fn both(&mut self, a: usize, b: usize) -> (Pair, Vec<Row>) {
         let (of_a, of_b) = (&self.of_a.all[a], &self.of_b.all[b]);
         let matched = self.steps(&of_a.steps, &of_b.steps);
         // Agents belong together when the calls that started them do.
@@ -135,8 +183,7 @@ impl<'a> Walk<'a> {
         left_b.retain(|child| !taken.contains(child));
         below.extend(self.agents(&left_a, &left_b));
         let rows = rows(&of_a.steps, &of_b.steps, &matched);
-        self.found.pairs.push(Pair { a: Some(of_a.agent), b: Some(of_b.agent), rows });
-        below
+        (Pair { a: Some(of_a.agent), b: Some(of_b.agent), rows }, below)
     }
 
     /// Agents by kind and prompt, then by kind, in order.
@@ -145,10 +192,9 @@ impl<'a> Walk<'a> {
             let each = list.iter().map(|n| {
                 let member = &members.all[*n];
                 let agent = &side.flow.agents[member.agent];
-                let kind = if agent.main { "main" } else { side.text(agent.kind) };
-                let kind = self.names.text(kind);
-                let (name, prompt) =
-                    (self.names.text(side.text(agent.name)), self.names.text(side.prompt(member)));
+                let (kind, prompt) = task(side, member);
+                let [kind, name, prompt] =
+                    [kind, side.text(agent.name), prompt].map(|text| self.names.text(text));
                 (
                     self.names.sign([kind, name, prompt, u32::MAX, 0]),
                     self.names.sign([kind, 0, 0, u32::MAX - 1, 0]),
@@ -204,7 +250,7 @@ impl<'a> Walk<'a> {
         similar: impl Fn(usize, usize) -> bool,
     ) -> Vec<(usize, usize)> {
         let exact = common(exact_a, exact_b, MAX_EDITS);
-        self.found.given_up += exact.given_up;
+        self.given_up += exact.given_up;
         let mut matched = exact.pairs.clone();
         let (mut x, mut y) = (0, 0);
         for (next_x, next_y) in exact.pairs.into_iter().chain([(rough_a.len(), rough_b.len())]) {
@@ -216,6 +262,12 @@ impl<'a> Walk<'a> {
         matched.sort_unstable();
         matched
     }
+}
+
+/// What kind of agent it is and what it was asked.
+fn task<'a>(side: &Side<'a>, member: &Member) -> (&'a str, &'a str) {
+    let agent = &side.flow.agents[member.agent];
+    (if agent.main { "main" } else { side.text(agent.kind) }, side.prompt(member))
 }
 
 /// The call that started an agent.

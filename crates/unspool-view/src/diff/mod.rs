@@ -19,7 +19,7 @@ pub use doc::{
 pub use lcs::MAX_EDITS;
 pub use side::{Part, Side};
 
-use align::{Pair, Row, align};
+use align::{Alignment, Pair, Row, align};
 use changes::field_changes;
 use doc::SCHEMA;
 use sums::{agent_totals, models, side_doc, tools, totals_diff};
@@ -27,24 +27,22 @@ use sums::{agent_totals, models, side_doc, tools, totals_diff};
 /// Compares two sides.
 pub fn diff(a: &Side<'_>, b: &Side<'_>) -> DiffDoc {
     let alignment = align(a, b);
+    let places = Places::new(&alignment);
     let mut counts = Counts::default();
-    let mut steps: Vec<(usize, StepDiff)> = Vec::new();
+    let mut steps: Vec<(Place, StepDiff)> = Vec::new();
     let mut agents = Vec::new();
     for pair in &alignment.pairs {
         let mut own = Counts::default();
-        let mut seen = (0, 0);
         for row in &pair.rows {
-            seen = (row.0.unwrap_or(seen.0), row.1.unwrap_or(seen.1));
             let step = step_diff(a, b, pair, *row);
             own.add(step.as_ref().map(|step| step.change));
-            steps.extend(step.map(|step| (place(pair, *row, seen), step)));
+            steps.extend(step.map(|step| (places.of(*row), step)));
         }
         counts.join(&own);
         agents.push(agent_diff(a, b, pair, own));
     }
-    // Where they first part: by the places on both sides together, so that it is the same both ways round.
     let parted = steps.iter().filter(|(_, step)| step.change != Change::Figures);
-    let first = parted.min_by_key(|(place, step)| (*place, step.change)).map(|(_, step)| step.clone());
+    let first = parted.min_by_key(|(place, _)| *place).map(|(_, step)| step.clone());
     DiffDoc {
         schema: SCHEMA,
         a: side_doc(a, &alignment, |pair| pair.a, |row| row.0),
@@ -61,12 +59,31 @@ pub fn diff(a: &Side<'_>, b: &Side<'_>) -> DiffDoc {
     }
 }
 
-/// Where a row lies on both sides together.
-fn place(pair: &Pair, row: Row, seen: (usize, usize)) -> usize {
-    match (pair.a, pair.b) {
-        (Some(_), Some(_)) => seen.0 + seen.1,
-        // An agent of one side only has no place on the other; its own stands for both.
-        _ => 2 * row.0.or(row.1).unwrap_or(0),
+/// A step of the first side; of rows at one place, those of the second side come last, in its order.
+type Place = (usize, Option<usize>);
+
+/// Where rows lie in the order of the first side. What is only in the second lies behind the last step before it that both
+/// have.
+struct Places {
+    /// Steps of the second side and their twins in the first, in order.
+    twins: Vec<(usize, usize)>,
+    /// The first step of the first side.
+    start: usize,
+}
+
+impl Places {
+    fn new(alignment: &Alignment) -> Places {
+        let rows = || alignment.pairs.iter().flat_map(|pair| &pair.rows);
+        let mut twins: Vec<(usize, usize)> = rows().filter_map(|(a, b)| b.zip(*a)).collect();
+        twins.sort_unstable();
+        Places { twins, start: rows().filter_map(|row| row.0).min().unwrap_or(0) }
+    }
+
+    fn of(&self, row: Row) -> Place {
+        let (None, Some(b)) = row else { return (row.0.unwrap_or(0), None) };
+        let before = self.twins.partition_point(|(twin, _)| *twin < b);
+        let place = before.checked_sub(1).map_or(self.start, |last| self.twins[last].1 + 1);
+        (place, Some(b))
     }
 }
 

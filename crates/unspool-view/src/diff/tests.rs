@@ -126,6 +126,38 @@ fn parts_are_compared_alone() {
     assert_eq!(made.flow.agents[0].parent, NONE);
 }
 
+#[test]
+fn they_first_part_where_the_first_side_says_so() {
+    let base = Drawn::of_words(&["user: fix the bug", "tool:Task look", "tool:Read a"]).with_agent(
+        1,
+        "Explore",
+        &["user: look", "tool:Read b"],
+    );
+    let other = Drawn::of_words(&["user: mend it", "tool:Grep x", "tool:Task look", "tool:Read a"]);
+    let first = compare(&base, &other).first_divergence.unwrap();
+    assert_eq!((first.change, first.a.unwrap().seq), (Change::Changed, 0));
+    let added = compare(&Drawn::of_words(&BASE[1..]), &Drawn::of_words(BASE)).first_divergence.unwrap();
+    assert_eq!((added.change, added.b.unwrap().seq), (Change::Added, 0));
+    let mut later = BASE.to_vec();
+    later.insert(4, "tool:Grep x");
+    later[5] = "tool:Edit! a.rs";
+    let added = compare(&Drawn::of_words(BASE), &Drawn::of_words(&later)).first_divergence.unwrap();
+    assert_eq!((added.change, added.b.unwrap().seq), (Change::Added, 4), "it stands before the failed edit");
+}
+
+#[test]
+fn a_part_is_found_in_its_whole() {
+    let made = Drawn::of_words(&["user: go", "tool:Task look", "tool:Task write"])
+        .with_agent(1, "Explore", &["user: look", "tool:Read a"])
+        .with_agent(2, "Plan", &["user: write", "tool:Edit a"]);
+    let prices = Prices::default();
+    let side = |part| Side { flow: &made.flow, batch: &made.batch, prices: &prices, part };
+    let found = diff(&side(Part::Agent(2)), &side(Part::Whole));
+    assert_eq!(found.counts, Counts { same: 2, added: 5, ..Counts::default() });
+    let back = diff(&side(Part::Whole), &side(Part::Agent(2)));
+    assert_eq!(back.counts, Counts { same: 2, removed: 5, ..Counts::default() });
+}
+
 /// Some steps, of few kinds, so that they repeat.
 fn some_steps() -> impl Strategy<Value = Vec<String>> {
     let step = prop_oneof![

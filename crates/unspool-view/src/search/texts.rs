@@ -25,6 +25,15 @@ pub(super) enum Piece<'a> {
     },
 }
 
+/// An object that is being walked through.
+#[derive(Default)]
+struct Object<'a> {
+    start: usize,
+    ids: Vec<Cow<'a, str>>,
+    /// An error, or a part of one: its type is what people look for.
+    is_error: bool,
+}
+
 /// Walks through a record. Ids come when their object ends.
 pub(super) fn pieces<'a>(record: &'a str, mut piece: impl FnMut(Piece<'a>)) {
     if !record.trim_start().starts_with(['{', '[']) {
@@ -32,15 +41,18 @@ pub(super) fn pieces<'a>(record: &'a str, mut piece: impl FnMut(Piece<'a>)) {
         return;
     }
     let bytes = record.as_bytes();
-    let mut objects: Vec<(usize, Vec<Cow<'a, str>>)> = Vec::new();
+    let mut objects: Vec<Object<'a>> = Vec::new();
     let mut key: Option<&'a str> = None;
     let mut at = 0;
     while let Some(step) = memchr_any(&bytes[at..]) {
         at += step;
         match bytes[at] {
-            b'{' => objects.push((at, Vec::new())),
+            b'{' => {
+                let is_error = key == Some("error") || objects.last().is_some_and(|around| around.is_error);
+                objects.push(Object { start: at, ids: Vec::new(), is_error });
+            }
             b'}' => {
-                let (start, ids) = objects.pop().unwrap_or_default();
+                let Object { start, ids, .. } = objects.pop().unwrap_or_default();
                 for id in ids {
                     piece(Piece::Id { object: start..at + 1, id });
                 }
@@ -56,10 +68,10 @@ pub(super) fn pieces<'a>(record: &'a str, mut piece: impl FnMut(Piece<'a>)) {
                 if behind.starts_with(':') && !objects.is_empty() {
                     key = Some(raw);
                 } else if key.is_some_and(is_id) {
-                    if let Some((_, ids)) = objects.last_mut() {
-                        ids.push(meant(raw));
+                    if let Some(object) = objects.last_mut() {
+                        object.ids.push(meant(raw));
                     }
-                } else if !key.is_some_and(is_label) {
+                } else if !key.is_some_and(is_label) || objects.last().is_some_and(|object| object.is_error) {
                     piece(Piece::Text { at: start, text: meant(raw) });
                 }
             }
@@ -144,6 +156,9 @@ mod tests {
     fn values_without_keys_labels_and_escapes() {
         let record = r#"{"type":"user","a":"x\n\"y\"","b":["p",{"id":"i1","c":"q"}],"n":1, "d" : "r"}"#;
         assert_eq!(shown(record), ["x\n\"y\"", "p", "q", r#"i1 = {"id":"i1","c":"q"}"#, "r"]);
+        let error =
+            r#"{"type":"system","error":{"headers":{},"error":{"type":"rate_limit_error"}},"level":"error"}"#;
+        assert_eq!(shown(error), ["rate_limit_error"]);
         assert_eq!(shown("plain words"), ["plain words"]);
         assert_eq!(shown(r#"{"a":"cut off"#), ["cut off"]);
     }

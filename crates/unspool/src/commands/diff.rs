@@ -3,11 +3,10 @@
 mod draw;
 mod sides;
 
-use crate::args::Args;
+use crate::args::{Args, Places};
 use crate::error::CliError;
 use sides::Wanted;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use unspool_view::diff::diff;
 
@@ -19,9 +18,8 @@ pub(crate) struct DiffArgs {
     /// The second; `:RUN` or `:AGENT` alone is another part of the first's session.
     #[arg(value_name = "B")]
     b: String,
-    /// Look for the sessions here instead of in the usual places.
-    #[arg(long = "in", value_name = "PATH")]
-    places: Vec<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// Only sums: no steps.
     #[arg(long, conflicts_with = "json")]
     stat: bool,
@@ -37,7 +35,8 @@ pub(crate) struct DiffArgs {
 }
 
 pub(crate) fn run(args: &Args, wanted: &DiffArgs) -> Result<ExitCode, CliError> {
-    let sides = sides::load_both(args, &Wanted::new(&wanted.a), &Wanted::new(&wanted.b), &wanted.places)?;
+    let sides =
+        sides::load_both(args, &Wanted::new(&wanted.a), &Wanted::new(&wanted.b), &wanted.places.look_in)?;
     let (a, b) = sides.sides();
     let found = diff(&a, &b);
     if wanted.json {

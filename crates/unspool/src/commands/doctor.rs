@@ -13,7 +13,7 @@ use unspool_view::doctor::{Doctor, DoctorDoc};
 const SHOWN_DETAILS: usize = 6;
 
 pub(crate) fn run(args: &Args, doctor: &DoctorArgs) -> Result<(), CliError> {
-    let loaded = load(args, &doctor.paths, &[], Detail::Numbers)?;
+    let loaded = load(args, &doctor.paths, &doctor.places.look_in, Detail::Numbers)?;
     let (corpus, batch) = (&loaded.corpus, &loaded.corpus.batch);
     let mut examined = Doctor::default();
     for flow in loaded.flows() {

@@ -9,7 +9,7 @@ use unspool_formats::Detail;
 use unspool_view::explain::{Answer, Candidate, Search};
 
 pub(crate) fn run(args: &Args, wanted: &ExplainArgs) -> Result<(), CliError> {
-    let loaded = load(args, std::slice::from_ref(&wanted.target), &wanted.places, Detail::Full)?;
+    let loaded = load(args, std::slice::from_ref(&wanted.target), &wanted.places.look_in, Detail::Full)?;
     let mut search = Search::new(&wanted.what);
     for flow in loaded.flows() {
         search.add(&flow, &loaded.corpus.batch, &loaded.prices);

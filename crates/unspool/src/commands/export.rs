@@ -2,7 +2,7 @@
 
 mod choice;
 
-use crate::args::Args;
+use crate::args::{Args, Places};
 use crate::asked::Asked;
 use crate::error::CliError;
 use crate::graph_args::{GraphArgs, chosen_graph, named};
@@ -32,6 +32,8 @@ use unspool_view::workflow::{Grouping, Options, Workflow, items, workflow};
 pub(crate) struct ExportArgs {
     /// Files, folders or `-`, or session ids (default: the usual places).
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// What to write (default: as the ending of FILE says, else json).
     #[arg(long, value_name = "FORMAT", value_parser = named(Format::ALL, Format::name, Format::about))]
     format: Option<Format>,
@@ -79,7 +81,7 @@ pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
     let natives: Vec<&String> = export.native.iter().filter(is_id).collect();
     let more = export.native.iter().filter(|text| !is_id(text));
     let paths: Vec<PathBuf> = export.paths.iter().cloned().chain(more.map(PathBuf::from)).collect();
-    let loaded = load(args, &paths, &[], Detail::Full)?;
+    let loaded = load(args, &paths, &export.places.look_in, Detail::Full)?;
     if export.native.is_empty() {
         let now = settings(args)?.as_of;
         let asked = choice.query.as_ref().map(|query| Asked::new(&loaded, query, now));

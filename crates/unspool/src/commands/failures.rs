@@ -1,6 +1,6 @@
 //! `unspool failures`: what failed, where it came from, what it touched and how it ended.
 
-use crate::args::Args;
+use crate::args::{Args, Places};
 use crate::error::CliError;
 use crate::figures::plural;
 use crate::load::load;
@@ -17,6 +17,8 @@ pub(crate) struct FailuresArgs {
     /// Files, folders or `-`, or session ids (default: the usual places).
     #[arg(value_name = "SESSION|PATH")]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// How many failures of a session; 0 for all.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     limit: usize,
@@ -26,7 +28,7 @@ pub(crate) struct FailuresArgs {
 }
 
 pub(crate) fn run(args: &Args, wanted: &FailuresArgs) -> Result<(), CliError> {
-    let loaded = load(args, &wanted.paths, &[], Detail::Full)?;
+    let loaded = load(args, &wanted.paths, &wanted.places.look_in, Detail::Full)?;
     let text = &loaded.corpus.batch.text;
     if wanted.json {
         let sessions = loaded.flows().map(|flow| session_failures(&flow, text)).collect();

@@ -1,6 +1,6 @@
 //! `unspool findings`: waste and trouble, and task templates.
 
-use crate::args::Args;
+use crate::args::{Args, Places};
 use crate::error::CliError;
 use crate::figures::{NOT_STATED, count, duration, money, plural};
 use crate::load::load;
@@ -16,6 +16,8 @@ use unspool_view::templates::{MAX_CANDIDATES, TemplateDoc, Templates};
 pub(crate) struct FindingsArgs {
     /// Files, folders or `-`, or session ids (default: the usual places).
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// Only findings of these sorts, as in `retry_storm,slow_step`.
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     only: Vec<String>,
@@ -31,7 +33,7 @@ pub(crate) fn run(args: &Args, wanted: &FindingsArgs) -> Result<(), CliError> {
             FINDERS.iter().map(|finder| format!("{}  {}", finder.code, finder.sentence)).collect();
         return Err(CliError::NoSuchFinder { wanted: unknown.clone(), candidates });
     }
-    let loaded = load(args, &wanted.paths, &[], Detail::Full)?;
+    let loaded = load(args, &wanted.paths, &wanted.places.look_in, Detail::Full)?;
     let mut templates = Templates::default();
     let mut sessions = Vec::new();
     for flow in loaded.flows() {

@@ -1,6 +1,6 @@
 //! `unspool graph`: what led to what, as lines of text.
 
-use crate::args::Args;
+use crate::args::{Args, Places};
 use crate::asked::Asked;
 use crate::error::CliError;
 use crate::figures::{count, duration, plural};
@@ -22,9 +22,8 @@ pub(crate) struct DrawArgs {
     /// A session id or a unique start of one, or a file or folder.
     #[arg(value_name = "SESSION|PATH")]
     target: PathBuf,
-    /// Look for the session here instead of in the usual places.
-    #[arg(long = "in", value_name = "PATH")]
-    places: Vec<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// Draw the pattern instead: steps of one name are one node, with how often one followed the other.
     #[arg(long)]
     workflow: bool,
@@ -50,7 +49,7 @@ pub(crate) fn run(args: &Args, wanted: &DrawArgs) -> Result<(), CliError> {
         );
     }
     let query = wanted.graph.query()?;
-    let loaded = load(args, std::slice::from_ref(&wanted.target), &wanted.places, Detail::Full)?;
+    let loaded = load(args, std::slice::from_ref(&wanted.target), &wanted.places.look_in, Detail::Full)?;
     let now = settings(args)?.as_of;
     let asked = query.as_ref().map(|query| Asked::new(&loaded, query, now));
     let charset = if wanted.ascii { Charset::Ascii } else { Charset::Unicode };

@@ -14,7 +14,7 @@ use unspool_view::list::{SessionRow, session_row};
 use unspool_view::totals;
 
 pub(crate) fn run(args: &Args, ls: &ListArgs) -> Result<(), CliError> {
-    let loaded = load(args, &ls.paths, &[], Detail::Numbers)?;
+    let loaded = load(args, &ls.paths, &ls.places.look_in, Detail::Numbers)?;
     let mut rows = session_rows(&loaded);
     if ls.limit > 0 {
         rows.drain(..rows.len().saturating_sub(ls.limit));

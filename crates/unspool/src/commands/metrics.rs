@@ -1,7 +1,7 @@
 //! `unspool metrics`: numbers about the graph of a session, its steps, agents and runs.
 
 use super::path::write_runs;
-use crate::args::Args;
+use crate::args::{Args, Places};
 use crate::error::CliError;
 use crate::figures::{NOT_STATED, count, duration, plural};
 use crate::load::load;
@@ -21,6 +21,8 @@ pub(crate) struct MetricsArgs {
     /// Files, folders or `-`, or session ids (default: the usual places).
     #[arg(value_name = "SESSION|PATH")]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// What the numbers are about.
     #[arg(long, value_name = "WHAT", default_value = "graph")]
     by: By,
@@ -47,7 +49,7 @@ enum By {
 }
 
 pub(crate) fn run(args: &Args, wanted: &MetricsArgs) -> Result<(), CliError> {
-    let loaded = load(args, &wanted.paths, &[], Detail::Full)?;
+    let loaded = load(args, &wanted.paths, &wanted.places.look_in, Detail::Full)?;
     let sessions = loaded.flows().map(|flow| metrics(&flow, &loaded.corpus.batch.text));
     if wanted.json {
         let doc = MetricsDoc { schema: "unspool.metrics/1", sessions: sessions.collect() };

@@ -1,6 +1,6 @@
 //! `unspool path`: the critical path of a session, run or agent.
 
-use crate::args::Args;
+use crate::args::{Args, Places};
 use crate::error::CliError;
 use crate::figures::{duration, plural};
 use crate::load::load;
@@ -22,9 +22,8 @@ pub(crate) struct PathArgs {
     /// A session id or a unique start of one, or a file or folder.
     #[arg(value_name = "SESSION|PATH")]
     target: PathBuf,
-    /// Look for the session here instead of in the usual places.
-    #[arg(long = "in", value_name = "PATH")]
-    places: Vec<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// One run: its number, from 1, or the start of its id.
     #[arg(long, value_name = "N|ID", conflicts_with = "agent")]
     run: Option<String>,
@@ -48,7 +47,7 @@ pub(crate) struct PathArgs {
 const SHOWN_PIECES: usize = 30;
 
 pub(crate) fn run(args: &Args, wanted: &PathArgs) -> Result<(), CliError> {
-    let loaded = load(args, std::slice::from_ref(&wanted.target), &wanted.places, Detail::Full)?;
+    let loaded = load(args, std::slice::from_ref(&wanted.target), &wanted.places.look_in, Detail::Full)?;
     let text = &loaded.corpus.batch.text;
     let mut sessions = Vec::new();
     let mut missed = None;

@@ -1,6 +1,6 @@
 //! `unspool process`: one process behind the runs of many sessions.
 
-use crate::args::Args;
+use crate::args::{Args, Places};
 use crate::error::CliError;
 use crate::figures::{NOT_STATED, count, duration, plural};
 use crate::load::load;
@@ -19,6 +19,8 @@ pub(crate) struct ProcessArgs {
     /// Files, folders or `-`, or session ids (default: the usual places).
     #[arg(value_name = "SESSION|PATH")]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// Show where this run goes its own way: the start of its id.
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
@@ -31,7 +33,7 @@ pub(crate) struct ProcessArgs {
 }
 
 pub(crate) fn run(args: &Args, wanted: &ProcessArgs) -> Result<(), CliError> {
-    let loaded = load(args, &wanted.paths, &[], Detail::Full)?;
+    let loaded = load(args, &wanted.paths, &wanted.places.look_in, Detail::Full)?;
     let mut processes = Processes::default();
     for flow in loaded.flows() {
         processes.add(&flow, &loaded.corpus.batch, &loaded.prices);

@@ -1,6 +1,6 @@
 //! `unspool query`: the steps for which a query holds, over one session or many.
 
-use crate::args::Args;
+use crate::args::{Args, Places};
 use crate::asked::{Asked, note_unread, refused};
 use crate::error::CliError;
 use crate::figures::{count, duration, minute, money, plural};
@@ -25,9 +25,8 @@ pub(crate) struct QueryArgs {
     /// Files, folders or `-`, or session ids (default: the usual places).
     #[arg(value_name = "SESSION|PATH")]
     paths: Vec<PathBuf>,
-    /// Look for the sessions here instead of in the usual places.
-    #[arg(long = "in", value_name = "PATH")]
-    places: Vec<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// Show at most so many steps, the first ones; 0 for all.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 0)]
     limit: usize,
@@ -43,7 +42,7 @@ pub(crate) struct QueryArgs {
 pub(crate) fn run(args: &Args, wanted: &QueryArgs) -> Result<ExitCode, CliError> {
     let query = Query::parse(&wanted.query).map_err(|error| refused(&wanted.query, &error))?;
     let now = settings(args)?.as_of;
-    let loaded = load(args, &wanted.paths, &wanted.places, Detail::Full)?;
+    let loaded = load(args, &wanted.paths, &wanted.places.look_in, Detail::Full)?;
     let asked = Asked::new(&loaded, &query, now);
     let limit = if wanted.limit == 0 { usize::MAX } else { wanted.limit };
     let found = if wanted.json {

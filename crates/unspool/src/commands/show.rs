@@ -15,7 +15,7 @@ use unspool_view::rows::{Filter, Row, Rows, rows};
 use unspool_view::{Pricer, Totals};
 
 pub(crate) fn run(args: &Args, show: &ShowArgs) -> Result<(), CliError> {
-    let loaded = load(args, std::slice::from_ref(&show.target), &show.places, Detail::Full)?;
+    let loaded = load(args, std::slice::from_ref(&show.target), &show.places.look_in, Detail::Full)?;
     let filter = Filter {
         agent: show.agent.clone(),
         depth: show.depth,

@@ -13,7 +13,7 @@ use unspool_view::flow_json::UsageDoc;
 use unspool_view::stats::{Stats, StatsDoc, StatsRow};
 
 pub(crate) fn run(args: &Args, stats: &StatsArgs) -> Result<(), CliError> {
-    let loaded = load(args, &stats.paths, &[], Detail::Numbers)?;
+    let loaded = load(args, &stats.paths, &stats.places.look_in, Detail::Numbers)?;
     let doc = collect(&loaded);
     if stats.json {
         let mut out = BufWriter::new(std::io::stdout().lock());

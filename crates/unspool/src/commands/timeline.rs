@@ -1,6 +1,6 @@
 //! `unspool timeline`: what happened when, as bars of text.
 
-use crate::args::Args;
+use crate::args::{Args, Places};
 use crate::error::CliError;
 use crate::load::load;
 use crate::term::{BOLD, DIM, PLAIN, RED, columns, paint, plain};
@@ -15,9 +15,8 @@ pub(crate) struct TimelineArgs {
     /// A session id or a unique start of one, or a file or folder.
     #[arg(value_name = "SESSION|PATH")]
     target: PathBuf,
-    /// Look for the session here instead of in the usual places.
-    #[arg(long = "in", value_name = "PATH")]
-    places: Vec<PathBuf>,
+    #[command(flatten)]
+    places: Places,
     /// Draw with characters that every terminal has.
     #[arg(long)]
     ascii: bool,
@@ -27,7 +26,7 @@ pub(crate) struct TimelineArgs {
 const PIPED_COLUMNS: usize = 120;
 
 pub(crate) fn run(args: &Args, wanted: &TimelineArgs) -> Result<(), CliError> {
-    let loaded = load(args, std::slice::from_ref(&wanted.target), &wanted.places, Detail::Full)?;
+    let loaded = load(args, std::slice::from_ref(&wanted.target), &wanted.places.look_in, Detail::Full)?;
     let charset = if wanted.ascii { Charset::Ascii } else { Charset::Unicode };
     let width = columns().unwrap_or(PIPED_COLUMNS);
     let mut out = anstream::stdout().lock();

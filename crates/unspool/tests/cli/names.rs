@@ -84,3 +84,17 @@ fn the_same_thing_met_twice_is_no_ambiguity() {
     assert!(copy.starts_with(&both));
     assert!(unspool.ok(&["explain", &both, "u-1-of-it"]).contains("u-1-of-it"));
 }
+
+#[test]
+fn every_command_that_takes_an_id_looks_for_it_where_it_is_told_to() {
+    let (unspool, elsewhere) = (Unspool::new(), Unspool::with_demo());
+    let folder = elsewhere.path(".claude/projects");
+    let commands = [
+        "ls", "show", "stats", "graph", "timeline", "path", "findings", "failures", "metrics", "process",
+        "export", "doctor",
+    ];
+    for command in commands {
+        assert!(!unspool.ok(&[command, "5e55", "--in", &folder]).is_empty(), "{command}");
+    }
+    assert!(unspool.fails(&["failures", "abcd", "--in", &folder]).contains("no session matches `abcd`"));
+}

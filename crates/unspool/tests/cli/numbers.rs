@@ -92,3 +92,15 @@ fn run_of(n: usize, tool: &str) -> String {
     ]
     .concat()
 }
+
+#[test]
+fn tokens_by_model_add_up_to_all_tokens() {
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/copilot-cli/cop-1");
+    let stats = Unspool::new().json(&["stats", "--json", fixture]);
+    for bucket in ["input", "cache_read", "cache_write", "output", "reasoning"] {
+        let models = stats["models"].as_array().unwrap().iter();
+        let sum: u64 = models.map(|model| model["usage"][bucket].as_u64().unwrap()).sum();
+        assert_eq!(sum, stats["totals"]["usage"][bucket].as_u64().unwrap(), "{bucket}");
+    }
+    assert_eq!(stats["models"][0]["count"], stats["totals"]["model_calls"]);
+}

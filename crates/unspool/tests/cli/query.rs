@@ -105,3 +105,18 @@ fn the_places_of_records_are_asked_like_any_other_command() {
         "words are found on standard input, too"
     );
 }
+
+#[test]
+fn the_reason_of_an_api_error_is_known_and_found() {
+    let unspool = Unspool::new();
+    let error = r#"{"status":429,"error":{"type":"error","error":{"type":"rate_limit_error","message":"Too many tokens."}}}"#;
+    let refused = format!(
+        "{{\"type\":\"system\",\"subtype\":\"api_error\",\"uuid\":\"e1\",\"parentUuid\":\"u1\",\"sessionId\":\"s\",\
+         \"timestamp\":\"2026-01-01T00:00:01Z\",\"level\":\"error\",\"error\":{error}}}\n"
+    );
+    unspool.write(".claude/projects/p/s.jsonl", super::line("u1", "Go") + &refused);
+    for query in ["error:rate_limit", "error:\"too many\"", "text:rate_limit_error"] {
+        assert_eq!(steps(&unspool, query), [(1, "api_error".to_string())], "{query}");
+    }
+    assert!(unspool.ok(&["failures", "s"]).contains("429 rate_limit_error: Too many tokens."));
+}

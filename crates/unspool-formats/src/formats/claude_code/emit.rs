@@ -6,7 +6,7 @@ use super::message::{Block, BlockKind};
 use super::tool::ToolInput;
 use super::time;
 use crate::fields::Oddities;
-use crate::json::{Json, Kind, RawStr};
+use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::prose::{PREVIEW_SOURCE_BYTES, preview};
 use crate::sink::Sink;
 use std::borrow::Cow;
@@ -236,7 +236,7 @@ fn system(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
             }
             if out.wants_text() {
                 out.text(AttrName::Preview, &json_text_preview(line.content));
-                out.text(AttrName::ErrorText, &json_text_preview(line.error));
+                out.text(AttrName::ErrorText, &error_preview(line.error));
             }
             let known = ["", "local_command", "api_error", "away_summary", "model_refusal_fallback"];
             if !known.contains(&subtype.as_ref()) {
@@ -269,6 +269,49 @@ fn json_text_preview(raw: Option<&[u8]>) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// Status, type and message of an error, wherever they lie in it: errors of the API stand inside those of the client.
+#[derive(Default)]
+struct ErrorFacts<'a> {
+    status: Option<i64>,
+    kind: Option<RawStr<'a>>,
+    message: Option<RawStr<'a>>,
+}
+
+/// Errors inside each other that are looked into.
+const ERROR_DEPTH: usize = 4;
+
+impl<'a> ErrorFacts<'a> {
+    fn read(&mut self, raw: &'a [u8], depth: usize) -> Result<(), Malformed> {
+        let mut inner = None;
+        Json::new(raw).object(|json, key| {
+            match key {
+                b"status" => self.status = json.integer()?.or(self.status),
+                b"type" => self.kind = json.string()?.filter(|kind| kind.raw != b"error").or(self.kind),
+                b"message" | b"formatted" => self.message = json.string()?.or(self.message),
+                b"error" => inner = Some(json.raw()?),
+                _ => json.skip()?,
+            }
+            Ok(())
+        })?;
+        let inner = inner.filter(|raw| raw.starts_with(b"{") && depth < ERROR_DEPTH);
+        inner.map_or(Ok(()), |raw| self.read(raw, depth + 1))
+    }
+}
+
+fn error_preview(raw: Option<&[u8]>) -> String {
+    let Some(raw) = raw.filter(|raw| raw.starts_with(b"{")) else { return json_text_preview(raw) };
+    let mut facts = ErrorFacts::default();
+    // What could be read before a broken part is shown.
+    let _ = facts.read(raw, 0);
+    let message = facts.message.map(|text| text.decode_start(PREVIEW_SOURCE_BYTES)).unwrap_or_default();
+    let kind = facts.kind.map(|kind| kind.decode_start(64)).unwrap_or_default();
+    let status = facts.status.map(|status| status.to_string()).unwrap_or_default();
+    let unsaid = |part: &&str| !part.is_empty() && !message.contains(*part);
+    let head = [status.as_str(), kind.as_ref()].into_iter().filter(unsaid).collect::<Vec<_>>().join(" ");
+    let between = if head.is_empty() || message.is_empty() { "" } else { ": " };
+    preview(&format!("{head}{between}{message}"))
 }
 
 fn progress(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
@@ -377,5 +420,22 @@ fn ledger(line: &Line<'_>, at: Timestamp, out: &mut Sink<'_>) {
         (AttrName::LedgerOutput, sums[3]),
     ] {
         out.int(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::error_preview;
+
+    #[test]
+    fn an_error_says_what_kind_it_is_and_why() {
+        let shown = |raw: &str| error_preview(Some(raw.as_bytes()));
+        let nested = r#"{"status":429,"headers":{"type":"x"},"error":{"type":"error","error":
+            {"type":"rate_limit_error","message":"Too many tokens."}},"type":"rate_limit_error"}"#;
+        assert_eq!(shown(nested), "429 rate_limit_error: Too many tokens.");
+        assert_eq!(shown(r#"{"message":"429 slow down","status":429}"#), "429 slow down");
+        assert_eq!(shown(r#"{"status":529,"type":"overloaded_error"}"#), "529 overloaded_error");
+        assert_eq!(shown(r#""plain words""#), "plain words");
+        assert_eq!(shown(r#"{"error":"cut"#), "");
     }
 }
