@@ -70,7 +70,7 @@ pub struct FailureDoc {
     pub retried_by: Option<String>,
     /// From this failure back to the first one it came from, this one not included. Empty when it is a first one.
     pub caused_by: Vec<CauseDoc>,
-    /// How many failures lie before those of `caused_by`: no more than 100 are told (`MAX_CHAIN`).
+    /// How many failures lie before those of `caused_by`: no more than 10 are told (`MAX_CHAIN`); each of them is a failure with causes of its own.
     pub causes_left_out: u64,
     /// The first failure of the chain; null when this is a first one.
     pub first_cause: Option<String>,
