@@ -156,7 +156,8 @@ pub fn process(runs: &[RunPattern]) -> Process {
     for run in runs {
         for (node, above) in run.workflow.nodes.iter().filter_map(|node| Some((node, node.parent?))) {
             let above = number[&run.workflow.nodes[above as usize].id];
-            process.nodes[number[&node.id] as usize].parent.get_or_insert(above);
+            let known = &mut process.nodes[number[&node.id] as usize].parent;
+            *known = Some(known.map_or(above, |known| known.min(above)));
         }
     }
     add_edges(&mut process, runs, &number);
@@ -207,6 +208,9 @@ fn add_nodes(process: &mut Process, runs: &[RunPattern]) {
                 totals: Totals::default(),
             });
             slot.node_type = slot.node_type.min(node.node_type);
+            if node.display_name < slot.display_name {
+                slot.display_name.clone_from(&node.display_name);
+            }
             slot.runs += 1;
             slot.failed_runs += u64::from(run.failed);
         }
@@ -234,6 +238,7 @@ fn add_edges(process: &mut Process, runs: &[RunPattern], number: &FxHashMap<Stri
             });
             slot.runs += 1;
             slot.count += count;
+            slot.enters |= enters;
         }
     }
     process.edges = found.into_values().collect();
