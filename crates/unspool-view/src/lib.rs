@@ -25,6 +25,7 @@ pub mod list;
 pub mod metrics;
 pub mod path;
 pub mod prices;
+mod quantile;
 pub mod query;
 pub mod query_json;
 mod retries;

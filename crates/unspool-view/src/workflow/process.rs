@@ -2,6 +2,7 @@
 //! its own way.
 
 use super::{Item, ItemId, NodeType, Options, Workflow, WorkflowNode, workflow};
+use crate::quantile::median;
 use crate::totals::Totals;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -294,12 +295,6 @@ fn variants(runs: &[RunPattern], parts: &[Parts]) -> Vec<Variant> {
     let mut variants: Vec<Variant> = variants.into_iter().map(with_median).collect();
     variants.sort_by(|a, b| (b.runs.len(), &a.nodes, &a.runs).cmp(&(a.runs.len(), &b.nodes, &b.runs)));
     variants
-}
-
-/// The middle by nearest rank: half have at most this.
-fn median(mut values: Vec<i64>) -> Option<i64> {
-    values.sort_unstable();
-    values.get(values.len().div_ceil(2).saturating_sub(1)).copied()
 }
 
 fn deviations(process: &Process, runs: &[RunPattern], parts: &[Parts]) -> Vec<Deviation> {
