@@ -1,7 +1,7 @@
 //! Failures that were overcome, that ended something, and where they came from.
 
 use super::cause::MAX_CHAIN;
-use super::{Telling, failures, touched};
+use super::{Telling, failures, session_failures_in_full};
 use crate::drawn::Drawn;
 use unspool_model::EdgeKind;
 
@@ -84,15 +84,17 @@ fn back_to_the_first_failure() {
 }
 
 #[test]
-fn what_a_failure_touched() {
+fn what_a_failure_touched_is_named() {
     let (drawn, [test, ..]) = session();
-    let causal = touched(&drawn.flow, test, false);
-    assert!(causal.iter().all(|one| !one.by_order));
-    assert_eq!(causal[0].distance, 1);
-    let all = touched(&drawn.flow, test, true);
-    assert!(all.len() > causal.len(), "what the agent did later in order is there, and marked");
-    assert_eq!(all.iter().filter(|one| !one.by_order).count(), causal.len());
-    assert!(touched(&drawn.flow, 999, true).is_empty());
+    let doc = session_failures_in_full(&drawn.flow, &drawn.batch.text);
+    for failure in &doc.list.failures {
+        assert_eq!(failure.touched, failure.touched_ids.as_ref().map(|ids| ids.len() as u64));
+    }
+    let ids = doc.list.failures[0].touched_ids.as_ref().unwrap();
+    assert_eq!(ids[0], doc.list.failures[0].received_by[0], "the nearest first");
+    let lines = Telling::new(&drawn.flow).tell(test, &|n| n.to_string());
+    let told = lines.last().unwrap();
+    assert_eq!(told, "received by 3; touched 8 steps in all: 3, 4, 5, 6, 7 and 3 more");
 }
 
 #[test]
