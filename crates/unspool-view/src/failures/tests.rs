@@ -103,7 +103,9 @@ fn many_attempts_end_with_the_last() {
     drawn.input(0);
     let attempts: Vec<u32> = (0..2_000).map(|n| drawn.model(0, (n, n + 1))).collect();
     let (worked, failed) = attempts.split_last().unwrap();
-    failed.iter().for_each(|step| drawn.fail(*step));
+    for step in failed {
+        drawn.fail(*step);
+    }
     let last = drawn.flow.steps[*worked as usize].id.show('s');
     let doc = failures(&drawn.flow, &drawn.batch.text, None);
     assert!(doc.failures.iter().all(|failure| failure.retried_by.as_ref() == Some(&last)));
