@@ -109,7 +109,7 @@ and every step. Times are those of the [critical path](critical-path.md). The ma
 
 Counts are exact. What each step leads to (`reaches`) is counted by folding chains, fans and trees and joining sets of bits for the rest; only
 if that took more than a thousand million words (`MAX_REACH_WORK`: a graph of 100,000 steps without any chain or fan stays below) it is
-given up, `reaches` is null, and `nodes_with_reach` says so. Chains of failures are told 100 links back at most (`MAX_CHAIN`);
+given up, `reaches` is null, and `nodes_with_reach` says so. Chains of failures are told 10 links back at most (`MAX_CHAIN`);
 `causes_left_out` counts the rest, and `first_cause` names the first.
 ";
 

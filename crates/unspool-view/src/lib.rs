@@ -3,6 +3,7 @@
 //! In: a flow, the batch it was linked from, and a question. Out: plain values and text. Never here: a store, a
 //! terminal, HTTP, a decision about causality.
 
+mod asking;
 mod dag;
 pub mod detection;
 pub mod diff;
@@ -24,6 +25,7 @@ pub mod list;
 pub mod metrics;
 pub mod path;
 pub mod prices;
+mod quantile;
 pub mod query;
 pub mod query_json;
 mod retries;

@@ -33,12 +33,11 @@ pub(crate) fn retries(flow: &Flow) -> Vec<Retry> {
     for (n, step) in (0_u32..).zip(&flow.steps) {
         let Some(thing) = thing(flow, n, step) else { continue };
         let key = (step.agent, step.run, thing);
-        if let Some(before) = failed.get_mut(&key) {
-            before.retain(|before| {
-                let is_retry = !are_together(flow, *before, n);
-                found.extend(is_retry.then_some(Retry { failed: *before, again: n }));
-                !is_retry
-            });
+        // Those that wait for a retry were asked for together, so that one stands for all.
+        if let Some(before) = failed.get_mut(&key)
+            && before.last().is_some_and(|last| !are_together(flow, *last, n))
+        {
+            found.extend(before.drain(..).map(|failed| Retry { failed, again: n }));
         }
         if step.is_error {
             failed.entry(key).or_default().push(n);

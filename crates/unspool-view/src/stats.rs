@@ -3,6 +3,7 @@
 use crate::flow_json::{CountsDoc, IssueDoc, TotalsDoc, issue_doc, totals_doc};
 use crate::list::{SessionRow, session_row};
 use crate::prices::Prices;
+use crate::quantile::quantile;
 use crate::totals::{Pricer, Totals};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -210,14 +211,12 @@ fn rows(table: BTreeMap<String, Line>) -> Vec<StatsRow> {
 /// Percentiles by nearest rank.
 pub(crate) fn durations(mut known_ms: Vec<i64>) -> Option<DurationsDoc> {
     known_ms.sort_unstable();
-    let max_ms = *known_ms.last()?;
-    let rank = |percent: usize| known_ms[(known_ms.len() * percent).div_ceil(100).saturating_sub(1)];
     Some(DurationsDoc {
         known: known_ms.len() as u64,
         total_ms: known_ms.iter().fold(0, |sum: i64, ms| sum.saturating_add(*ms)),
-        p50_ms: rank(50),
-        p95_ms: rank(95),
-        max_ms,
+        p50_ms: quantile(&known_ms, 50)?,
+        p95_ms: quantile(&known_ms, 95)?,
+        max_ms: quantile(&known_ms, 100)?,
     })
 }
 

@@ -134,7 +134,7 @@ Examples:
 Examples:
   unspool failures 3f2a          what failed in a session
   unspool failures PATH -n 0     all failures of all sessions in a file or folder
-  unspool failures 3f2a --json   for programs, with every cause and receiver
+  unspool failures 3f2a --json   for programs, with every cause, receiver and touched step
   unspool explain 3f2a STEP      one failed step, with its evidence")]
     Failures(crate::commands::FailuresArgs),
     /// Count: the shape of the graph, degrees and slack of steps, lifetimes and errors of agents, time of runs.

@@ -39,6 +39,16 @@ pub(crate) fn money(dollars: f64, unpriced_calls: u64) -> String {
     if dollars < 0.01 { format!("${dollars:.4}{mark}") } else { format!("${dollars:.2}{mark}") }
 }
 
+/// A part of a whole as `0%`, `<1%`, `12%`.
+pub(crate) fn percent(part: f64) -> String {
+    if part > 0.0 && part < 0.01 { "<1%".into() } else { format!("{:.0}%", part * 100.0) }
+}
+
+/// The same, and nothing where there is no part.
+pub(crate) fn percent_if_any(part: f64) -> String {
+    if part > 0.0 { percent(part) } else { String::new() }
+}
+
 /// `1 step`, `2 steps`.
 pub(crate) fn plural(n: u64, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{} {noun}s", count(n)) }
@@ -51,10 +61,12 @@ pub(crate) fn minute(rfc3339: Option<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{count, duration, money};
+    use super::{count, duration, money, percent, percent_if_any};
 
     #[test]
     fn figures_are_short() {
+        assert_eq!([0.0, 0.004, 0.126, 1.0].map(percent), ["0%", "<1%", "13%", "100%"]);
+        assert_eq!([0.0, 0.5].map(percent_if_any), ["", "50%"]);
         assert_eq!(duration(999), "999ms");
         assert_eq!(duration(3_456), "3.4s");
         assert_eq!(duration(125_000), "2m 05s");

@@ -151,6 +151,8 @@ impl Counts {
 #[derive(Serialize, Debug, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {
+    /// The type of an agent.
+    Type,
     /// What it is called.
     Name,
     /// What a tool was given.
@@ -159,11 +161,11 @@ pub enum Field {
     Text,
     /// What it was for.
     Intent,
-    /// Whether it failed, and why, or is not finished.
+    /// Whether it failed, and why, or is not finished; how an agent ended.
     Status,
     /// The model that answered.
     Model,
-    /// All its tokens.
+    /// All its tokens, or the buckets they are in.
     Tokens,
     /// Milliseconds it took.
     Duration,
@@ -178,6 +180,7 @@ impl Field {
     /// Its word.
     pub fn name(self) -> &'static str {
         match self {
+            Field::Type => "type",
             Field::Name => "name",
             Field::Input => "input",
             Field::Text => "text",
@@ -190,10 +193,11 @@ impl Field {
     }
 }
 
-/// One difference of a step that both sides have.
+/// One difference of a step or an agent that both sides have.
 #[derive(Serialize, JsonSchema, Debug, Clone, PartialEq, Eq)]
 pub struct FieldChange {
-    /// What differs: `name`, `input`, `text`, `intent`, `status`, `model`, `tokens` or `duration`.
+    /// What differs: `name`, `input`, `text`, `intent`, `status`, `model`, `tokens` or `duration`; of an agent `type`, `name`, `model` or
+    /// `status`.
     #[schemars(with = "String")]
     pub field: Field,
     /// How it is on the first side.
@@ -249,6 +253,8 @@ pub struct AgentDiff {
     pub b: Option<AgentSide>,
     /// Its steps by what became of them.
     pub counts: Counts,
+    /// What differs in the agent itself, when both have it.
+    pub fields: Vec<FieldChange>,
 }
 
 /// An agent of one side.

@@ -20,7 +20,7 @@ pub use lcs::MAX_EDITS;
 pub use side::{Part, Side};
 
 use align::{Alignment, Pair, Row, align};
-use changes::field_changes;
+use changes::{agent_changes, field_changes};
 use doc::SCHEMA;
 use sums::{agent_totals, models, side_doc, tools, totals_diff};
 
@@ -47,7 +47,7 @@ pub fn diff(a: &Side<'_>, b: &Side<'_>) -> DiffDoc {
         schema: SCHEMA,
         a: side_doc(a, &alignment, |pair| pair.a, |row| row.0),
         b: side_doc(b, &alignment, |pair| pair.b, |row| row.1),
-        same: steps.is_empty(),
+        same: steps.is_empty() && agents.iter().all(|agent| agent.change == Change::Figures),
         counts,
         first_divergence: first,
         totals: totals_diff(a, b, &alignment),
@@ -110,9 +110,12 @@ fn step_diff(a: &Side<'_>, b: &Side<'_>, pair: &Pair, row: Row) -> Option<StepDi
 }
 
 fn agent_diff(a: &Side<'_>, b: &Side<'_>, pair: &Pair, counts: Counts) -> AgentDiff {
+    let both = pair.a.zip(pair.b);
+    let fields = both.map(|(x, y)| agent_changes(a, x, b, y)).unwrap_or_default();
+    let is_changed = counts.added + counts.removed + counts.changed > 0 || !fields.is_empty();
     AgentDiff {
         change: match (pair.a, pair.b) {
-            (Some(_), Some(_)) if counts.added + counts.removed + counts.changed > 0 => Change::Changed,
+            (Some(_), Some(_)) if is_changed => Change::Changed,
             (Some(_), Some(_)) => Change::Figures,
             (Some(_), None) => Change::Removed,
             _ => Change::Added,
@@ -121,5 +124,6 @@ fn agent_diff(a: &Side<'_>, b: &Side<'_>, pair: &Pair, counts: Counts) -> AgentD
         a: pair.a.map(|agent| agent_totals(a, agent, pair.rows.iter().filter_map(|row| row.0))),
         b: pair.b.map(|agent| agent_totals(b, agent, pair.rows.iter().filter_map(|row| row.1))),
         counts,
+        fields,
     }
 }

@@ -72,23 +72,26 @@ impl<'a> Side<'a> {
     pub(super) fn members(&self) -> Members {
         let agents = self.flow.agents.len();
         let mut steps: Vec<Vec<usize>> = vec![Vec::new(); agents];
+        let mut has_steps = vec![false; agents];
         for (n, step) in self.flow.steps.iter().enumerate() {
             let is_in = match self.part {
                 Part::Run(run) => step.run as usize == run,
                 Part::Whole | Part::Agent(_) => true,
             };
-            if is_in && let Some(own) = steps.get_mut(step.agent as usize) {
-                own.push(n);
+            if let Some(own) = steps.get_mut(step.agent as usize) {
+                has_steps[step.agent as usize] = true;
+                own.extend(is_in.then_some(n));
             }
         }
         let mut member_of = vec![None; agents];
         let mut members = Members::default();
         for (agent, steps) in steps.into_iter().enumerate() {
             let is_in = match self.part {
+                Part::Whole => true,
                 Part::Agent(top) => self.is_below(agent, top),
-                Part::Whole | Part::Run(_) => true,
+                Part::Run(run) => !steps.is_empty() || self.started_in(agent) == Some(run),
             };
-            if is_in && !steps.is_empty() {
+            if is_in && (!steps.is_empty() || !has_steps[agent]) {
                 member_of[agent] = Some(members.all.len());
                 members.all.push(Member { agent, steps, children: Vec::new() });
             }
@@ -101,6 +104,12 @@ impl<'a> Side<'a> {
             }
         }
         members
+    }
+
+    /// The run of the call that started an agent.
+    fn started_in(&self, agent: usize) -> Option<usize> {
+        let call = self.flow.steps.get(self.flow.agents[agent].spawn?.step as usize)?;
+        Some(call.run as usize)
     }
 
     /// Whether an agent is another or was started by it, directly or not.

@@ -5,6 +5,7 @@ use crate::drawn::Drawn;
 use crate::prices::Prices;
 use proptest::prelude::*;
 use unspool_model::flow::NONE;
+use unspool_model::{Status, Usage};
 
 fn compare(a: &Drawn, b: &Drawn) -> DiffDoc {
     let prices = Prices::default();
@@ -108,6 +109,34 @@ fn agents_belong_together_by_the_calls_that_started_them() {
             (Change::Added, "Explore")
         ]
     );
+}
+
+#[test]
+fn agents_and_buckets_that_differ_are_a_difference() {
+    let words = &["user: go", "tool:Task look", "model:opus a"];
+    let made = || Drawn::of_words(words).with_agent(1, "Explore", &["user: look"]);
+    let base = made();
+    let differs = |change: &dyn Fn(&mut Drawn)| {
+        let mut other = made();
+        change(&mut other);
+        let (there, back) = (compare(&base, &other), compare(&other, &base));
+        assert!(!there.same && !back.same);
+        there.agents.into_iter().flat_map(|agent| agent.fields).map(|field| field.field).collect::<Vec<_>>()
+    };
+    assert_eq!(differs(&|other| other.flow.agents[1].status = Status::Failed), [Field::Status]);
+    let other_type = |other: &mut Drawn| other.flow.agents[1].kind = other.batch.text.intern("Plan");
+    assert_eq!(differs(&other_type), [Field::Type]);
+    assert!(differs(&|other| _ = other.spawn(1, "Plan")).is_empty(), "an agent without steps");
+    let counted = |usage: Usage| {
+        let mut drawn = made();
+        drawn.usage(2, usage);
+        drawn
+    };
+    let found = compare(
+        &counted(Usage { input: 7, ..Usage::default() }),
+        &counted(Usage { cache_read: 7, ..Usage::default() }),
+    );
+    assert!(!found.same && found.steps[0].fields[0].field == Field::Tokens);
 }
 
 #[test]

@@ -168,4 +168,4 @@ impl Causes {
 }
 
 /// So many links back a chain of failures is told; the rest is counted.
-pub(crate) const MAX_CHAIN: usize = 100;
+pub(crate) const MAX_CHAIN: usize = 10;

@@ -13,7 +13,7 @@ use outcome::{Outcome, outcomes};
 use schemars::JsonSchema;
 use serde::Serialize;
 pub use tell::Telling;
-pub use touched::{TouchedDoc, touched};
+use touched::Touches;
 use unspool_model::{Flow, Interner, Sym};
 
 /// Failures of some sessions.
@@ -70,7 +70,7 @@ pub struct FailureDoc {
     pub retried_by: Option<String>,
     /// From this failure back to the first one it came from, this one not included. Empty when it is a first one.
     pub caused_by: Vec<CauseDoc>,
-    /// How many failures lie before those of `caused_by`: no more than 100 are told (`MAX_CHAIN`).
+    /// How many failures lie before those of `caused_by`: no more than 10 are told (`MAX_CHAIN`); each of them is a failure with causes of its own.
     pub causes_left_out: u64,
     /// The first failure of the chain; null when this is a first one.
     pub first_cause: Option<String>,
@@ -78,6 +78,8 @@ pub struct FailureDoc {
     pub received_by: Vec<String>,
     /// Steps it leads to along causal edges, those of mere order not counted; null when there are too many edges to count.
     pub touched: Option<u64>,
+    /// These steps, nearest first; null where they are only counted, as in `unspool metrics`.
+    pub touched_ids: Option<Vec<String>>,
 }
 
 /// An earlier failure that led to a later one.
@@ -101,6 +103,18 @@ pub fn session_failures(flow: &Flow, text: &Interner) -> SessionFailuresDoc {
         title: flow.session.title.some().map(|title| text.get(title).to_string()),
         list: failures(flow, text, reach.as_deref()),
     }
+}
+
+/// The same, with the id of every step that a failure leads to.
+pub fn session_failures_in_full(flow: &Flow, text: &Interner) -> SessionFailuresDoc {
+    let mut session = session_failures(flow, text);
+    let touches = Touches::new(flow);
+    let failed = (0_u32..).zip(&flow.steps).filter(|(_, step)| step.is_error);
+    for (failure, (n, _)) in session.list.failures.iter_mut().zip(failed) {
+        let touched = touches.of(n, usize::MAX).into_iter();
+        failure.touched_ids = Some(touched.map(|step| flow.steps[step as usize].id.show('s')).collect());
+    }
+    session
 }
 
 /// The failures of a flow. `reach` has how many steps each step leads to.
@@ -136,6 +150,7 @@ pub fn failures(flow: &Flow, text: &Interner, reach: Option<&[u64]>) -> FailureL
                 .collect(),
             received_by: causes.receivers(n).map(id).collect(),
             touched: reach.map(|reach| reach[n as usize]),
+            touched_ids: None,
         });
     }
     list

@@ -2,7 +2,7 @@
 //!
 //! In: a flow. Out: an outcome for each failed step. Never here: why it failed.
 
-use crate::retries::retries;
+use crate::retries::{Retry, retries};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::{Flow, Status, Step, StepKind};
 
@@ -43,8 +43,7 @@ pub(crate) fn outcomes(flow: &Flow) -> Vec<(u32, Outcome)> {
     let works = |step: &Step| {
         !step.is_error && !step.pending && matches!(step.kind, StepKind::ModelCall | StepKind::ToolCall)
     };
-    let again: FxHashMap<u32, u32> =
-        retries(flow).into_iter().map(|retry| (retry.failed, retry.again)).collect();
+    let last_attempts = last_attempts(&retries(flow));
     // From the end on: what still worked after a moment, by agent and run.
     let mut worked_in_agent: FxHashSet<(u32, u32)> = FxHashSet::default();
     let mut worked_in_run: FxHashSet<u32> = FxHashSet::default();
@@ -61,7 +60,7 @@ pub(crate) fn outcomes(flow: &Flow) -> Vec<(u32, Outcome)> {
             let run_failed = flow.runs.get(step.run as usize).is_some_and(|run| run.status == Status::Failed);
             found.push((
                 n,
-                match last_attempt(&again, n).filter(|last| works(&flow.steps[*last as usize])) {
+                match last_attempts.get(&n).copied().filter(|last| works(&flow.steps[*last as usize])) {
                     Some(worked) => Outcome::Retried(worked),
                     None if agent_went_on => Outcome::WorkedAround,
                     None if worked_in_run.contains(&step.run) && !run_failed => Outcome::EndedAgent,
@@ -74,7 +73,12 @@ pub(crate) fn outcomes(flow: &Flow) -> Vec<(u32, Outcome)> {
     found
 }
 
-/// The last of the attempts that began with a failed one. Each comes after the one before it.
-fn last_attempt(again: &FxHashMap<u32, u32>, failed: u32) -> Option<u32> {
-    std::iter::successors(again.get(&failed), |next| again.get(next)).last().copied()
+/// For each failed attempt the last of those that followed it. Retries are in order of the later attempt.
+fn last_attempts(retries: &[Retry]) -> FxHashMap<u32, u32> {
+    let mut last_attempts: FxHashMap<u32, u32> = FxHashMap::default();
+    for retry in retries.iter().rev() {
+        let last = last_attempts.get(&retry.again).copied().unwrap_or(retry.again);
+        last_attempts.insert(retry.failed, last);
+    }
+    last_attempts
 }

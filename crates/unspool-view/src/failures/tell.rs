@@ -4,18 +4,22 @@
 
 use super::cause::{Causes, Link, causes};
 use super::outcome::{Outcome, outcomes};
+use super::touched::Touches;
 use crate::metrics::reach;
 use rustc_hash::FxHashMap;
 use unspool_model::Flow;
 
 /// Links of a chain that are told one by one; the first cause is named in any case.
 const TOLD_LINKS: usize = 5;
-/// Steps that are named; the rest is counted.
+/// Receivers that are named; the rest is counted.
 const NAMED_STEPS: usize = 3;
+/// Steps it led to that are named, the nearest; the rest is counted.
+const NAMED_TOUCHED: usize = 5;
 
 /// What is known of the failures of a flow.
 pub struct Telling {
     causes: Causes,
+    touches: Touches,
     outcomes: FxHashMap<u32, Outcome>,
     /// How many steps each step leads to, where that could be counted.
     reach: Option<Vec<u64>>,
@@ -25,7 +29,7 @@ impl Telling {
     /// Of all failures of a flow.
     pub fn new(flow: &Flow) -> Telling {
         let outcomes = outcomes(flow).into_iter().collect();
-        Telling { causes: causes(flow), outcomes, reach: reach::of_flow(flow) }
+        Telling { causes: causes(flow), touches: Touches::new(flow), outcomes, reach: reach::of_flow(flow) }
     }
 
     /// How a failure ended, where it came from and what it touched; nothing for a step that did not fail.
@@ -77,6 +81,17 @@ impl Telling {
                 all => format!("{all} steps"),
             },
         );
-        format!("received by {}{more}; touched {all} in all", named.join(", "))
+        format!("received by {}{more}; touched {all} in all: {}", named.join(", "), self.touched(step, name))
+    }
+
+    fn touched(&self, step: u32, name: &dyn Fn(u32) -> String) -> String {
+        let nearest = self.touches.of(step, NAMED_TOUCHED);
+        let rest = self.reach.as_ref().map(|reach| reach[step as usize].saturating_sub(nearest.len() as u64));
+        let named: Vec<String> = nearest.into_iter().map(name).collect();
+        match rest {
+            Some(0) => named.join(", "),
+            Some(rest) => format!("{} and {rest} more", named.join(", ")),
+            None => format!("{} and more", named.join(", ")),
+        }
     }
 }

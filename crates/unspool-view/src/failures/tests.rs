@@ -1,7 +1,7 @@
 //! Failures that were overcome, that ended something, and where they came from.
 
 use super::cause::MAX_CHAIN;
-use super::{Telling, failures, touched};
+use super::{Telling, failures, session_failures_in_full};
 use crate::drawn::Drawn;
 use unspool_model::EdgeKind;
 
@@ -84,15 +84,31 @@ fn back_to_the_first_failure() {
 }
 
 #[test]
-fn what_a_failure_touched() {
+fn what_a_failure_touched_is_named() {
     let (drawn, [test, ..]) = session();
-    let causal = touched(&drawn.flow, test, false);
-    assert!(causal.iter().all(|one| !one.by_order));
-    assert_eq!(causal[0].distance, 1);
-    let all = touched(&drawn.flow, test, true);
-    assert!(all.len() > causal.len(), "what the agent did later in order is there, and marked");
-    assert_eq!(all.iter().filter(|one| !one.by_order).count(), causal.len());
-    assert!(touched(&drawn.flow, 999, true).is_empty());
+    let doc = session_failures_in_full(&drawn.flow, &drawn.batch.text);
+    for failure in &doc.list.failures {
+        assert_eq!(failure.touched, failure.touched_ids.as_ref().map(|ids| ids.len() as u64));
+    }
+    let ids = doc.list.failures[0].touched_ids.as_ref().unwrap();
+    assert_eq!(ids[0], doc.list.failures[0].received_by[0], "the nearest first");
+    let lines = Telling::new(&drawn.flow).tell(test, &|n| n.to_string());
+    let told = lines.last().unwrap();
+    assert_eq!(told, "received by 3; touched 8 steps in all: 3, 4, 5, 6, 7 and 3 more");
+}
+
+#[test]
+fn many_attempts_end_with_the_last() {
+    let mut drawn = Drawn::new();
+    drawn.input(0);
+    let attempts: Vec<u32> = (0..2_000).map(|n| drawn.model(0, (n, n + 1))).collect();
+    let (worked, failed) = attempts.split_last().unwrap();
+    for step in failed {
+        drawn.fail(*step);
+    }
+    let last = drawn.flow.steps[*worked as usize].id.show('s');
+    let doc = failures(&drawn.flow, &drawn.batch.text, None);
+    assert!(doc.failures.iter().all(|failure| failure.retried_by.as_ref() == Some(&last)));
 }
 
 #[test]
@@ -128,7 +144,7 @@ fn a_long_chain_is_cut_and_counted_and_its_first_failure_is_named() {
     assert_eq!(last.first_cause.as_ref(), Some(&list.failures[0].step_id));
     let lines = Telling::new(&drawn.flow).tell(*calls.last().unwrap(), &|n| n.to_string());
     assert!(
-        lines.iter().any(|line| *line == format!("and 114 failures before that; the first is {}", calls[0])),
+        lines.iter().any(|line| *line == format!("and 24 failures before that; the first is {}", calls[0])),
         "{lines:?}"
     );
 }

@@ -4,6 +4,7 @@ use super::session::{Given, Session};
 use super::tools::{Role, file_name};
 use super::{Finder, Finding};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use unspool_model::StepKind;
 
 pub(super) const FINDER: Finder = Finder {
@@ -15,22 +16,25 @@ pub(super) const FINDER: Finder = Finder {
 fn find(session: &Session<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for timeline in &session.timelines {
-        let mut open: FxHashMap<Given, Vec<u32>> = FxHashMap::default();
+        let mut open = Open::default();
         for n in timeline.iter().copied() {
             let step = session.step(n);
             let given = session.given_text(n);
             match (step.kind, session.role(n)) {
-                (StepKind::Compaction, _) => close(session, &mut open, |_| true, &mut found),
+                (StepKind::Compaction, _) => found.extend(findings(session, open.take_all())),
+                // A patch names its files anywhere in its text.
                 (StepKind::ToolCall, Role::Write) => {
-                    close(session, &mut open, |path| is_of(given, path), &mut found);
+                    let read = if given.is_empty() { open.take_all() } else { open.take_named_in(given) };
+                    found.extend(findings(session, read));
                 }
                 // A command may change any file, and names those it is about, more or less.
                 (StepKind::ToolCall, Role::Shell | Role::Spawn | Role::Other) => {
-                    close(session, &mut open, |path| may_touch(given, path), &mut found);
+                    let read = if is_sweeping(given) { open.take_all() } else { open.take_named_in(given) };
+                    found.extend(findings(session, read));
                 }
                 (StepKind::ToolCall, Role::Read) if !step.is_error => {
-                    let Some(given) = session.given(n) else { continue };
-                    let same = open.entry(given).or_default();
+                    let Some(read) = session.given(n) else { continue };
+                    let same = open.entry(file_name(given), read);
                     if same.last().is_some_and(|last| !session.is_later(n, *last)) {
                         found.extend(finding(session, std::mem::take(same)));
                     }
@@ -39,14 +43,41 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
                 _ => {}
             }
         }
-        close(session, &mut open, |_| true, &mut found);
+        found.extend(findings(session, open.take_all()));
     }
     found
 }
 
-/// Whether a written path is the one that was read; a patch names its files anywhere in its text.
-fn is_of(written: &str, path: &str) -> bool {
-    written.is_empty() || written.contains(file_name(path))
+/// Reads of each part of a file since it may last have changed.
+type Reads = FxHashMap<Given, Vec<u32>>;
+
+/// Reads since a change, by the file's name, and these by their length, so that the names in a text are found in one walk over it.
+#[derive(Default)]
+struct Open<'a> {
+    by_length: BTreeMap<usize, FxHashMap<&'a str, Reads>>,
+}
+
+impl<'a> Open<'a> {
+    fn entry(&mut self, name: &'a str, read: Given) -> &mut Vec<u32> {
+        let names = self.by_length.entry(name.len()).or_default();
+        names.entry(name).or_default().entry(read).or_default()
+    }
+
+    fn take_all(&mut self) -> Vec<Reads> {
+        std::mem::take(&mut self.by_length).into_values().flat_map(FxHashMap::into_values).collect()
+    }
+
+    fn take_named_in(&mut self, text: &str) -> Vec<Reads> {
+        let mut taken = Vec::new();
+        for (length, names) in &mut self.by_length {
+            for start in 0..=text.len() {
+                let name = text.get(start..start.saturating_add(*length));
+                taken.extend(name.and_then(|name| names.remove(name)));
+            }
+        }
+        self.by_length.retain(|_, names| !names.is_empty());
+        taken
+    }
 }
 
 /// Commands that rewrite files without naming them, and commands that are cut.
@@ -69,23 +100,14 @@ const SWEEPING: &[&str] = &[
     "…",
 ];
 
-fn may_touch(command: &str, path: &str) -> bool {
-    command.is_empty()
-        || command.contains(file_name(path))
-        || SWEEPING.iter().any(|words| command.contains(words))
+fn is_sweeping(command: &str) -> bool {
+    command.is_empty() || SWEEPING.iter().any(|words| command.contains(words))
 }
 
-fn close(
-    session: &Session<'_>,
-    open: &mut FxHashMap<Given, Vec<u32>>,
-    is_changed: impl Fn(&str) -> bool,
-    found: &mut Vec<Finding>,
-) {
-    let path = |calls: &[u32]| calls.first().map_or("", |call| session.given_text(*call));
-    let mut closed: Vec<Vec<u32>> =
-        open.extract_if(|_, calls| is_changed(path(calls))).map(|(_, calls)| calls).collect();
+fn findings(session: &Session<'_>, reads: Vec<Reads>) -> Vec<Finding> {
+    let mut closed: Vec<Vec<u32>> = reads.into_iter().flat_map(Reads::into_values).collect();
     closed.sort_unstable();
-    found.extend(closed.into_iter().filter_map(|calls| finding(session, calls)));
+    closed.into_iter().filter_map(|calls| finding(session, calls)).collect()
 }
 
 fn finding(session: &Session<'_>, calls: Vec<u32>) -> Option<Finding> {

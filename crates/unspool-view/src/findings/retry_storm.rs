@@ -5,6 +5,7 @@ use super::session::Session;
 use super::tools::Role;
 use super::{Finder, Finding};
 use crate::retries::is_attempt_at_model;
+use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 use unspool_model::{Step, StepKind, Sym};
 
@@ -17,32 +18,43 @@ pub(super) const FINDER: Finder = Finder {
 /// Fewer failures in a row are everyday.
 const LEAST: usize = 3;
 
-/// Failures of one thing since it last worked.
-type Streak = ((StepKind, Sym), Vec<u32>);
+/// Failures of each thing since it last worked.
+type Streaks = FxHashMap<(StepKind, Sym), Vec<u32>>;
 
 fn find(session: &Session<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for timeline in &session.timelines {
-        let mut streaks: Vec<Streak> = Vec::new();
+        let (mut of_commands, mut of_others) = (Streaks::default(), Streaks::default());
         for n in timeline.iter().copied().filter(|n| !session.is_refused(*n)) {
-            for streak in streaks.iter_mut().filter(|streak| begins_anew(session, n, streak)) {
-                found.extend(finding(session, std::mem::take(&mut streak.1)));
+            let step = session.step(n);
+            // A command that fails, a change, and the command once more: that is work. And what a person says begins anew.
+            let is_said = step.kind == StepKind::UserMessage;
+            let role = if step.kind == StepKind::ToolCall { session.role(n) } else { Role::Other };
+            if is_said || (role == Role::Write && !step.is_error) {
+                close(session, &mut of_commands, &mut found);
             }
-            let Some(what) = what(session.step(n)) else { continue };
-            let known = streaks.iter().position(|(other, _)| *other == what);
-            let slot = known.unwrap_or(streaks.len());
-            if known.is_none() {
-                streaks.push((what, Vec::new()));
+            if is_said {
+                close(session, &mut of_others, &mut found);
             }
-            if session.step(n).is_error {
-                streaks[slot].1.push(n);
-            } else {
-                found.extend(finding(session, std::mem::take(&mut streaks[slot].1)));
+            let Some(what) = what(step) else { continue };
+            let streaks = if role == Role::Shell { &mut of_commands } else { &mut of_others };
+            if step.is_error {
+                streaks.entry(what).or_default().push(n);
+            } else if let Some(failed) = streaks.remove(&what) {
+                found.extend(finding(session, failed));
             }
         }
-        found.extend(streaks.into_iter().filter_map(|(_, failed)| finding(session, failed)));
+        of_commands.extend(of_others);
+        close(session, &mut of_commands, &mut found);
     }
     found
+}
+
+/// Ends all streaks, the one that began first before the others.
+fn close(session: &Session<'_>, streaks: &mut Streaks, found: &mut Vec<Finding>) {
+    let mut ended: Vec<Vec<u32>> = streaks.drain().map(|(_, failed)| failed).collect();
+    ended.sort_unstable();
+    found.extend(ended.into_iter().filter_map(|failed| finding(session, failed)));
 }
 
 /// What is tried: a tool, or a model whatever its name.
@@ -52,14 +64,6 @@ fn what(step: &Step) -> Option<(StepKind, Sym)> {
         StepKind::ToolCall => Some((step.kind, step.name)),
         _ => None,
     }
-}
-
-/// A command that fails, a change, and the command once more: that is work. And what a person says begins anew.
-fn begins_anew(session: &Session<'_>, n: u32, (_, failed): &Streak) -> bool {
-    let step = session.step(n);
-    let Some(first) = failed.first() else { return false };
-    let is_change = step.kind == StepKind::ToolCall && session.role(n) == Role::Write && !step.is_error;
-    (is_change && session.role(*first) == Role::Shell) || step.kind == StepKind::UserMessage
 }
 
 fn finding(session: &Session<'_>, failed: Vec<u32>) -> Option<Finding> {

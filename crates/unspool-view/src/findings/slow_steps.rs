@@ -3,6 +3,7 @@
 use super::session::Session;
 use super::tools::Role;
 use super::{Finder, Finding};
+use crate::quantile::{median, quantile};
 use std::collections::BTreeMap;
 use unspool_model::StepKind;
 
@@ -41,10 +42,13 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
         if steps.len() < LEAST_LIKE {
             continue;
         }
-        let rank = |quarter: usize| steps[(steps.len() * quarter / 4).min(steps.len() - 1)].0;
-        let (q1, median, q3) = (rank(1), rank(2), rank(3));
+        let [Some(q1), Some(middle), Some(q3)] =
+            [25, 50, 75].map(|percent| quantile(&steps, percent).map(|(ms, _)| ms))
+        else {
+            continue;
+        };
         let far = q3.saturating_add(q3.saturating_sub(q1).saturating_mul(3));
-        let limit = far.max(median.saturating_mul(TIMES)).max(LEAST_MS);
+        let limit = far.max(middle.saturating_mul(TIMES)).max(LEAST_MS);
         let Some(pace) = usual_pace(session, is_tool, &steps) else { continue };
         let is_long = |n: u32, ms: i64| {
             let is_usual = |tokens: i64| ms <= tokens.saturating_mul(pace).saturating_mul(PACES);
@@ -58,7 +62,7 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
             .filter(|(ms, n)| is_tool || !is_long(*n, *ms))
             .collect();
         for (ms, n) in slow.iter().take(MAX_SLOW_STEPS) {
-            found.push(finding(session, name, *n, *ms, median, slow.len()));
+            found.push(finding(session, name, *n, *ms, middle, slow.len()));
         }
     }
     found
@@ -84,16 +88,12 @@ fn usual_pace(session: &Session<'_>, is_tool: bool, steps: &[(i64, u32)]) -> Opt
     if is_tool {
         return Some(0);
     }
-    let half = |mut values: Vec<i64>| {
-        values.sort_unstable();
-        values.get(values.len() / 2).copied()
-    };
-    half(steps.iter().filter_map(|(_, n)| output(session, *n)).collect())
+    median(steps.iter().filter_map(|(_, n)| output(session, *n)).collect())
         .filter(|tokens| *tokens >= LEAST_OUTPUT)?;
-    half(steps.iter().filter_map(|(ms, n)| output(session, *n).map(|tokens| ms / tokens)).collect())
+    median(steps.iter().filter_map(|(ms, n)| output(session, *n).map(|tokens| ms / tokens)).collect())
 }
 
-fn finding(session: &Session<'_>, name: &str, n: u32, ms: i64, median: i64, slow: usize) -> Finding {
+fn finding(session: &Session<'_>, name: &str, n: u32, ms: i64, usual: i64, slow: usize) -> Finding {
     let more = match slow.saturating_sub(MAX_SLOW_STEPS) {
         0 => String::new(),
         more => format!(" ({more} more slow ones are not told of)"),
@@ -104,7 +104,7 @@ fn finding(session: &Session<'_>, name: &str, n: u32, ms: i64, median: i64, slow
         "{name} took {}{}, its usual time in this session is {}{more}: {}",
         seconds(ms),
         if is_tool { " (with waiting to be allowed)" } else { "" },
-        seconds(median),
+        seconds(usual),
         session.given_text(n)
     );
     Finding { title: title.trim_end_matches([' ', ':']).to_string(), steps: vec![n], cost: session.own(n) }

@@ -78,6 +78,14 @@ fn the_same_file_again() {
 }
 
 #[test]
+fn a_text_that_names_a_file_closes_only_its_reads() {
+    let read = [("Read", "src/a.rs"), ("Read", "src/long_name.rs")];
+    let between = [("Edit", "a patch of long_name.rs")];
+    assert_eq!(codes(calls(&[&read[..], &between, &read].concat())), ["re_read"]);
+    assert_eq!(codes(calls(&[&read[..], &[("Edit", "é.rs")], &read].concat())), ["re_read", "re_read"]);
+}
+
+#[test]
 fn failing_again_and_again() {
     assert_eq!(
         codes(calls(&[("Bash", "a!"), ("Bash", "b!"), ("Read", "x"), ("Bash", "c!")])),

@@ -2,6 +2,8 @@
 //!
 //! In: the name of a tool. Out: a role. Never here: a single call.
 
+use crate::asking::asks_a_person;
+
 /// What a tool does, as far as repetition is concerned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
@@ -145,21 +147,12 @@ const NAMES: &[(Role, &[&str])] = &[
         Role::Spawn,
         &["task", "agent", "spawn_agent", "delegate", "new_task", "subagent", "invoke_agent", "workflow"],
     ),
-    (
-        Role::Ask,
-        &[
-            "askuserquestion",
-            "exitplanmode",
-            "enterplanmode",
-            "ask_user",
-            "ask_followup_question",
-            "request_user_input",
-            "question",
-        ],
-    ),
 ];
 
 pub(super) fn role_of(name: &str) -> Role {
+    if asks_a_person(name) {
+        return Role::Ask;
+    }
     let name = name.to_lowercase();
     let known = NAMES.iter().find(|(_, names)| names.contains(&name.as_str()));
     known.map_or(Role::Other, |(role, _)| *role)

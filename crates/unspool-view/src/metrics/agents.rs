@@ -9,7 +9,7 @@ use crate::totals::sum_of_known;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use unspool_model::{Flow, Interner, StepKind};
+use unspool_model::{Agent, Flow, Interner, StepKind};
 
 /// One agent.
 #[derive(Serialize, JsonSchema)]
@@ -54,7 +54,7 @@ pub struct ToolUseDoc {
 /// Agents of one type together.
 #[derive(Serialize, JsonSchema)]
 pub struct AgentTypeDoc {
-    /// `main`, `(internal)`, the type, or `(type unknown)`.
+    /// `main`, `(internal)`, the type, or `(type unknown)`. Sub-agents of a type that is called so have a row of their own.
     pub agent_type: String,
     /// How many.
     pub agents: u64,
@@ -152,14 +152,15 @@ fn mix(tools: impl Iterator<Item = (String, Calls)>) -> Vec<ToolUseDoc> {
 }
 
 pub(super) fn types(flow: &Flow, text: &Interner, agents: &[AgentMetricsDoc]) -> Vec<AgentTypeDoc> {
-    let mut by_type: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    // A type may be called as the rows of main and internal agents are.
+    let is_sub = |agent: &Agent| !agent.main && !agent.internal;
+    let mut by_type: BTreeMap<(&str, bool), Vec<usize>> = BTreeMap::new();
     for (n, agent) in flow.agents.iter().enumerate() {
-        by_type.entry(crate::stats::type_of(agent, text)).or_default().push(n);
+        by_type.entry((crate::stats::type_of(agent, text), is_sub(agent))).or_default().push(n);
     }
-    let subs = flow.agents.iter().filter(|agent| !agent.main && !agent.internal).count() as u64;
+    let subs = flow.agents.iter().filter(|agent| is_sub(agent)).count() as u64;
     let wall_ms = flow.session.ended.ms_since(flow.session.started).filter(|ms| *ms > 0);
-    let row = |(agent_type, members): (&str, Vec<usize>)| {
-        let is_sub = members.iter().any(|n| !flow.agents[*n].main && !flow.agents[*n].internal);
+    let row = |((agent_type, is_sub), members): ((&str, bool), Vec<usize>)| {
         let rows = || members.iter().map(|n| &agents[*n]);
         let mut tools: BTreeMap<String, Calls> = BTreeMap::new();
         for tool in rows().flat_map(|row| &row.tools) {

@@ -38,6 +38,19 @@ fn what_nobody_says_is_not_zero() {
 }
 
 #[test]
+fn a_type_called_main_is_not_the_main_agent() {
+    let mut drawn = Drawn::of_words(&["user", "tool:Task"]).with_agent(1, "main", &["user"]);
+    drawn.spawn(1, "(internal)");
+    let internal = drawn.spawn(1, "helper");
+    drawn.flow.agents[internal as usize].internal = true;
+    let types = metrics(&drawn.flow, &drawn.batch.text).agent_types;
+    let rows: Vec<(&str, u64, f64)> =
+        types.iter().map(|one| (one.agent_type.as_str(), one.agents, one.spawn_share)).collect();
+    let expected = [("(internal)", 1, 0.0), ("(internal)", 1, 0.5), ("main", 1, 0.0), ("main", 1, 0.5)];
+    assert_eq!(rows, expected);
+}
+
+#[test]
 fn graph_nodes_and_agents() {
     let doc = metrics(&session().flow, &session().batch.text);
     let graph = &doc.graph;

@@ -2,6 +2,7 @@
 //!
 //! In: a flow. Out: a class for each step. Never here: how long anything took.
 
+use crate::asking::asks_a_person;
 use crate::retries::retries;
 use rustc_hash::FxHashMap;
 use unspool_model::{Flow, Interner, Step, StepKind, Sym};
@@ -46,21 +47,10 @@ impl Class {
     }
 }
 
-/// Tools whose time is a person's: they ask, and wait for the answer.
-const ASKING_TOOLS: &[&str] = &[
-    "AskUserQuestion",
-    "ExitPlanMode",
-    "ask_followup_question",
-    "ask_user",
-    "request_user_input",
-    "question",
-];
-
 /// The class of every step.
 pub(crate) fn classes(flow: &Flow, text: &Interner) -> Vec<Class> {
     let mut asks: FxHashMap<Sym, bool> = FxHashMap::default();
-    let mut is_asking =
-        |name: Sym| *asks.entry(name).or_insert_with(|| ASKING_TOOLS.contains(&text.get(name)));
+    let mut is_asking = |name: Sym| *asks.entry(name).or_insert_with(|| asks_a_person(text.get(name)));
     let mut classes: Vec<Class> = flow.steps.iter().map(|step| plain(step, &mut is_asking)).collect();
     for retry in retries(flow) {
         classes[retry.failed as usize] = Class::Retry;

@@ -6,6 +6,7 @@
 mod pattern;
 
 use crate::prices::{Money, Prices};
+use crate::quantile::quantile;
 use crate::stats::{DurationsDoc, durations};
 use pattern::{Pattern, Word, Words};
 use rustc_hash::FxHashMap;
@@ -192,10 +193,14 @@ fn doc(group: &Group, words: &Words) -> TemplateDoc {
 
 fn spread(mut values: Vec<u64>) -> Option<SpreadDoc> {
     values.sort_unstable();
-    let max = *values.last()?;
-    let rank = |percent: usize| values[(values.len() * percent).div_ceil(100).saturating_sub(1)];
     let total = values.iter().fold(0_u64, |sum, value| sum.saturating_add(*value));
-    Some(SpreadDoc { known: values.len() as u64, total, p50: rank(50), p95: rank(95), max })
+    Some(SpreadDoc {
+        known: values.len() as u64,
+        total,
+        p50: quantile(&values, 50)?,
+        p95: quantile(&values, 95)?,
+        max: quantile(&values, 100)?,
+    })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! its own way.
 
 use super::{Item, ItemId, NodeType, Options, Workflow, WorkflowNode, workflow};
+use crate::quantile::median;
 use crate::totals::Totals;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -156,7 +157,8 @@ pub fn process(runs: &[RunPattern]) -> Process {
     for run in runs {
         for (node, above) in run.workflow.nodes.iter().filter_map(|node| Some((node, node.parent?))) {
             let above = number[&run.workflow.nodes[above as usize].id];
-            process.nodes[number[&node.id] as usize].parent.get_or_insert(above);
+            let known = &mut process.nodes[number[&node.id] as usize].parent;
+            *known = Some(known.map_or(above, |known| known.min(above)));
         }
     }
     add_edges(&mut process, runs, &number);
@@ -207,6 +209,9 @@ fn add_nodes(process: &mut Process, runs: &[RunPattern]) {
                 totals: Totals::default(),
             });
             slot.node_type = slot.node_type.min(node.node_type);
+            if node.display_name < slot.display_name {
+                slot.display_name.clone_from(&node.display_name);
+            }
             slot.runs += 1;
             slot.failed_runs += u64::from(run.failed);
         }
@@ -234,6 +239,7 @@ fn add_edges(process: &mut Process, runs: &[RunPattern], number: &FxHashMap<Stri
             });
             slot.runs += 1;
             slot.count += count;
+            slot.enters |= enters;
         }
     }
     process.edges = found.into_values().collect();
@@ -289,12 +295,6 @@ fn variants(runs: &[RunPattern], parts: &[Parts]) -> Vec<Variant> {
     let mut variants: Vec<Variant> = variants.into_iter().map(with_median).collect();
     variants.sort_by(|a, b| (b.runs.len(), &a.nodes, &a.runs).cmp(&(a.runs.len(), &b.nodes, &b.runs)));
     variants
-}
-
-/// The middle by nearest rank: half have at most this.
-fn median(mut values: Vec<i64>) -> Option<i64> {
-    values.sort_unstable();
-    values.get(values.len().div_ceil(2).saturating_sub(1)).copied()
 }
 
 fn deviations(process: &Process, runs: &[RunPattern], parts: &[Parts]) -> Vec<Deviation> {

@@ -10,7 +10,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use unspool_formats::Detail;
 use unspool_model::{Flow, Interner};
-use unspool_view::failures::{FailureDoc, FailuresDoc, SessionFailuresDoc, Telling, session_failures};
+use unspool_view::failures::{
+    FailureDoc, FailuresDoc, SessionFailuresDoc, Telling, session_failures, session_failures_in_full,
+};
 
 #[derive(clap::Args)]
 pub(crate) struct FailuresArgs {
@@ -22,7 +24,7 @@ pub(crate) struct FailuresArgs {
     /// How many failures of a session; 0 for all.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// As JSON, with every cause and receiver.
+    /// As JSON, with every cause, receiver and step that it led to.
     #[arg(long)]
     json: bool,
 }
@@ -31,7 +33,7 @@ pub(crate) fn run(args: &Args, wanted: &FailuresArgs) -> Result<(), CliError> {
     let loaded = load(args, &wanted.paths, &wanted.places.look_in, Detail::Full)?;
     let text = &loaded.corpus.batch.text;
     if wanted.json {
-        let sessions = loaded.flows().map(|flow| session_failures(&flow, text)).collect();
+        let sessions = loaded.flows().map(|flow| session_failures_in_full(&flow, text)).collect();
         let mut out = BufWriter::new(io::stdout().lock());
         unspool_view::document::write_document(
             &mut out,

@@ -2,7 +2,7 @@
 
 use crate::args::{Args, Places};
 use crate::error::CliError;
-use crate::figures::{NOT_STATED, count, duration, money, plural};
+use crate::figures::{NOT_STATED, count, duration, money, percent, plural};
 use crate::load::load;
 use crate::table::{Cell, Column, cell, write_table};
 use crate::term::{BOLD, DIM, YELLOW, columns, cut, paint, text_width};
@@ -140,7 +140,6 @@ fn write_templates(out: &mut dyn Write, templates: &[TemplateDoc]) -> io::Result
 }
 
 fn template_cells(template: &TemplateDoc) -> Vec<Cell> {
-    let percent = |rate: f64| format!("{:.0}%", rate * 100.0);
     let time = |ms: Option<i64>| cell(ms.map(duration).unwrap_or_default());
     let durations = template.durations.as_ref();
     let tokens = template.tokens.as_ref().map(|tokens| count(tokens.p50));

@@ -3,7 +3,7 @@
 use super::path::write_runs;
 use crate::args::{Args, Places};
 use crate::error::CliError;
-use crate::figures::{NOT_STATED, count, duration, plural};
+use crate::figures::{NOT_STATED, count, duration, percent_if_any, plural};
 use crate::load::load;
 use crate::table::{Cell, Column, cell, styled, write_table};
 use crate::term::{BOLD, CYAN, DIM, PLAIN, RED, columns, cut, lines_of, paint};
@@ -195,7 +195,7 @@ fn write_agents(out: &mut dyn Write, agents: &[AgentMetricsDoc], limit: usize) -
             cell(count(agent.steps)),
             some(agent.spawned, PLAIN),
             some(agent.errors, RED),
-            cell(agent.error_rate.map_or_else(|| NOT_STATED.into(), percent)),
+            cell(agent.error_rate.map_or_else(|| NOT_STATED.into(), percent_if_any)),
             some(agent.errors_propagated, PLAIN),
             cell(agent.agent_type.as_str()),
             cell(tools(&agent.tools)),
@@ -224,12 +224,12 @@ fn write_types(out: &mut dyn Write, types: &[AgentTypeDoc]) -> io::Result<()> {
         vec![
             cell(one.agent_type.as_str()),
             cell(count(one.agents)),
-            cell(percent(one.spawn_share)),
+            cell(percent_if_any(one.spawn_share)),
             cell(one.spawns_per_hour.map(|rate| format!("{rate:.1}")).unwrap_or_default()),
             time(lifetimes.map(|lifetimes| lifetimes.p50_ms)),
             time(lifetimes.map(|lifetimes| lifetimes.p95_ms)),
             some(one.errors, RED),
-            cell(one.error_rate.map_or_else(|| NOT_STATED.into(), percent)),
+            cell(one.error_rate.map_or_else(|| NOT_STATED.into(), percent_if_any)),
             cell(tools(&one.tools)),
         ]
     };
@@ -249,11 +249,6 @@ fn tools(tools: &[ToolUseDoc]) -> String {
 /// A count, or nothing where there is none.
 fn some(n: u64, style: anstyle::Style) -> Cell {
     styled(if n > 0 { count(n) } else { String::new() }, style)
-}
-
-/// A part of a whole, or nothing where there is none.
-fn percent(part: f64) -> String {
-    if part > 0.0 { format!("{:.0}%", part * 100.0) } else { String::new() }
 }
 
 fn write_hidden(out: &mut dyn Write, hidden: usize, noun: &str) -> io::Result<()> {

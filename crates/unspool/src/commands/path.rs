@@ -2,7 +2,7 @@
 
 use crate::args::{Args, Places};
 use crate::error::CliError;
-use crate::figures::{duration, plural};
+use crate::figures::{duration, percent, plural};
 use crate::load::load;
 use crate::table::{Cell, Column, cell, styled, write_table};
 use crate::term::{BOLD, CYAN, DIM, GREEN, PLAIN, RED, YELLOW, columns, cut, lines_of, paint};
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use unspool_formats::Detail;
-use unspool_model::{Flow, Interner, StepKind};
+use unspool_model::{Agent, Flow, Interner, StepKind};
 use unspool_view::path::{
     Change, Class, PathDoc, Scope, ScopeDoc, ScopePathDoc, SegmentDoc, SessionPathDoc, WhatIfDoc,
     session_path,
@@ -60,6 +60,7 @@ pub(crate) fn run(args: &Args, wanted: &PathArgs) -> Result<(), CliError> {
                     Some(error) => missed = missed.or(Some(error)),
                 }
             }
+            Err(error @ CliError::AmbiguousThing { .. }) => return Err(error),
             Err(error) => missed = missed.or(Some(error)),
         }
     }
@@ -111,19 +112,42 @@ fn scope(wanted: &PathArgs, flow: &Flow, text: &Interner) -> Result<Scope, CliEr
         return Ok(Scope::Run(u32::try_from(found).unwrap_or(u32::MAX)));
     }
     if let Some(part) = &wanted.agent {
-        let part = part.to_lowercase();
-        let shown = |agent: &unspool_model::Agent| {
-            [agent.kind, agent.name, agent.native_id].map(|sym| text.get(sym).to_lowercase())
-        };
-        let matches = |agent: &unspool_model::Agent| {
-            shown(agent).iter().any(|word| word.contains(&part)) || agent.id.show('a').starts_with(&part)
-        };
         let subs = || flow.agents.iter().filter(|agent| !agent.main && !agent.internal);
-        let listed = || subs().map(|agent| shown(agent).join("  ").trim().to_string()).collect();
-        let found = flow.agents.iter().position(matches).ok_or_else(|| missing("agent", &part, listed()))?;
-        return Ok(Scope::Agent(u32::try_from(found).unwrap_or(u32::MAX)));
+        return match agents_like(flow, text, part).as_slice() {
+            [] => Err(missing("agent", part, subs().map(|agent| agent_line(agent, text)).collect())),
+            [only] => Ok(Scope::Agent(*only)),
+            several => {
+                let candidates =
+                    several.iter().map(|n| agent_line(&flow.agents[*n as usize], text)).collect();
+                Err(CliError::AmbiguousThing { wanted: part.clone(), candidates })
+            }
+        };
     }
     Ok(Scope::Session)
+}
+
+/// Agents whose id begins with this or whose type or name has it in it; one whose id it is comes alone.
+fn agents_like(flow: &Flow, text: &Interner, part: &str) -> Vec<u32> {
+    let part = part.to_lowercase();
+    let has = |sym| text.get(sym).to_lowercase().contains(&part);
+    let is_like = |agent: &Agent| {
+        [agent.kind, agent.name, agent.native_id].into_iter().any(has)
+            || agent.id.show('a').starts_with(&part)
+    };
+    let is_it =
+        |agent: &Agent| agent.id.show('a') == part || text.get(agent.native_id).eq_ignore_ascii_case(&part);
+    let all = || (0_u32..).zip(&flow.agents);
+    match all().find(|(_, agent)| is_it(agent)) {
+        Some((n, _)) => vec![n],
+        None => all().filter(|(_, agent)| is_like(agent)).map(|(n, _)| n).collect(),
+    }
+}
+
+fn agent_line(agent: &Agent, text: &Interner) -> String {
+    let id = agent.id.show('a');
+    let words = [agent.kind, agent.name, agent.native_id].map(|sym| text.get(sym));
+    let words = words.into_iter().filter(|word| !word.is_empty());
+    std::iter::once(id.as_str()).chain(words).collect::<Vec<_>>().join("  ")
 }
 
 /// A change that touches nothing is a typing error; what it may have meant is listed.
@@ -213,15 +237,10 @@ fn caveats(path: &ScopePathDoc) -> Vec<String> {
     parts
 }
 
-/// A part of a whole in percent.
+/// A part of a whole in percent; nothing of nothing.
+#[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
 fn share(part: i64, whole: i64) -> String {
-    if whole <= 0 {
-        return String::new();
-    }
-    match part.saturating_mul(100) / whole {
-        0 => "<1%".into(),
-        percent => format!("{percent}%"),
-    }
+    if whole <= 0 { String::new() } else { percent(part as f64 / whole as f64) }
 }
 
 fn style_of(class: &str) -> Style {

@@ -2,7 +2,7 @@
 
 use crate::args::{Args, Places};
 use crate::error::CliError;
-use crate::figures::{NOT_STATED, count, duration, plural};
+use crate::figures::{NOT_STATED, count, duration, percent_if_any, plural};
 use crate::load::load;
 use crate::table::{Cell, Column, cell, styled, write_table};
 use crate::term::{BOLD, CYAN, DIM, PLAIN, RED, columns, cut, paint};
@@ -83,7 +83,11 @@ fn write_head(out: &mut dyn Write, process: &OneProcessDoc, screen: usize) -> io
         plural(process.runs, "run"),
         plural(process.sessions, "session"),
         process.failed,
-        if process.failed > 0 { format!(" ({})", percent(process.failure_rate)) } else { String::new() }
+        if process.failed > 0 {
+            format!(" ({})", percent_if_any(process.failure_rate))
+        } else {
+            String::new()
+        }
     );
     writeln!(out, "{}", paint(BOLD, &cut(&line, screen)))
 }
@@ -131,9 +135,9 @@ fn write_nodes(
     let row = |node: &&ProcessNodeDoc| {
         vec![
             cell(count(node.runs)),
-            cell(percent(node.run_share)),
+            cell(percent_if_any(node.run_share)),
             cell(count(node.count)),
-            styled(percent(node.failure_rate), if node.errors > 0 { RED } else { PLAIN }),
+            styled(percent_if_any(node.failure_rate), if node.errors > 0 { RED } else { PLAIN }),
             cell(node.median_ms.map_or_else(|| NOT_STATED.into(), duration)),
             cell(node.node_type),
             cell(names.of(&node.id)),
@@ -160,7 +164,7 @@ fn write_edges(
         let arrow = if edge.enters { "⇒" } else { "→" };
         vec![
             cell(count(edge.runs)),
-            cell(percent(edge.run_share)),
+            cell(percent_if_any(edge.run_share)),
             cell(count(edge.count)),
             cell(format!("{} {arrow} {}", names.of(&edge.source), names.of(&edge.target))),
         ]
@@ -189,8 +193,8 @@ fn write_variants(
         let nodes: Vec<String> = nodes.map(|id| names.of(id)).collect();
         vec![
             cell(count(variant.run_ids.len() as u64)),
-            cell(percent(variant.share)),
-            styled(percent(variant.failure_rate), if variant.failed > 0 { RED } else { PLAIN }),
+            cell(percent_if_any(variant.share)),
+            styled(percent_if_any(variant.failure_rate), if variant.failed > 0 { RED } else { PLAIN }),
             cell(variant.median_ms.map(duration).unwrap_or_default()),
             cell(nodes.join(", ")),
         ]
@@ -280,14 +284,6 @@ impl<'a> Names<'a> {
         }
         parts.reverse();
         parts.join(" › ")
-    }
-}
-
-fn percent(part: f64) -> String {
-    match part {
-        _ if part <= 0.0 => String::new(),
-        _ if part < 0.01 => "<1%".into(),
-        _ => format!("{:.0}%", part * 100.0),
     }
 }
 

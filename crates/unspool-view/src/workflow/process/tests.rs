@@ -18,6 +18,23 @@ fn node<'p>(process: &'p Process, name: &str) -> &'p ProcessNode {
 }
 
 #[test]
+fn the_order_of_runs_does_not_matter() {
+    let named = |display_name: &str, parent: u32, enters: bool| {
+        let mut one = run("r", &[item("1", "look", 0, None), item("2", "ask", 1, None)]);
+        let nodes = &mut one.workflow.nodes;
+        let ask = nodes.iter_mut().find(|node| node.id.ends_with("ask")).unwrap();
+        (ask.display_name, ask.parent) = (display_name.into(), Some(parent));
+        one.workflow.edges.iter_mut().for_each(|edge| edge.enters = enters);
+        one
+    };
+    let mut runs = [named("Ask", 0, false), named("ask", 1, true)];
+    let there = process(&runs);
+    runs.reverse();
+    let back = process(&runs);
+    assert_eq!((there.nodes, there.edges), (back.nodes, back.edges));
+}
+
+#[test]
 fn a_known_zero_is_a_time_and_an_unknown_one_is_not() {
     let times = [Some(0), Some(0), Some(9), None];
     let runs: Vec<RunPattern> =

@@ -196,7 +196,8 @@ fn models(out: &mut dyn Write, diff: &DiffDoc, width: usize) -> io::Result<()> {
 
 fn agents(out: &mut dyn Write, agents: &[AgentDiff]) -> io::Result<()> {
     let sub = agents.len() > 1;
-    let differ = agents.iter().filter(|agent| sub && agent.change != Change::Figures);
+    let is_told = |agent: &&AgentDiff| sub || !agent.fields.is_empty();
+    let differ = agents.iter().filter(|agent| agent.change != Change::Figures).filter(is_told);
     let rows: Vec<Vec<Cell>> = differ
         .map(|agent| {
             let (sign, style) = mark(agent.change);
@@ -210,7 +211,7 @@ fn agents(out: &mut dyn Write, agents: &[AgentDiff]) -> io::Result<()> {
             let prompt = agent.a.as_ref().or(agent.b.as_ref()).and_then(|side| side.prompt.clone());
             vec![
                 styled(sign, style),
-                cell(agent.agent.as_str()),
+                cell(format!("{}{}", agent.agent, own_changes(agent))),
                 cell(steps(&agent.a)),
                 cell(steps(&agent.b)),
                 signed(tokens(&agent.a).into(), tokens(&agent.b).into(), number),
@@ -231,6 +232,16 @@ fn agents(out: &mut dyn Write, agents: &[AgentDiff]) -> io::Result<()> {
         Column::rest("PROMPT", 16),
     ];
     write_table(out, &columns, &rows)
+}
+
+/// ` (status completed → failed)`; a type that differs stands in the label.
+fn own_changes(agent: &AgentDiff) -> String {
+    let fields = agent.fields.iter().filter(|field| !matches!(field.field, Field::Type | Field::Name));
+    let side = |text: &Option<String>| text.clone().unwrap_or_else(|| NOT_STATED.into());
+    let told: Vec<String> = fields
+        .map(|field| format!("{} {} → {}", field.field.name(), side(&field.a), side(&field.b)))
+        .collect();
+    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
 }
 
 fn mark(change: Change) -> (&'static str, Style) {
