@@ -26,6 +26,8 @@ pub(crate) enum CliError {
     NoSuchThing { session: String, wanted: String },
     #[error("session {session} has no {what} `{wanted}`")]
     NoSuchPart { session: String, what: &'static str, wanted: String, candidates: Vec<String> },
+    #[error("no agent matches `{wanted}`")]
+    NoSuchAgent { wanted: String, candidates: Vec<String> },
     #[error("no run `{0}` in the chosen sessions")]
     NoSuchRun(String),
     #[error("`{change}` changes nothing: no step of the path's scope is like that")]
@@ -74,6 +76,7 @@ impl CliError {
             CliError::NoSuchPart { .. } => {
                 "name a run by its number from 1 or its id, an agent by its id, type or name"
             }
+            CliError::NoSuchAgent { .. } => "a part of an agent's type, name or id works",
             CliError::NoSuchRun(_) => "`unspool process --json` lists the ids of runs",
             CliError::NoSuchChange { .. } => {
                 "tool:NAME takes a whole name, model:NAME and agent:NAME a part of one; `unspool stats --by tool` lists them"
@@ -96,6 +99,7 @@ impl CliError {
             | CliError::AmbiguousThing { candidates, .. }
             | CliError::NotOneSession { candidates, .. }
             | CliError::NoSuchPart { candidates, .. }
+            | CliError::NoSuchAgent { candidates, .. }
             | CliError::NoSuchChange { candidates, .. }
             | CliError::NoSuchFinder { candidates, .. } => candidates,
             CliError::Query { pointed, .. } => pointed,
@@ -115,7 +119,14 @@ impl CliError {
         }
         crate::term::error_line(&self.to_string(), self.candidates(), self.hint());
         ExitCode::from(match self {
-            CliError::Config { .. } | CliError::Query { .. } | CliError::Usage { .. } => 2,
+            CliError::Config { .. }
+            | CliError::Query { .. }
+            | CliError::Usage { .. }
+            | CliError::NoSuchPart { .. }
+            | CliError::NoSuchAgent { .. }
+            | CliError::NoSuchRun(_)
+            | CliError::NoSuchChange { .. }
+            | CliError::NoSuchFinder { .. } => 2,
             _ => 1,
         })
     }

@@ -143,6 +143,11 @@ impl GraphArgs {
         }
     }
 
+    /// Whether there is an agent for each that is asked for.
+    pub(crate) fn check_agents(&self, loaded: &Loaded) -> Result<(), CliError> {
+        self.agent.iter().try_for_each(|agent| loaded.check_agent(agent))
+    }
+
     /// The query that chooses steps.
     pub(crate) fn query(&self) -> Result<Option<Query>, CliError> {
         let parse = |text: &String| Query::parse(text).map_err(|error| refused(text, &error));

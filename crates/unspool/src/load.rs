@@ -4,6 +4,7 @@ use crate::args::Args;
 use crate::error::CliError;
 use crate::figures::minute;
 use crate::progress;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use unspool_engine::{DATA_ENDINGS, Found, Natives, Progress, discover, looks_like_data, read, usual_places};
@@ -12,6 +13,7 @@ use unspool_link::{Corpus, Table};
 use unspool_model::{Flow, Timestamp};
 use unspool_view::Prices;
 use unspool_view::flow_json::CountsDoc;
+use unspool_view::labels::agent_name;
 
 /// Everything read and linked, and the sessions that were asked for.
 pub(crate) struct Loaded {
@@ -63,6 +65,27 @@ impl Loaded {
     /// The flows that were asked for, oldest first.
     pub(crate) fn flows(&self) -> impl Iterator<Item = Flow> {
         self.sessions.iter().map(|session| self.corpus.flow(*session))
+    }
+
+    /// Whether an agent of these sessions is meant by a part of its type, name or id; the rest is a typing error.
+    pub(crate) fn check_agent(&self, wanted: &str) -> Result<(), CliError> {
+        let batch = &self.corpus.batch;
+        let part = wanted.to_lowercase();
+        let mut candidates = BTreeSet::new();
+        for flow in self.flows() {
+            for agent in &flow.agents {
+                let words = [agent.kind, agent.name, agent.native_id].map(|sym| batch.text.get(sym));
+                let (label, id) = (agent_name(batch, agent), agent.id.show('a'));
+                let known_as = words.into_iter().chain([label.as_str(), id.as_str()]);
+                if known_as.into_iter().any(|text| text.to_lowercase().contains(&part)) {
+                    return Ok(());
+                }
+                if !agent.internal {
+                    candidates.insert(format!("{label}  {}", words[1]).trim_end().to_string());
+                }
+            }
+        }
+        Err(CliError::NoSuchAgent { wanted: wanted.into(), candidates: candidates.into_iter().collect() })
     }
 
     /// What became of the records.

@@ -67,6 +67,14 @@ impl Column {
         self.spare = order;
         self
     }
+
+    /// Not left out where this holds, whatever was said before.
+    pub(crate) const fn kept_if(mut self, kept: bool) -> Column {
+        if kept {
+            self.spare = 0;
+        }
+        self
+    }
 }
 
 /// Writes a table as wide as the screen.

@@ -124,9 +124,24 @@ pub(crate) fn lines_of(parts: &[String], columns: usize) -> Vec<String> {
     lines
 }
 
+/// Text broken between words into lines that fit; a word that is too long is cut.
+pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if text_width(line) + 1 + text_width(word) <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(cut(word, columns)),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{cut, lines_of, text_width};
+    use super::{cut, lines_of, text_width, wrapped};
 
     #[test]
     fn width_is_what_a_terminal_shows() {
@@ -158,6 +173,13 @@ mod tests {
                 assert!(!short.contains("\u{200D}…"), "{max}: {short}");
             }
         }
+    }
+
+    #[test]
+    fn text_is_broken_between_words() {
+        assert_eq!(wrapped("one two  three four", 9), ["one two", "three", "four"]);
+        assert_eq!(wrapped("overlong x", 5), ["over…", "x"]);
+        assert!(wrapped("", 5).is_empty());
     }
 
     #[test]

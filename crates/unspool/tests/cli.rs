@@ -103,9 +103,18 @@ impl Unspool {
 
     /// Runs what must fail, and gives back its error text, which has a hint and no panic.
     fn fails(&self, args: &[&str]) -> String {
+        self.ends_with(1, args)
+    }
+
+    /// The error of a wrong command line.
+    fn refuses(&self, args: &[&str]) -> String {
+        self.ends_with(2, args)
+    }
+
+    fn ends_with(&self, code: i32, args: &[&str]) -> String {
         let output = self.run(args);
         let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{args:?}: {error}");
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {error}");
         assert!(error.starts_with("error: "), "{args:?}: {error}");
         assert!(error.contains("hint: "), "{args:?}: {error}");
         assert!(!error.contains("panicked"), "{error}");

@@ -59,31 +59,46 @@ pub fn diff(a: &Side<'_>, b: &Side<'_>) -> DiffDoc {
     }
 }
 
-/// A step of the first side; of rows at one place, those of the second side come last, in its order.
-type Place = (usize, Option<usize>);
+/// The last step of the first side that both have, and how far behind it: what is only in the first comes before what is only
+/// in the second.
+type Place = (Option<usize>, Behind);
 
-/// Where rows lie in the order of the first side. What is only in the second lies behind the last step before it that both
-/// have.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Behind {
+    Itself,
+    OnlyInA(usize),
+    OnlyInB(usize),
+}
+
+/// Where rows lie in the order of the first side.
 struct Places {
-    /// Steps of the second side and their twins in the first, in order.
+    /// Steps that both sides have, in the order of the first and in that of the second.
+    common: Vec<usize>,
     twins: Vec<(usize, usize)>,
-    /// The first step of the first side.
-    start: usize,
 }
 
 impl Places {
     fn new(alignment: &Alignment) -> Places {
-        let rows = || alignment.pairs.iter().flat_map(|pair| &pair.rows);
-        let mut twins: Vec<(usize, usize)> = rows().filter_map(|(a, b)| b.zip(*a)).collect();
+        let rows = alignment.pairs.iter().flat_map(|pair| &pair.rows);
+        let mut twins: Vec<(usize, usize)> = rows.filter_map(|(a, b)| b.zip(*a)).collect();
+        let mut common: Vec<usize> = twins.iter().map(|(_, a)| *a).collect();
         twins.sort_unstable();
-        Places { twins, start: rows().filter_map(|row| row.0).min().unwrap_or(0) }
+        common.sort_unstable();
+        Places { common, twins }
     }
 
     fn of(&self, row: Row) -> Place {
-        let (None, Some(b)) = row else { return (row.0.unwrap_or(0), None) };
-        let before = self.twins.partition_point(|(twin, _)| *twin < b);
-        let place = before.checked_sub(1).map_or(self.start, |last| self.twins[last].1 + 1);
-        (place, Some(b))
+        match row {
+            (Some(a), None) => {
+                let before = self.common.partition_point(|common| *common < a);
+                (before.checked_sub(1).map(|last| self.common[last]), Behind::OnlyInA(a))
+            }
+            (None, Some(b)) => {
+                let before = self.twins.partition_point(|(twin, _)| *twin < b);
+                (before.checked_sub(1).map(|last| self.twins[last].1), Behind::OnlyInB(b))
+            }
+            (a, _) => (a, Behind::Itself),
+        }
     }
 }
 

@@ -53,6 +53,16 @@ impl Query {
             _ => Vec::new(),
         }
     }
+
+    /// The figures of the steps themselves that are compared with something.
+    pub fn figures(&self) -> Vec<NumberField> {
+        match self {
+            Query::Number(field, ..) => vec![*field],
+            Query::All(parts) | Query::Any(parts) => parts.iter().flat_map(Query::figures).collect(),
+            Query::Not(inner) => inner.figures(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// Words as typed. In quotes, `*` and `?` are letters; without them there is no difference.

@@ -21,6 +21,7 @@ mod tests;
 pub use ast::{Query, Value};
 pub use error::QueryError;
 pub use eval::{Scope, select};
+pub use fields::NumberField;
 pub use manual::manual;
 pub use parse::{MAX_BYTES, MAX_DEPTH};
 pub use pattern::Pattern;

@@ -57,10 +57,13 @@ pub(crate) fn show(args: &Args) -> Result<(), CliError> {
 fn write(folder: &Path) -> Result<(), CliError> {
     for (path, text) in FILES {
         let path = folder.join(path);
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent)?;
-        }
-        std::fs::write(path, text)?;
+        let folder = path.parent().unwrap_or(folder);
+        std::fs::create_dir_all(folder).map_err(|why| unwritable(folder, &why))?;
+        std::fs::write(&path, text).map_err(|why| unwritable(&path, &why))?;
     }
     Ok(())
+}
+
+fn unwritable(path: &Path, why: &std::io::Error) -> CliError {
+    CliError::Unwritable { path: path.display().to_string(), why: why.to_string() }
 }

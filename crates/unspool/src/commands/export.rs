@@ -82,6 +82,7 @@ pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
     let more = export.native.iter().filter(|text| !is_id(text));
     let paths: Vec<PathBuf> = export.paths.iter().cloned().chain(more.map(PathBuf::from)).collect();
     let loaded = load(args, &paths, &export.places.look_in, Detail::Full)?;
+    export.graph.check_agents(&loaded)?;
     if export.native.is_empty() {
         let now = settings(args)?.as_of;
         let asked = choice.query.as_ref().map(|query| Asked::new(&loaded, query, now));

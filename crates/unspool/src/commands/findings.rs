@@ -5,7 +5,7 @@ use crate::error::CliError;
 use crate::figures::{NOT_STATED, count, duration, money, percent, plural};
 use crate::load::load;
 use crate::table::{Cell, Column, cell, write_table};
-use crate::term::{BOLD, DIM, YELLOW, columns, cut, paint, text_width};
+use crate::term::{BOLD, DIM, YELLOW, columns, cut, paint, plain, text_width, wrapped};
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use unspool_formats::Detail;
@@ -99,11 +99,14 @@ fn write_session(out: &mut dyn Write, session: &SessionFindingsDoc, screen: usiz
     Ok(())
 }
 
-/// One line for what it is and what it cost, one for where it begins.
+/// What it is, and a line for where it begins and what it cost.
 fn write_finding(out: &mut dyn Write, finding: &FindingDoc, screen: usize) -> io::Result<()> {
     let code = format!("{:<16}", finding.code);
     let room = screen.saturating_sub(text_width(&code) + 3);
-    writeln!(out, "  {} {}", paint(YELLOW, &code), cut(&finding.title, room))?;
+    for (n, line) in wrapped(&plain(&finding.title), room).iter().enumerate() {
+        let head = if n == 0 { paint(YELLOW, &code) } else { " ".repeat(text_width(&code)) };
+        writeln!(out, "  {head} {line}")?;
+    }
     let first = finding.step_ids.first().map(|id| format!("from {}", id.get(..9).unwrap_or(id)));
     let steps = plural(finding.step_ids.len() as u64, "step");
     let parts: Vec<String> = [Some(steps), first, cost(&finding.cost)].into_iter().flatten().collect();

@@ -3,7 +3,7 @@
 use crate::args::{Args, Places};
 use crate::asked::Asked;
 use crate::error::CliError;
-use crate::figures::{count, duration, plural};
+use crate::figures::{duration, plural};
 use crate::graph_args::{GraphArgs, chosen_graph};
 use crate::load::{Loaded, load, settings};
 use crate::term::{BOLD, CYAN, DIM, PLAIN, RED, YELLOW, columns, paint};
@@ -50,6 +50,7 @@ pub(crate) fn run(args: &Args, wanted: &DrawArgs) -> Result<(), CliError> {
     }
     let query = wanted.graph.query()?;
     let loaded = load(args, std::slice::from_ref(&wanted.target), &wanted.places.look_in, Detail::Full)?;
+    wanted.graph.check_agents(&loaded)?;
     let now = settings(args)?.as_of;
     let asked = query.as_ref().map(|query| Asked::new(&loaded, query, now));
     let charset = if wanted.ascii { Charset::Ascii } else { Charset::Unicode };
@@ -111,7 +112,7 @@ fn summary(graph: &Graph, what: &str) -> String {
         if share.totals.steps > 0 {
             let took = i64::try_from(share.busy_ms).unwrap_or(i64::MAX);
             let took = if took > 0 { format!(", {}", duration(took)) } else { String::new() };
-            words.push(format!("{} steps {name}{took}", count(share.totals.steps)));
+            words.push(format!("{} {name}{took}", plural(share.totals.steps, "step")));
         }
     }
     words.join(" · ")

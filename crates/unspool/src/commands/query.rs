@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use unspool_formats::Detail;
 use unspool_model::Flow;
 use unspool_view::document::{Each, write_document};
-use unspool_view::query::Query;
+use unspool_view::query::{NumberField, Query};
 use unspool_view::query_json::{QueryDoc, SessionHits, StepHit, session_hits};
 
 #[derive(clap::Args)]
@@ -123,7 +123,7 @@ fn write_steps(asked: &Asked<'_>, limit: usize) -> Result<usize, CliError> {
         shown.extend(session.steps.into_iter().map(|step| (name.clone(), step)));
     }
     if !shown.is_empty() {
-        write_table_of(&mut out, &shown)?;
+        write_table_of(&mut out, &shown, &asked.query.figures())?;
     }
     let mut line = match found {
         0 => format!("no step matches {}", asked.query),
@@ -143,8 +143,13 @@ const SAID_BEFORE_ERROR: usize = 32;
 /// Columns of what stands before a hit, on a screen.
 const BEFORE_HIT: usize = 16;
 
-/// Writes the columns that hold something. On one day, the time of day is enough.
-fn write_table_of(out: &mut dyn Write, steps: &[(String, StepHit)]) -> std::io::Result<()> {
+/// Writes the columns that hold something; what the query asks for is always among them. On one day, the time of day is
+/// enough.
+fn write_table_of(
+    out: &mut dyn Write,
+    steps: &[(String, StepHit)],
+    figures: &[NumberField],
+) -> std::io::Result<()> {
     let day = |step: &StepHit| step.started_at.as_ref().and_then(|at| at.get(..10).map(String::from));
     let one_day = steps.windows(2).all(|pair| day(&pair[0].1) == day(&pair[1].1));
     let table = [
@@ -153,9 +158,9 @@ fn write_table_of(out: &mut dyn Write, steps: &[(String, StepHit)]) -> std::io::
         Column::text(if one_day { "TIME (UTC)" } else { "STARTED (UTC)" }).spare(2),
         Column::rest("AGENT", 8).spare(3),
         Column::rest("WHAT", 9),
-        Column::number("TOOK").spare(1),
-        Column::number("TOKENS").spare(4),
-        Column::number("COST").spare(5),
+        Column::number("TOOK").spare(1).kept_if(figures.contains(&NumberField::Duration)),
+        Column::number("TOKENS").spare(4).kept_if(figures.contains(&NumberField::Tokens)),
+        Column::number("COST").spare(5).kept_if(figures.contains(&NumberField::Cost)),
         Column::rest("TEXT", 28),
     ];
     let mut rows: Vec<Vec<Cell>> =

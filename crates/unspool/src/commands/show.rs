@@ -16,6 +16,7 @@ use unspool_view::{Pricer, Totals};
 
 pub(crate) fn run(args: &Args, show: &ShowArgs) -> Result<(), CliError> {
     let loaded = load(args, std::slice::from_ref(&show.target), &show.places.look_in, Detail::Full)?;
+    show.agent.as_ref().map_or(Ok(()), |agent| loaded.check_agent(agent))?;
     let filter = Filter {
         agent: show.agent.clone(),
         depth: show.depth,
@@ -191,7 +192,7 @@ impl Tree<'_> {
         let label = format!("{}{}", kind.trim_end(), name.unwrap_or_default());
         let id = self.shown_id(agent);
         let status = agent.status.name();
-        let steps = if closed { format!("({} steps)", subtree.steps) } else { String::new() };
+        let steps = if closed { format!("({})", plural(subtree.steps, "step")) } else { String::new() };
         // What stands behind the label. The less room, the shorter the id; the rule of a link is then left to `explain`.
         let behind = |id_width: usize| {
             [

@@ -3,7 +3,7 @@
 use super::ls::{write_footer, write_sessions};
 use crate::args::{Args, By, StatsArgs};
 use crate::error::CliError;
-use crate::figures::{NOT_STATED, count, duration, money};
+use crate::figures::{NOT_STATED, count, duration, money, plural};
 use crate::load::{Loaded, load};
 use crate::table::{Cell, Column, cell, styled, write_table};
 use crate::term::{BOLD, DIM, RED, columns, lines_of, paint};
@@ -31,7 +31,8 @@ pub(crate) fn run(args: &Args, stats: &StatsArgs) -> Result<(), CliError> {
         By::Day => write_rows(&mut out, "DAY (UTC)", "SESSIONS", &doc.days)?,
     }
     let totals = &doc.totals;
-    let mut sums = vec![format!("total {} steps, {} errors", count(totals.steps), count(totals.errors))];
+    let mut sums =
+        vec![format!("total {}, {}", plural(totals.steps, "step"), plural(totals.errors, "error"))];
     match &totals.usage {
         Some(usage) => sums.extend([
             format!("input {}", count(usage.input)),
@@ -48,8 +49,8 @@ pub(crate) fn run(args: &Args, stats: &StatsArgs) -> Result<(), CliError> {
     }
     if totals.unpriced_calls > 0 {
         let line = format!(
-            "{} calls are of models without a price; `unspool doctor` names them",
-            totals.unpriced_calls
+            "{} of models without a price; `unspool doctor` names them",
+            plural(totals.unpriced_calls, "call")
         );
         writeln!(out, "{}", paint(DIM, &line))?;
     }

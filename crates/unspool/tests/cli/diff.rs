@@ -67,7 +67,7 @@ fn runs_and_agents_of_a_session() {
 #[test]
 fn what_cannot_be_compared_is_explained() {
     let unspool = Unspool::with_demo();
-    let error = unspool.fails(&["diff", "5e55:9", "5e55:1"]);
+    let error = unspool.refuses(&["diff", "5e55:9", "5e55:1"]);
     assert!(error.contains("has no run or agent `9`") && error.contains("2  run: Great."), "{error}");
     assert!(unspool.fails(&["diff", "5e55:Explore", "5e55:1"]).contains("`Explore` matches 3 things"));
     assert!(unspool.fails(&["diff", "5e55", "typo"]).contains("no session matches `typo`"));
@@ -76,4 +76,18 @@ fn what_cannot_be_compared_is_explained() {
     unspool.write("two/b.jsonl", super::line("u2", "two").replace("\"s\"", "\"t\""));
     let folder = unspool.path("two");
     assert!(unspool.fails(&["diff", &folder, "5e55"]).contains("holds 2 sessions"));
+}
+
+#[test]
+fn output_is_what_stats_call_output() {
+    let unspool = Unspool::with_demo();
+    let totals = &unspool.json(&["diff", "5e55:1", ":2", "--json"])["totals"]["a"];
+    let out = unspool.ok(&["diff", "5e55:1", ":2", "--stat"]);
+    let row = |name: &str| {
+        let line = out.lines().find(|line| line.starts_with(name)).unwrap();
+        line[name.len()..].split_whitespace().next().unwrap().to_string()
+    };
+    assert_eq!(row("reasoning"), totals["usage"]["reasoning"].to_string());
+    assert_eq!(row("output tokens"), "2.0k");
+    assert_eq!(totals["usage"]["output"].as_u64().unwrap() / 100, 19, "without reasoning");
 }

@@ -60,6 +60,6 @@ fn the_demo_has_nothing_to_find() {
 
 #[test]
 fn an_unknown_finder_is_refused_with_those_there_are() {
-    let error = Unspool::with_demo().fails(&["findings", "--only", "slow"]);
+    let error = Unspool::with_demo().refuses(&["findings", "--only", "slow"]);
     assert!(error.contains("no finder `slow`") && error.contains("slow_step"), "{error}");
 }

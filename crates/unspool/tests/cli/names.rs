@@ -98,3 +98,22 @@ fn every_command_that_takes_an_id_looks_for_it_where_it_is_told_to() {
     }
     assert!(unspool.fails(&["failures", "abcd", "--in", &folder]).contains("no session matches `abcd`"));
 }
+
+#[test]
+fn an_agent_that_is_not_there_is_a_typing_error() {
+    let unspool = Unspool::with_demo();
+    for command in ["show", "graph", "export"] {
+        let format = if command == "export" { &["--format", "dot"][..] } else { &[] };
+        let error = unspool.refuses(&[&[command, "5e55", "--agent", "nosuch"], format].concat());
+        assert!(error.contains("no agent matches `nosuch`") && error.contains("test-runner"), "{error}");
+        unspool.ok(&[&[command, "5e55", "--agent", "TEST"], format].concat());
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    let unspool = Unspool::new();
+    let file = unspool.write("file", "");
+    let error = unspool.fails(&["demo", "--write", &file]);
+    assert!(error.contains(&format!("cannot write {file}")), "{error}");
+}

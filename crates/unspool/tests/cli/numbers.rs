@@ -95,7 +95,7 @@ fn run_of(n: usize, tool: &str) -> String {
 
 #[test]
 fn tokens_by_model_add_up_to_all_tokens() {
-    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/copilot-cli/cop-1");
+    let fixture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/copilot-cli/subagent");
     let stats = Unspool::new().json(&["stats", "--json", fixture]);
     for bucket in ["input", "cache_read", "cache_write", "output", "reasoning"] {
         let models = stats["models"].as_array().unwrap().iter();

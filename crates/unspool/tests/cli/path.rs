@@ -23,13 +23,13 @@ fn pieces_add_up_to_the_wall_clock() {
 #[test]
 fn what_is_not_there_is_refused_with_what_is() {
     let unspool = Unspool::with_demo();
-    let error = unspool.fails(&["path", "5e55", "--run", "9"]);
+    let error = unspool.refuses(&["path", "5e55", "--run", "9"]);
     assert!(error.contains("no run `9`") && error.contains("Great. Write"), "{error}");
-    let error = unspool.fails(&["path", "5e55", "--agent", "nobody"]);
+    let error = unspool.refuses(&["path", "5e55", "--agent", "nobody"]);
     assert!(error.contains("no agent `nobody`") && error.contains("test-runner"), "{error}");
     let error = unspool.fails(&["path", "5e55", "--agent", "e"]);
     assert!(error.contains("`e`") && error.contains("test-runner"), "an ambiguous one too: {error}");
-    let error = unspool.fails(&["path", "5e55", "--what-if", "tool:Bsh=0.5"]);
+    let error = unspool.refuses(&["path", "5e55", "--what-if", "tool:Bsh=0.5"]);
     assert!(error.contains("changes nothing") && error.contains("tool:Bash"), "{error}");
     let output = unspool.run(&["path", "5e55", "--what-if", "Bash"]);
     assert_eq!(output.status.code(), Some(2));

@@ -74,6 +74,27 @@ fn a_narrow_list_keeps_what_matters_and_says_what_is_missing() {
 }
 
 #[test]
+fn what_a_query_asks_for_is_shown() {
+    for (query, heading) in [("cost>0.02", "COST"), ("tokens>1k", "TOKENS"), ("duration>1s", "TOOK")] {
+        let text = on_screen(&sessions(), 80, &["query", query]);
+        assert!(text.lines().next().unwrap().contains(heading), "{text}");
+    }
+}
+
+#[test]
+fn what_was_found_is_told_whole() {
+    let unspool = sessions();
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let narrow = on_screen(&unspool, 70, &["findings", "trouble.jsonl"]);
+    for finding in
+        unspool.json(&["findings", "--json", "trouble.jsonl"])["sessions"][0]["findings"].as_array().unwrap()
+    {
+        let title = finding["title"].as_str().unwrap();
+        assert!(words(&narrow).contains(title), "{title}: {narrow}");
+    }
+}
+
+#[test]
 fn what_goes_to_a_program_is_whole() {
     let list = sessions().ok(&["ls"]);
     for title in TITLES {

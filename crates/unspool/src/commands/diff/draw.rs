@@ -101,7 +101,7 @@ fn number(n: u128) -> String {
 /// A figure of one side; none where no source states it.
 type Figure = fn(&TotalsDoc) -> Option<u64>;
 
-const FIGURES: [(&str, Figure); 8] = [
+const FIGURES: [(&str, Figure); 9] = [
     ("steps", |sums| Some(sums.steps)),
     ("model calls", |sums| Some(sums.model_calls)),
     ("tool calls", |sums| Some(sums.tool_calls)),
@@ -109,7 +109,8 @@ const FIGURES: [(&str, Figure); 8] = [
     ("input tokens", |sums| sums.usage.as_ref().map(|usage| usage.input)),
     ("cache read", |sums| sums.usage.as_ref().map(|usage| usage.cache_read)),
     ("cache write", |sums| sums.usage.as_ref().map(|usage| usage.cache_write)),
-    ("output tokens", |sums| sums.usage.as_ref().map(|usage| usage.output + usage.reasoning)),
+    ("output tokens", |sums| sums.usage.as_ref().map(|usage| usage.output)),
+    ("reasoning", |sums| sums.usage.as_ref().map(|usage| usage.reasoning)),
 ];
 
 fn totals(out: &mut dyn Write, diff: &DiffDoc) -> io::Result<()> {
