@@ -51,8 +51,8 @@ impl SplitDoc {
 /// The classes along a path.
 pub(crate) fn split(network: &Network, path: &[u32]) -> SplitDoc {
     let mut split = SplitDoc::default();
-    for slot in path {
-        *split.slot(network.class[*slot as usize]) += network.lag[*slot as usize];
+    for piece in path.iter().flat_map(|slot| network.pieces_of(*slot)) {
+        *split.slot(piece.class) += piece.ms;
     }
     split
 }
