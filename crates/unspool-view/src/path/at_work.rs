@@ -57,7 +57,7 @@ impl AtWork {
         }
         match self.stretches.last_mut() {
             Some(last) if last.until == stretch.from && last.worker == stretch.worker => {
-                last.until = stretch.until
+                last.until = stretch.until;
             }
             _ => self.stretches.push(stretch),
         }

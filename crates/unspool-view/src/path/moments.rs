@@ -89,7 +89,7 @@ impl<'a> Moments<'a> {
         let classes = classes(flow, text);
         let works = works(flow, &at, &classes);
         let said_by_person = said_by_person(flow, text, &previous, &triggers);
-        Moments { flow, causes, inferred, order, classes, works, triggers, said_by_person, unused_edges, at }
+        Moments { flow, at, causes, inferred, order, classes, works, triggers, said_by_person, unused_edges }
     }
 
     /// Whether a step, of which the last cause is `before`, had to wait for a person: a person said it, and it is the input of a run that is not
