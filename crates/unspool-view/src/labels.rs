@@ -1,6 +1,6 @@
 //! What things are called, in few words, wherever they are drawn.
 
-use unspool_model::{Agent, Batch, Flow, IntentSource, Step, StepKind};
+use unspool_model::{Agent, Batch, Flow, IntentSource, Interner, Step, StepKind};
 
 /// A step's name: the tool, the model, or who spoke.
 pub fn step_name(batch: &Batch, step: &Step) -> String {
@@ -28,7 +28,12 @@ pub fn step_detail<'b>(batch: &'b Batch, step: &Step) -> &'b str {
 
 /// An agent's kind, or that it is the main one.
 pub fn agent_name(batch: &Batch, agent: &Agent) -> String {
-    let kind = batch.text.get(agent.kind);
+    agent_label(&batch.text, agent)
+}
+
+/// The same, from the text alone.
+pub(crate) fn agent_label(text: &Interner, agent: &Agent) -> String {
+    let kind = text.get(agent.kind);
     match (agent.main, agent.internal) {
         (true, _) if kind.is_empty() => "main".into(),
         (true, _) => format!("main {kind}"),

@@ -34,6 +34,11 @@ impl Class {
         Class::ALL.into_iter().find(|class| class.name() == name)
     }
 
+    /// Whether something recorded was at work.
+    pub(crate) fn is_work(self) -> bool {
+        !matches!(self, Class::Human | Class::Idle)
+    }
+
     /// The word used in documents.
     pub fn name(self) -> &'static str {
         match self {

@@ -2,10 +2,13 @@
 //!
 //! In: a flow, a scope and changes. Out: what `unspool path` prints and writes. Never here: a terminal.
 
+use super::joints::Piece;
+use super::left_out::{LeftOutDoc, left_out};
 use super::moments::{Moments, is_begin, step_of};
 use super::network::Network;
 use super::split::{ParallelismDoc, SplitDoc, parallelism, split};
 use super::what_if::{Change, WhatIfDoc, what_if};
+use crate::labels::agent_label;
 use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_model::flow::NONE;
@@ -62,8 +65,12 @@ pub struct ScopeDoc {
     pub steps_untimed: u64,
     /// Milliseconds of the path in steps whose beginning is estimated or whose end is missing.
     pub estimated_ms: i64,
-    /// Links along the path that are inferred.
+    /// Links along the path that are inferred; joints among them.
     pub inferred_links: u64,
+    /// Where the path would break off or only wait, and goes on from what was at work last.
+    pub joints: u64,
+    /// Milliseconds of the path in steps that nothing says it waited for; they were at work then.
+    pub unexplained_ms: i64,
 }
 
 /// A scope with its path and the slack of every step.
@@ -74,6 +81,8 @@ pub struct ScopePathDoc {
     pub sums: ScopeDoc,
     /// Edges of the session that contradict the clock and were not used.
     pub unused_edges: u64,
+    /// Agents of the session that the path is without; null when there are none, or a part was asked for.
+    pub left_out: Option<LeftOutDoc>,
     /// The path: what the wall clock was spent on, from the first moment to the last, without holes.
     pub segments: Vec<SegmentDoc>,
     /// Steps with a time, in order of `seq`.
@@ -103,12 +112,14 @@ pub struct SegmentDoc {
     pub preview: Option<String>,
     /// Its agent.
     pub agent_id: String,
-    /// Type or name of its agent; null for a main agent.
+    /// Type of its agent, or `agent` when it is not known; null for a main agent.
     pub agent: Option<String>,
     /// The step's beginning is estimated or its end is missing.
     pub estimated: bool,
     /// That this waited for what is before it on the path is inferred.
     pub inferred: bool,
+    /// Nothing says why the path leads here: it is what was at work then, or the gap after what was at work last.
+    pub unexplained: bool,
 }
 
 /// How much room a step has.
@@ -230,17 +241,17 @@ impl<'a> Paths<'a> {
             steps_untimed: network.untimed,
             estimated_ms: 0,
             inferred_links: 0,
+            joints: 0,
+            unexplained_ms: 0,
         };
         for slot in path {
-            let lag = network.lag[*slot as usize];
-            let worker = network.worker[*slot as usize];
-            if worker == NONE {
-                sums.gaps_ms += lag;
-            } else {
-                sums.path_ms += lag;
+            for piece in network.pieces_of(*slot) {
+                *(if piece.worker == NONE { &mut sums.gaps_ms } else { &mut sums.path_ms }) += piece.ms;
+                sums.estimated_ms += if self.is_estimated(piece.worker) { piece.ms } else { 0 };
+                sums.unexplained_ms += if piece.unexplained && piece.worker != NONE { piece.ms } else { 0 };
             }
-            sums.estimated_ms += if self.is_estimated(worker) { lag } else { 0 };
             sums.inferred_links += u64::from(self.is_inferred(network, *slot));
+            sums.joints += u64::from(network.joint[*slot as usize] != NONE);
         }
         sums
     }
@@ -269,7 +280,8 @@ impl<'a> Paths<'a> {
     fn is_inferred(&self, network: &Network, slot: u32) -> bool {
         let cause = network.last_cause[slot as usize];
         let moment = |slot: u32| network.moments[slot as usize];
-        cause != NONE && self.moments.is_inferred(moment(cause), moment(slot))
+        let is_joint = network.joint[slot as usize] != NONE;
+        is_joint || cause != NONE && self.moments.is_inferred(moment(cause), moment(slot))
     }
 
     /// The path of a scope with everything beside it.
@@ -277,11 +289,14 @@ impl<'a> Paths<'a> {
         let network = self.network(scope);
         let path = network.critical();
         let mut on_path = vec![false; self.flow.steps.len()];
-        for slot in path.iter().map(|slot| *slot as usize) {
-            let moment = network.moments[slot];
-            let works = if is_begin(moment) { network.worker[slot] } else { step_of(moment) };
-            if network.lag[slot] > 0 && works != NONE || !is_begin(moment) {
-                on_path[works as usize] = true;
+        for slot in &path {
+            let moment = network.moments[*slot as usize];
+            if !is_begin(moment) {
+                on_path[step_of(moment) as usize] = true;
+            }
+            for piece in network.pieces_of(*slot).iter().filter(|piece| piece.ms > 0 && piece.worker != NONE)
+            {
+                on_path[piece.worker as usize] = true;
             }
         }
         let slack = network.slack();
@@ -295,36 +310,39 @@ impl<'a> Paths<'a> {
             estimated: self.is_estimated(step),
         });
         let steps = steps.collect();
-        let long = path.iter().filter(|slot| network.lag[**slot as usize] > 0);
+        let pieces =
+            path.iter().flat_map(|slot| network.pieces_of(*slot).into_iter().map(|piece| (*slot, piece)));
+        let long = pieces.filter(|(_, piece)| piece.ms > 0);
         ScopePathDoc {
             sums: self.sums(scope, &network, &path),
             unused_edges: self.moments.unused_edges,
-            segments: long.map(|slot| self.segment(&network, *slot)).collect(),
+            left_out: if scope == Scope::Session { left_out(self.flow, &self.moments) } else { None },
+            segments: long.map(|(slot, piece)| self.segment(&network, slot, piece)).collect(),
             steps,
             what_if: (!changes.is_empty()).then(|| what_if(self.flow, self.text, &network, changes)),
         }
     }
 
-    fn segment(&self, network: &Network, slot: u32) -> SegmentDoc {
-        let at = slot as usize;
-        let worker = network.worker[at];
-        let shown = if worker == NONE { step_of(network.moments[at]) } else { worker };
+    fn segment(&self, network: &Network, slot: u32, piece: Piece) -> SegmentDoc {
+        let worker = piece.worker;
+        let shown = if worker == NONE { step_of(network.moments[slot as usize]) } else { worker };
         let step = &self.flow.steps[shown as usize];
         let agent = self.flow.agents.get(step.agent as usize);
         let text = |sym: unspool_model::Sym| sym.some().map(|sym| self.text.get(sym).to_string());
         SegmentDoc {
-            at_ms: network.at[at] - network.lag[at],
-            ms: network.lag[at],
-            class: network.class[at].name(),
+            at_ms: piece.at,
+            ms: piece.ms,
+            class: piece.class.name(),
             step_id: (worker != NONE).then(|| step.id.show('s')),
             before_step_id: (worker == NONE).then(|| step.id.show('s')),
             kind: step.kind.name(),
             name: text(step.name),
             preview: text(step.preview),
             agent_id: agent.map(|agent| agent.id.show('a')).unwrap_or_default(),
-            agent: agent.filter(|agent| !agent.main).and_then(|agent| text(agent.kind).or(text(agent.name))),
+            agent: agent.filter(|agent| !agent.main).map(|agent| agent_label(self.text, agent)),
             estimated: self.is_estimated(worker),
             inferred: self.is_inferred(network, slot),
+            unexplained: piece.unexplained,
         }
     }
 }

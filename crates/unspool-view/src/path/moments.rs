@@ -4,7 +4,10 @@
 //!
 //! The definition stands in docs/critical-path.md; every paragraph there is a function here.
 
+use super::at_work::works;
 use super::class::{Class, classes};
+use super::human::said_by_person;
+use super::siblings::sibling_arcs;
 use crate::dag::{Arcs, order, places};
 use crate::sequence::Sequence;
 use std::cmp::Reverse;
@@ -44,11 +47,14 @@ pub(crate) struct Moments<'a> {
     pub(crate) causes: Arcs,
     /// Arcs that only an inferred edge makes, as cause and effect, in order.
     inferred: Vec<(u32, u32)>,
-    /// All moments, causes first.
+    /// All moments in order of time, causes first.
     pub(crate) order: Vec<u32>,
     /// What each step's time was spent on.
     pub(crate) classes: Vec<Class>,
+    /// By step, whether it is work of its own while it lasts.
+    pub(crate) works: Vec<bool>,
     triggers: Vec<bool>,
+    said_by_person: Vec<bool>,
     /// Edges that contradict the clock or run in a circle and were not used.
     pub(crate) unused_edges: u64,
 }
@@ -64,6 +70,7 @@ impl<'a> Moments<'a> {
         let triggers = triggers(flow);
         arcs.edges(flow, &sequence, &triggers);
         arcs.answers(flow);
+        arcs.pairs.extend(sibling_arcs(flow, &at));
         arcs.overlaps(flow, &sequence);
         let Collector { mut pairs, mut inferred, mut unused_edges, .. } = arcs;
         pairs.sort_unstable();
@@ -72,17 +79,21 @@ impl<'a> Moments<'a> {
         inferred.retain(|pair| pairs.binary_search(pair).is_err());
         pairs.extend(&inferred);
         let effects = Arcs::new(at.len(), pairs.iter().copied());
-        let order = order(&effects, |moment| (at[moment as usize], moment));
+        let mut order = order(&effects, |moment| (at[moment as usize], moment));
+        order.sort_by_key(|moment| at[*moment as usize]);
         let place = places(&order);
         let known = pairs.len();
         pairs.retain(|(cause, effect)| place[*cause as usize] < place[*effect as usize]);
         unused_edges += (known - pairs.len()) as u64;
         let causes = Arcs::new(at.len(), pairs.iter().map(|(cause, effect)| (*effect, *cause)));
-        Moments { flow, causes, inferred, order, classes: classes(flow, text), triggers, unused_edges, at }
+        let classes = classes(flow, text);
+        let works = works(flow, &at, &classes);
+        let said_by_person = said_by_person(flow, text, &sequence, &triggers);
+        Moments { flow, at, causes, inferred, order, classes, works, triggers, said_by_person, unused_edges }
     }
 
-    /// Whether a step, of which the last cause is `before`, had to wait for a person: it is the input of a run, or something else
-    /// that was said to a main agent which had nothing left to do.
+    /// Whether a step, of which the last cause is `before`, had to wait for a person: a person said it, and it is the input of a run that is not
+    /// the first there, or something else that was said to a main agent which had nothing left to do.
     pub(crate) fn waits_for_human(&self, step: u32, before: Option<u32>) -> bool {
         let steps = &self.flow.steps;
         let this = &steps[step as usize];
@@ -90,7 +101,19 @@ impl<'a> Moments<'a> {
         let cause = before.map(|before| &steps[before as usize]);
         let was_done =
             cause.is_some_and(|cause| cause.agent == this.agent && cause.kind != StepKind::ToolCall);
-        self.triggers[step as usize] || (is_main && this.kind == StepKind::UserMessage && was_done)
+        let is_awaited = self.triggers[step as usize] && before.is_some() || is_main && was_done;
+        self.said_by_person[step as usize] && is_awaited
+    }
+
+    /// Whether a step is the input of a run.
+    pub(crate) fn starts_run(&self, step: u32) -> bool {
+        self.triggers[step as usize]
+    }
+
+    /// Whether a step lies in the time of another.
+    pub(crate) fn lies_inside(&self, step: u32, around: u32) -> bool {
+        let at = |moment: u32| self.at[moment as usize];
+        around != NONE && at(begin(around)) <= at(begin(step)) && at(end(step)) <= at(end(around))
     }
 
     /// Whether an arc is there only because a rule guessed.

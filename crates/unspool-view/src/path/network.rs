@@ -4,17 +4,23 @@
 //! causes, slack, and the same scope with other durations. Never here: text, totals.
 
 use super::class::Class;
+use super::joints::Piece;
 use super::moments::{Moments, UNTIMED, is_begin, step_of};
 use crate::dag::Arcs;
+use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 
-/// Moments of a scope, numbered so that causes come first.
+/// Moments of a scope in order of time, numbered so that causes come first.
 pub(crate) struct Network {
     /// Number of the moment in the session.
     pub(crate) moments: Vec<u32>,
     /// Milliseconds since the scope's first moment.
     pub(crate) at: Vec<i64>,
     causes: Arcs,
+    /// What the path goes on from where nothing says what was waited for; `NONE` elsewhere.
+    pub(super) joint: Vec<u32>,
+    /// Lags of the path that more than one thing was at work in, by slot.
+    pub(super) pieces: FxHashMap<u32, Vec<Piece>>,
     /// The latest of the causes; `NONE` where nothing in the scope is one.
     pub(crate) last_cause: Vec<u32>,
     /// Milliseconds from the last cause, or from the scope's first moment.
@@ -68,6 +74,8 @@ impl Network {
         let causes = Arcs::new(moments.len(), pairs.iter().copied());
         let wall = at.iter().copied().max().unwrap_or(0);
         let mut network = Network {
+            joint: vec![NONE; moments.len()],
+            pieces: FxHashMap::default(),
             last_cause: vec![NONE; moments.len()],
             lag: vec![0; moments.len()],
             class: vec![Class::Idle; moments.len()],
@@ -80,6 +88,7 @@ impl Network {
             untimed,
         };
         network.settle(session);
+        network.join(session);
         network
     }
 
@@ -97,6 +106,11 @@ impl Network {
         let causes = self.causes.of(u32::try_from(slot).unwrap_or(NONE)).iter().copied();
         let rank = |cause: &u32| (at[*cause as usize], !is_begin(self.moments[*cause as usize]), *cause);
         causes.max_by_key(rank).unwrap_or(NONE)
+    }
+
+    fn causes_of(&self, slot: usize) -> impl Iterator<Item = u32> {
+        let known = self.causes.of(u32::try_from(slot).unwrap_or(NONE)).iter().copied();
+        known.chain(Some(self.joint[slot]).filter(|joint| *joint != NONE))
     }
 
     /// Who worked on what between the last cause and this moment.
@@ -132,8 +146,8 @@ impl Network {
         let mut latest = vec![self.wall; self.moments.len()];
         for slot in (0..self.moments.len()).rev() {
             let from = latest[slot] - self.lag[slot];
-            for cause in self.causes.of(u32::try_from(slot).unwrap_or(NONE)) {
-                let known = &mut latest[*cause as usize];
+            for cause in self.causes_of(slot) {
+                let known = &mut latest[cause as usize];
                 *known = (*known).min(from);
             }
         }
@@ -144,8 +158,7 @@ impl Network {
     pub(crate) fn replay(&self, lag: impl Fn(usize) -> i64) -> Vec<i64> {
         let mut at = vec![0; self.moments.len()];
         for slot in 0..self.moments.len() {
-            let causes = self.causes.of(u32::try_from(slot).unwrap_or(NONE)).iter();
-            let from: i64 = causes.map(|cause| at[*cause as usize]).max().unwrap_or(0);
+            let from: i64 = self.causes_of(slot).map(|cause| at[cause as usize]).max().unwrap_or(0);
             at[slot] = from.saturating_add(lag(slot));
         }
         at

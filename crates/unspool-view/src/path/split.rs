@@ -52,9 +52,9 @@ impl SplitDoc {
 /// The classes along a path.
 pub(crate) fn split(network: &Network, path: &[u32]) -> SplitDoc {
     let mut split = SplitDoc::default();
-    for slot in path {
-        let sum = split.slot(network.class[*slot as usize]);
-        *sum = sum.saturating_add(network.lag[*slot as usize]);
+    for piece in path.iter().flat_map(|slot| network.pieces_of(*slot)) {
+        let sum = split.slot(piece.class);
+        *sum = sum.saturating_add(piece.ms);
     }
     split
 }

@@ -138,7 +138,7 @@ fn a_background_agent_holds_up_the_message_that_tells_of_its_end() {
     let expected = [
         "0+10 model model",
         "10+1 tool Task",
-        "11+1 idle before user_message",
+        "11+1 model model",
         "12+68 model model",
         "80+2 idle before notice",
         "82+8 model model",
@@ -187,6 +187,114 @@ fn messages_in_a_ring_are_walked_once() {
     assert_eq!(path(&drawn, Scope::Session, &[]).sums.wall_ms, 20);
 }
 
+#[test]
+fn work_of_agents_that_nothing_links_is_no_gap() {
+    let mut drawn = Drawn::new();
+    drawn.input(0);
+    let ask = drawn.model(0, (0, 10));
+    let call = drawn.tool(ask, "Task", "look", (10, 10));
+    let unlinked = drawn.spawn(call, "Explore");
+    drawn.flow.agents[unlinked as usize].spawn = None;
+    drawn.model(unlinked, (20, 60));
+    let later = drawn.spawn(call, "Plan");
+    drawn.flow.agents[later as usize].spawn = None;
+    drawn.model(later, (70, 80));
+    let path = path(&drawn, Scope::Session, &["model=0.5"]);
+    let expected = [
+        "0+10 model model",
+        "10+10 idle before model",
+        "20+40 model model",
+        "60+10 idle before model",
+        "70+10 model model",
+    ];
+    assert_eq!(pieces(&path), expected);
+    assert_eq!((path.sums.joints, path.sums.inferred_links), (2, 2));
+    assert!(path.segments[1].unexplained && path.segments[1].inferred);
+    assert_eq!(path.what_if.unwrap().saved_ms, 30);
+    let agents: Vec<Option<&str>> = path.segments.iter().map(|piece| piece.agent.as_deref()).collect();
+    assert_eq!(agents, [None, Some("Explore"), Some("Explore"), Some("Plan"), Some("Plan")]);
+}
+
+#[test]
+fn work_during_a_wait_for_a_person_is_told_and_the_rest_is_waiting() {
+    let mut drawn = Drawn::new();
+    drawn.input(0);
+    let ask = drawn.model(0, (0, 10));
+    let call = drawn.tool(ask, "Task", "look", (10, 11));
+    drawn.flow.steps[call as usize].is_async = true;
+    let agent = drawn.agent(call, "Explore", 12);
+    drawn.model(agent, (12, 50));
+    drawn.input(100);
+    drawn.model(0, (100, 110));
+    let path = path(&drawn, Scope::Session, &[]);
+    let split = path.sums.split;
+    assert_eq!((split.human_ms, split.idle_ms, split.model_ms, split.tool_ms), (50, 1, 58, 1));
+}
+
+#[test]
+fn time_of_a_span_belongs_to_the_innermost_work_in_it() {
+    let mut drawn = Drawn::new();
+    let around = drawn.step(0, StepKind::Generic, "chain", (0, 100));
+    for (name, times) in [("first", (5, 40)), ("second", (50, 90))] {
+        let agent = drawn.spawn(around, name);
+        drawn.flow.agents[agent as usize].spawn = None;
+        let span = drawn.step(agent, StepKind::Generic, name, times);
+        let call = drawn.model(agent, (times.0 + 1, times.1 - 1));
+        drawn.edge(around, span, EdgeKind::SpanParent);
+        drawn.edge(span, call, EdgeKind::SpanParent);
+    }
+    let path = path(&drawn, Scope::Session, &["model=0"]);
+    let split = path.sums.split;
+    assert_eq!((split.model_ms, split.other_ms, split.idle_ms), (33 + 38, 29, 0));
+    assert_eq!(path.what_if.unwrap().after_ms, 29);
+}
+
+#[test]
+fn only_what_a_person_said_is_a_wait_for_a_person() {
+    let wait = |spoil: fn(&mut Drawn, u32)| {
+        let mut drawn = Drawn::new();
+        drawn.input(0);
+        drawn.model(0, (0, 10));
+        let said = drawn.input(50);
+        spoil(&mut drawn, said);
+        let split = path(&drawn, Scope::Session, &[]).sums.split;
+        (split.human_ms, split.idle_ms)
+    };
+    assert_eq!(wait(|_, _| ()), (40, 0));
+    assert_eq!(wait(|drawn, said| drawn.flow.steps[said as usize].meta = true), (0, 40));
+    let notice = |drawn: &mut Drawn, said: u32| {
+        drawn.flow.steps[said as usize].preview = drawn.batch.text.intern("<bash-stdout>done");
+    };
+    assert_eq!(wait(notice), (0, 40));
+}
+
+#[test]
+fn agents_of_the_client_itself_are_named_as_left_out() {
+    let mut drawn = fan_out();
+    let internal = drawn.spawn(1, "titles");
+    drawn.flow.agents[internal as usize].internal = true;
+    drawn.model(internal, (60, 90));
+    let path = path(&drawn, Scope::Session, &[]);
+    let left_out = path.left_out.unwrap();
+    assert_eq!((path.sums.wall_ms, left_out.internal_agents, left_out.wall_with_them_ms), (60, 1, 90));
+}
+
+/// Whether any step was at work between two times.
+fn covered(drawn: &Drawn, from: i64, until: i64) -> bool {
+    let works = |step: &unspool_model::Step| {
+        let is_work = !matches!(step.kind, StepKind::UserMessage);
+        let times = step.started.ns().zip(step.ended.ns());
+        is_work
+            && times.is_some_and(|(began, ended)| {
+                began < ended && began < until * 1_000_000 && from * 1_000_000 < ended
+            })
+    };
+    let is_call_for_agent = |n: usize| {
+        drawn.flow.agents.iter().any(|agent| agent.spawn.is_some_and(|spawn| spawn.step as usize == n))
+    };
+    drawn.flow.steps.iter().enumerate().any(|(n, step)| works(step) && !is_call_for_agent(n))
+}
+
 fn check(drawn: &Drawn, scope: Scope) -> Result<(), TestCaseError> {
     let path = path(drawn, scope, &["tool=0.5", "model=0.25"]);
     let sums = &path.sums;
@@ -219,6 +327,16 @@ proptest! {
         check(&drawn, Scope::Agent(0))?;
         for run in 0..drawn.flow.runs.len() {
             check(&drawn, Scope::Run(u32::try_from(run).unwrap()))?;
+        }
+    }
+
+    #[test]
+    fn no_gap_is_where_anything_was_at_work(drawn in wild()) {
+        let path = path(&drawn, Scope::Session, &[]);
+        let origin = drawn.flow.steps.iter().flat_map(|step| [step.started.ns(), step.ended.ns()]).flatten().min();
+        let origin = origin.unwrap_or(0) / 1_000_000;
+        for gap in path.segments.iter().filter(|piece| piece.step_id.is_none()) {
+            prop_assert!(!covered(&drawn, origin + gap.at_ms, origin + gap.at_ms + gap.ms));
         }
     }
 

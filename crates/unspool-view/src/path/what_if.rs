@@ -4,6 +4,7 @@
 //! answer sooner is assumed to do the same things with it.
 
 use super::class::Class;
+use super::joints::Piece;
 use super::network::Network;
 use super::split::ratio;
 use schemars::JsonSchema;
@@ -118,31 +119,37 @@ fn chosen(flow: &Flow, text: &Interner, subject: &Subject) -> Vec<bool> {
 
 /// The scope with all changes made at once.
 pub(crate) fn what_if(flow: &Flow, text: &Interner, network: &Network, changes: &[Change]) -> WhatIfDoc {
-    let mut factors = vec![1.0_f64; network.moments.len()];
     let mut on_path = vec![false; network.moments.len()];
     for slot in network.critical() {
         on_path[slot as usize] = true;
     }
+    let slots = 0..u32::try_from(network.moments.len()).unwrap_or(NONE);
+    let pieces =
+        slots.flat_map(|slot| network.pieces_of(slot).into_iter().map(move |piece| (slot as usize, piece)));
+    let mut pieces: Vec<(usize, Piece, f64)> = pieces.map(|(slot, piece)| (slot, piece, 1.0)).collect();
     let mut docs = Vec::new();
     for change in changes {
         let chosen = chosen(flow, text, &change.subject);
         let mut doc = ChangeDoc { text: change.text.clone(), touched: 0, on_path_ms: 0 };
-        for slot in 0..network.moments.len() {
-            let worker = network.worker[slot];
+        for (slot, piece, factor) in &mut pieces {
             let touched = match change.subject {
-                Subject::Class(class) => network.class[slot] == class,
-                _ => worker != NONE && chosen[worker as usize],
+                Subject::Class(class) => piece.class == class,
+                _ => piece.worker != NONE && chosen[piece.worker as usize],
             };
-            if touched && network.lag[slot] > 0 {
-                factors[slot] *= change.factor;
+            if touched && piece.ms > 0 {
+                *factor *= change.factor;
                 doc.touched += 1;
-                let on_path_ms = if on_path[slot] { network.lag[slot] } else { 0 };
+                let on_path_ms = if on_path[*slot] { piece.ms } else { 0 };
                 doc.on_path_ms = doc.on_path_ms.saturating_add(on_path_ms);
             }
         }
         docs.push(doc);
     }
-    let at = network.replay(|slot| scaled(network.lag[slot], capped(factors[slot])));
+    let mut lags: Vec<i64> = vec![0; network.moments.len()];
+    for (slot, piece, factor) in pieces {
+        lags[slot] = lags[slot].saturating_add(scaled(piece.ms, capped(factor)));
+    }
+    let at = network.replay(|slot| lags[slot]);
     let after_ms = at.into_iter().max().unwrap_or(0);
     WhatIfDoc {
         changes: docs,

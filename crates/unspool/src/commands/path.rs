@@ -12,6 +12,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use unspool_formats::Detail;
 use unspool_model::{Agent, Flow, Interner, StepKind};
+use unspool_view::labels::short_model;
 use unspool_view::path::{
     Change, Class, PathDoc, Scope, ScopeDoc, ScopePathDoc, SegmentDoc, SessionPathDoc, WhatIfDoc,
     session_path,
@@ -35,7 +36,7 @@ pub(crate) struct PathArgs {
     /// `tool:NAME`, `model:NAME`, `agent:NAME`, or one of model, tool, human, retry, idle and other for all of it.
     #[arg(long = "what-if", value_name = "WHAT=FACTOR", value_parser = Change::parse)]
     changes: Vec<Change>,
-    /// Every piece of the path, however short.
+    /// Every piece of the path, however short, and every session.
     #[arg(long)]
     full: bool,
     /// As JSON, with the slack of every step.
@@ -46,12 +47,21 @@ pub(crate) struct PathArgs {
 /// How many pieces of a path are shown unless all are asked for: the longest.
 const SHOWN_PIECES: usize = 30;
 
+/// How many sessions are shown unless all are asked for: the first.
+const SHOWN_SESSIONS: usize = 20;
+
 pub(crate) fn run(args: &Args, wanted: &PathArgs) -> Result<(), CliError> {
     let loaded = load(args, std::slice::from_ref(&wanted.target), &wanted.places.look_in, Detail::Full)?;
     let text = &loaded.corpus.batch.text;
     let mut sessions = Vec::new();
     let mut missed = None;
+    let limit = if wanted.full || wanted.json { usize::MAX } else { SHOWN_SESSIONS };
+    let mut tried = 0;
     for flow in loaded.flows() {
+        if sessions.len() == limit {
+            break;
+        }
+        tried += 1;
         match scope(wanted, &flow, text) {
             Ok(scope) => {
                 let doc = session_path(&flow, text, scope, &wanted.changes);
@@ -80,6 +90,14 @@ pub(crate) fn run(args: &Args, wanted: &PathArgs) -> Result<(), CliError> {
             writeln!(out)?;
         }
         write_session(&mut out, session, wanted.full)?;
+    }
+    let untold = loaded.sessions.len() - tried;
+    if untold > 0 {
+        let line = format!(
+            "{} not shown; --full or --json shows all, an id one",
+            plural(untold as u64, "more session")
+        );
+        writeln!(out, "\n{}", paint(DIM, &line))?;
     }
     Ok(())
 }
@@ -228,6 +246,19 @@ fn caveats(path: &ScopePathDoc) -> Vec<String> {
     if sums.inferred_links > 0 {
         parts.push(format!("{} along it", plural(sums.inferred_links, "inferred link")));
     }
+    if sums.joints > 0 {
+        parts.push(format!(
+            "{} where only other work tells what went on before",
+            plural(sums.joints, "joint")
+        ));
+    }
+    if let Some(left_out) = &path.left_out {
+        parts.push(format!(
+            "{} left out, with them {}",
+            plural(left_out.internal_agents, "internal agent"),
+            duration(left_out.wall_with_them_ms)
+        ));
+    }
     if sums.steps_untimed > 0 {
         parts.push(format!("{} without any time", plural(sums.steps_untimed, "step")));
     }
@@ -284,7 +315,9 @@ fn write_pieces(out: &mut dyn Write, path: &ScopePathDoc, full: bool, screen: us
 
 fn piece_cells(piece: &SegmentDoc, wall_ms: i64) -> Vec<Cell> {
     let mark = if piece.estimated { "~" } else { "" };
-    let words = [piece.name.as_deref(), piece.preview.as_deref()];
+    let is_model = piece.kind == StepKind::ModelCall.name();
+    let name = piece.name.as_deref().map(|name| if is_model { short_model(name) } else { name });
+    let words = [name, piece.preview.as_deref()];
     let mut what = words.into_iter().flatten().collect::<Vec<_>>().join("  ");
     if what.is_empty() {
         what = piece.kind.replace('_', " ");
@@ -292,7 +325,9 @@ fn piece_cells(piece: &SegmentDoc, wall_ms: i64) -> Vec<Cell> {
     if piece.step_id.is_none() {
         what = format!("before {what}");
     }
-    if piece.inferred {
+    if piece.unexplained {
+        what = format!("(nothing says why) {what}");
+    } else if piece.inferred {
         what = format!("(link inferred) {what}");
     }
     vec![

@@ -36,3 +36,20 @@ fn what_is_not_there_is_refused_with_what_is() {
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(error.contains("there is no `=`"), "{error}");
 }
+
+#[test]
+fn of_many_sessions_the_first_are_shown_unless_all_are_asked_for() {
+    let unspool = Unspool::new();
+    for n in 0..23 {
+        let line = format!(
+            r#"{{"type":"user","sessionId":"5e55{n:04}-0000-4000-8000-000000000000","uuid":"u{n}","parentUuid":null,"isSidechain":false,"userType":"external","cwd":"/w","version":"2.0.0","timestamp":"2026-01-01T00:00:{n:02}.000Z","message":{{"role":"user","content":"question {n}"}}}}"#
+        );
+        unspool.write(&format!("many/5e55{n:04}-0000-4000-8000-000000000000.jsonl"), line + "\n");
+    }
+    let many = unspool.path("many");
+    let short = unspool.ok(&["path", &many]);
+    assert!(short.contains("question 19") && !short.contains("question 20"), "{short}");
+    assert!(short.contains("3 more sessions not shown"), "{short}");
+    let full = unspool.ok(&["path", &many, "--full"]);
+    assert!(full.contains("question 22") && !full.contains("not shown"), "{full}");
+}
