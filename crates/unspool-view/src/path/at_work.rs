@@ -28,7 +28,6 @@ impl AtWork {
     pub(super) fn new(session: &Moments<'_>, moments: &[u32], at: &[i64]) -> AtWork {
         let mut work = AtWork { stretches: Vec::new(), turn_before: vec![NONE; moments.len()] };
         let mut begun: Vec<u32> = Vec::new();
-        let mut has_ended = vec![false; session.works.len()];
         let (mut since, mut turn) = (0, NONE);
         for (slot, moment) in (0_u32..).zip(moments) {
             work.turn_before[slot as usize] = turn;
@@ -43,8 +42,8 @@ impl AtWork {
             if is_begin(*moment) {
                 begun.push(step);
             } else {
-                has_ended[step as usize] = true;
-                while begun.pop_if(|step| has_ended[*step as usize]).is_some() {}
+                let ended = session.at[*moment as usize];
+                while begun.pop_if(|step| session.at[end(*step) as usize] <= ended).is_some() {}
             }
             (since, turn) = (now, slot);
         }
