@@ -76,10 +76,11 @@ pub struct ParallelismDoc {
 fn work(network: &Network) -> impl Iterator<Item = (i64, i64)> {
     let mut by_worker: BTreeMap<u32, Vec<(i64, i64)>> = BTreeMap::new();
     for slot in 0..network.moments.len() {
-        let (lag, ended) = (network.lag[slot], network.at[slot]);
-        let works = matches!(network.class[slot], Class::Model | Class::Tool | Class::Retry | Class::Other);
-        if works && lag > 0 && network.worker[slot] != NONE {
-            by_worker.entry(network.worker[slot]).or_default().push((ended - lag, ended));
+        for piece in network.pieces_of(u32::try_from(slot).unwrap_or(NONE)) {
+            let works = matches!(piece.class, Class::Model | Class::Tool | Class::Retry | Class::Other);
+            if works && piece.ms > 0 && piece.worker != NONE {
+                by_worker.entry(piece.worker).or_default().push((piece.at, piece.at + piece.ms));
+            }
         }
     }
     by_worker.into_values().flat_map(union)
