@@ -78,7 +78,7 @@ impl Report<'_> {
 
     fn agents(&self, out: &mut impl Write, subtree: &[Totals]) -> Result<()> {
         writeln!(out, "## Agents\n\nSums include everything an agent started.\n")?;
-        writeln!(out, "| agent | about | status | link | steps | errors | time | output tokens | cost |")?;
+        writeln!(out, "| agent | about | status | link | steps | errors | time | output | cost |")?;
         writeln!(out, "|---|---|---|---|---:|---:|---:|---:|---:|")?;
         for (agent, sums) in self.flow.agents.iter().zip(subtree) {
             let link = match agent.spawn {
@@ -99,7 +99,7 @@ impl Report<'_> {
                 sums.steps,
                 sums.errors,
                 took(sums.elapsed_ms()),
-                stated(sums, |usage| usage.output + usage.reasoning),
+                stated(sums, |usage| usage.output),
                 cost(sums)
             )?;
         }

@@ -200,8 +200,9 @@ impl<'f> Writer<'f> {
             put(&mut gave, "error", self.text(self.flow.error_of(n)));
         }
         let done = !step.pending;
-        // One moment is all that is known of it: written twice, it would be a step that took no time.
-        let is_moment = done && step.duration_ms.get().is_none() && step.started == step.ended;
+        // One moment is all that is known of a message: written twice, it would be a step that took no time.
+        let is_message = step.kind == StepKind::UserMessage && step.duration_ms.get().is_none();
+        let is_moment = is_message && done && step.started == step.ended;
         StepDoc {
             step_id: self.step_id(index),
             label,
