@@ -1,9 +1,11 @@
 //! Where an answer goes: standard output, or a file that is either as it was or whole.
 
 use crate::error::CliError;
+use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use unspool_view::document::write_document;
 
 const BUFFER_BYTES: usize = 1 << 16;
 
@@ -20,6 +22,11 @@ pub(crate) fn write_to(
         }
         Some(path) => write_file(path, write),
     }
+}
+
+/// Writes a document to standard output.
+pub(crate) fn print_document(document: &impl Serialize) -> Result<(), CliError> {
+    write_to(None, |out| Ok(write_document(out, document)?))
 }
 
 /// The answer is written beside the file and then takes its place. What is no plain file (a pipe, a device) is written to.

@@ -63,15 +63,19 @@ pub(crate) fn columns(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.width() }
 }
 
+/// How many characters may stand in one column.
+const MOST_MARKS: usize = 16;
+
 /// The text cut to a number of columns, with an ellipsis when cut.
 pub(crate) fn cut_to_columns(text: &str, room: usize, ellipsis: &str) -> String {
     if columns(text) <= room {
         return text.to_string();
     }
     let room = room.saturating_sub(columns(ellipsis));
-    // No more characters than bytes can fit, so a long text is not measured again and again.
+    // Marks that take no room could go on for ever, and every beginning is measured anew: joined characters have a width of their own.
+    let most = room.saturating_add(1).saturating_mul(MOST_MARKS);
     let mut end = 0;
-    for (at, character) in text.char_indices() {
+    for (at, character) in text.char_indices().take(most) {
         let next = at + character.len_utf8();
         if columns(&text[..next]) > room {
             break;
@@ -121,6 +125,13 @@ mod tests {
                 assert!(columns <= usize::from(room), "{text} {room}");
             }
         }
+    }
+
+    #[test]
+    fn marks_without_end_are_cut() {
+        let marks = format!("a{}b", "\u{301}".repeat(100_000));
+        assert!(super::cut_to_columns(&marks, 1, "").len() < 1_000);
+        assert_eq!(super::cut_to_columns("äöüß", 3, "…"), "äö…");
     }
 
     #[test]

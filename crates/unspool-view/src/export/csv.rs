@@ -2,9 +2,10 @@
 //!
 //! In: graphs, each with the flow it was made from. Out: lines of comma-separated values. Never here: what a graph shows.
 
+use super::figures::{figures, group};
 use crate::graph::{Graph, Node};
 use std::io::{Result, Write};
-use unspool_model::{Batch, Flow, Step, Usage};
+use unspool_model::{Batch, Flow, Step};
 
 const NODE_COLUMNS: [&str; 29] = [
     "session_id",
@@ -91,54 +92,30 @@ pub fn edges(out: &mut impl Write, flow: &Flow, graph: &Graph) -> Result<()> {
     Ok(())
 }
 
-fn node_cells(
-    flow: &Flow,
-    batch: &Batch,
-    graph: &Graph,
-    node: &Node,
-    session: &str,
-) -> [String; NODE_COLUMNS.len()] {
-    let group = node.group.and_then(|group| graph.groups.get(group as usize));
+fn node_cells(flow: &Flow, batch: &Batch, graph: &Graph, node: &Node, session: &str) -> Vec<String> {
     let single = match node.steps.as_slice() {
         [step] => flow.steps.get(*step as usize),
         _ => None,
     };
     let of_step = |get: &dyn Fn(&Step) -> Option<String>| single.and_then(get).unwrap_or_default();
-    let totals = &node.totals;
-    // What no source states is left empty.
-    let tokens =
-        |of: fn(&Usage) -> u64| totals.stated_usage().map_or_else(String::new, |usage| of(usage).to_string());
-    [
+    let [group_id, group_label] = group(graph, node);
+    let said = [
         session.into(),
         node.id.clone(),
         node.kind.into(),
         node.label.clone(),
         node.detail.clone(),
-        group.map_or_else(String::new, |group| group.id.clone()),
-        group.map_or_else(String::new, |group| group.label.clone()),
+        group_id,
+        group_label,
         of_step(&|step| Some(flow.agents.get(step.agent as usize)?.id.show('a'))),
         of_step(&|step| Some(flow.runs.get(step.run as usize)?.id.show('u'))),
         of_step(&|step| Some(flow.steps.get(step.parent as usize)?.id.show('s'))),
         of_step(&|step| Some(batch.text.get(step.tool_use_id).into())),
         of_step(&|step| Some(batch.text.get(step.message_id).into())),
         of_step(&|step| Some(batch.text.get(step.model).into())),
-        totals.started.to_string(),
-        totals.ended.to_string(),
-        node.busy_ms.to_string(),
-        totals.steps.to_string(),
-        totals.model_calls.to_string(),
-        totals.tool_calls.to_string(),
-        totals.errors.to_string(),
-        tokens(|usage| usage.input),
-        tokens(|usage| usage.cache_read),
-        tokens(|usage| usage.cache_write),
-        tokens(|usage| usage.output),
-        tokens(|usage| usage.reasoning),
-        totals.stated_dollars().map_or_else(String::new, |dollars| dollars.to_string()),
-        totals.unpriced_calls.to_string(),
-        node.is_error.to_string(),
-        node.pending.to_string(),
-    ]
+    ];
+    let marks = [node.totals.unpriced_calls.to_string(), node.is_error.to_string(), node.pending.to_string()];
+    said.into_iter().chain(figures(node)).chain(marks).collect()
 }
 
 fn row(out: &mut impl Write, cells: &[String]) -> Result<()> {

@@ -2,10 +2,10 @@
 //!
 //! In: a graph. Out: XML with typed keys; the graph is flat, and each node says which box it lies in. Never here: layout.
 
+use super::figures::{figures, group};
 use super::text::showable;
 use crate::graph::{Edge, Graph, Node};
 use std::io::{Result, Write};
-use unspool_model::Usage;
 
 /// Name and type of what is said of each node.
 const NODE_KEYS: [(&str, &str); 20] = [
@@ -71,50 +71,21 @@ pub fn write(out: &mut impl Write, graph: &Graph) -> Result<()> {
 }
 
 /// What is empty is left out.
-fn data<const N: usize>(
-    out: &mut impl Write,
-    of: &str,
-    keys: &[(&str, &str); N],
-    values: [String; N],
-) -> Result<()> {
+fn data(out: &mut impl Write, of: &str, keys: &[(&str, &str)], values: Vec<String>) -> Result<()> {
     for ((name, _), value) in keys.iter().zip(values).filter(|(_, value)| !value.is_empty()) {
         writeln!(out, "      <data key=\"{of}_{name}\">{}</data>", escaped(&value))?;
     }
     Ok(())
 }
 
-fn node_values(graph: &Graph, node: &Node) -> [String; NODE_KEYS.len()] {
-    let group = node.group.and_then(|group| graph.groups.get(group as usize));
-    let totals = &node.totals;
-    // What no source states is left empty.
-    let tokens =
-        |of: fn(&Usage) -> u64| totals.stated_usage().map_or_else(String::new, |usage| of(usage).to_string());
-    [
-        node.id.clone(),
-        node.label.clone(),
-        node.detail.clone(),
-        node.kind.to_string(),
-        group.map_or_else(String::new, |group| group.id.clone()),
-        group.map_or_else(String::new, |group| group.label.clone()),
-        totals.started.to_string(),
-        totals.ended.to_string(),
-        node.busy_ms.to_string(),
-        totals.steps.to_string(),
-        totals.model_calls.to_string(),
-        totals.tool_calls.to_string(),
-        totals.errors.to_string(),
-        tokens(|usage| usage.input),
-        tokens(|usage| usage.cache_read),
-        tokens(|usage| usage.cache_write),
-        tokens(|usage| usage.output),
-        tokens(|usage| usage.reasoning),
-        totals.stated_dollars().map_or_else(String::new, |dollars| dollars.to_string()),
-        node.is_error.to_string(),
-    ]
+fn node_values(graph: &Graph, node: &Node) -> Vec<String> {
+    let said = [node.id.clone(), node.label.clone(), node.detail.clone(), node.kind.to_string()];
+    let failed = [node.is_error.to_string()];
+    said.into_iter().chain(group(graph, node)).chain(figures(node)).chain(failed).collect()
 }
 
-fn edge_values(edge: &Edge) -> [String; EDGE_KEYS.len()] {
-    [
+fn edge_values(edge: &Edge) -> Vec<String> {
+    vec![
         edge.relation.name().to_string(),
         edge.label.clone(),
         edge.count.to_string(),

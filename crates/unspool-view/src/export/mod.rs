@@ -9,6 +9,7 @@ pub mod chrome;
 pub mod csv;
 pub mod d2;
 pub mod dot;
+mod figures;
 mod format;
 pub mod graph_json;
 pub mod graphml;

@@ -3,9 +3,7 @@
 //! In: what the parser understood. Out: text that is understood as the same again. Never here: meaning for a flow.
 
 use super::amount::{Amount, Moment};
-use super::fields::{
-    ChoiceField, EDGES, FIELDS, KINDS, MARKS, Mark, NumberField, Relation, Sort, TextField, TimeField,
-};
+use super::fields::{ChoiceField, FIELDS, MARKS, Mark, NumberField, Relation, Sort, TextField, TimeField};
 use std::fmt;
 use unspool_model::{EdgeKind, Rule, StepKind};
 
@@ -129,8 +127,8 @@ impl Choice {
     pub fn all(field: ChoiceField) -> Vec<Choice> {
         match field {
             ChoiceField::Is => MARKS.iter().map(|(mark, ..)| Choice::Mark(*mark)).collect(),
-            ChoiceField::Kind => KINDS.iter().map(|kind| Choice::Kind(*kind)).collect(),
-            ChoiceField::Edge => EDGES.iter().map(|kind| Choice::Edge(*kind)).collect(),
+            ChoiceField::Kind => StepKind::ALL.iter().map(|kind| Choice::Kind(*kind)).collect(),
+            ChoiceField::Edge => EdgeKind::ALL.iter().map(|kind| Choice::Edge(*kind)).collect(),
             ChoiceField::Rule => Rule::ALL.iter().map(|rule| Choice::Rule(*rule)).collect(),
         }
     }

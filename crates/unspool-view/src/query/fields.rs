@@ -3,7 +3,7 @@
 //! In: nothing. Out: the one table that the parser reads by and `docs/query.md` is written from. Never here: how a
 //! condition is tested.
 
-use unspool_model::{EdgeKind, StepKind};
+use unspool_model::StepKind;
 
 /// One name before `:`, `~` or a comparison.
 pub struct Field {
@@ -292,38 +292,6 @@ pub const MARKS: &[(Mark, &str, &str)] = &[
     (Mark::Trigger, "trigger", "the input that starts a run"),
     (Mark::Spawn, "spawn", "it started an agent"),
     (Mark::Unpriced, "unpriced", "it used tokens of a model without a price"),
-];
-
-/// All kinds of steps.
-pub const KINDS: &[StepKind] = &[
-    StepKind::UserMessage,
-    StepKind::ModelCall,
-    StepKind::ToolCall,
-    StepKind::AgentStart,
-    StepKind::AgentStop,
-    StepKind::Compaction,
-    StepKind::System,
-    StepKind::Hook,
-    StepKind::Retrieval,
-    StepKind::Embedding,
-    StepKind::Memory,
-    StepKind::Router,
-    StepKind::Guardrail,
-    StepKind::Generic,
-];
-
-/// All kinds of edges.
-pub const EDGES: &[EdgeKind] = &[
-    EdgeKind::Calls,
-    EdgeKind::ToolResult,
-    EdgeKind::SubagentSpawn,
-    EdgeKind::SubagentReturn,
-    EdgeKind::Sequence,
-    EdgeKind::Continuation,
-    EdgeKind::DependsOn,
-    EdgeKind::SpanParent,
-    EdgeKind::SpanLink,
-    EdgeKind::ContentReuse,
 ];
 
 /// Words that people use for kinds of steps.

@@ -4,9 +4,10 @@ use crate::args::{Args, Places};
 use crate::error::CliError;
 use crate::figures::plural;
 use crate::load::load;
+use crate::output::print_document;
 use crate::term::{BOLD, DIM, GREEN, PLAIN, RED, columns, cut, paint, plain};
 use std::collections::BTreeMap;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use unspool_formats::Detail;
 use unspool_model::{Flow, Interner};
@@ -34,13 +35,7 @@ pub(crate) fn run(args: &Args, wanted: &FailuresArgs) -> Result<(), CliError> {
     let text = &loaded.corpus.batch.text;
     if wanted.json {
         let sessions = loaded.flows().map(|flow| session_failures_in_full(&flow, text)).collect();
-        let mut out = BufWriter::new(io::stdout().lock());
-        unspool_view::document::write_document(
-            &mut out,
-            &FailuresDoc { schema: "unspool.failures/1", sessions },
-        )?;
-        out.flush()?;
-        return Ok(());
+        return print_document(&FailuresDoc { schema: "unspool.failures/1", sessions });
     }
     let mut out = anstream::stdout().lock();
     let mut without = 0;

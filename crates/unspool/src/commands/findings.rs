@@ -4,9 +4,10 @@ use crate::args::{Args, Places};
 use crate::error::CliError;
 use crate::figures::{NOT_STATED, count, duration, money, percent, plural};
 use crate::load::load;
+use crate::output::print_document;
 use crate::table::{Cell, Column, cell, write_table};
 use crate::term::{BOLD, DIM, YELLOW, columns, cut, paint, plain, text_width, wrapped};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use unspool_formats::Detail;
 use unspool_view::findings::{CostDoc, FINDERS, FindingDoc, FindingsDoc, SessionFindingsDoc, findings};
@@ -52,10 +53,7 @@ pub(crate) fn run(args: &Args, wanted: &FindingsArgs) -> Result<(), CliError> {
         unmatched_prompts: gathered.unmatched,
     };
     if wanted.json {
-        let mut out = BufWriter::new(io::stdout().lock());
-        unspool_view::document::write_document(&mut out, &doc)?;
-        out.flush()?;
-        return Ok(());
+        return print_document(&doc);
     }
     let mut out = anstream::stdout().lock();
     write_all(&mut out, &doc, wanted.only.is_empty())?;

@@ -5,11 +5,12 @@ use crate::args::{Args, Places};
 use crate::error::CliError;
 use crate::figures::{NOT_STATED, count, duration, percent_if_any, plural};
 use crate::load::load;
+use crate::output::print_document;
 use crate::table::{Cell, Column, cell, styled, write_table};
 use crate::term::{BOLD, CYAN, DIM, PLAIN, RED, columns, cut, lines_of, paint};
 use clap::ValueEnum;
 use std::cmp::Reverse;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use unspool_formats::Detail;
 use unspool_view::metrics::{
@@ -53,10 +54,7 @@ pub(crate) fn run(args: &Args, wanted: &MetricsArgs) -> Result<(), CliError> {
     let sessions = loaded.flows().map(|flow| metrics(&flow, &loaded.corpus.batch.text));
     if wanted.json {
         let doc = MetricsDoc { schema: "unspool.metrics/1", sessions: sessions.collect() };
-        let mut out = BufWriter::new(io::stdout().lock());
-        unspool_view::document::write_document(&mut out, &doc)?;
-        out.flush()?;
-        return Ok(());
+        return print_document(&doc);
     }
     let mut out = anstream::stdout().lock();
     for (n, session) in sessions.enumerate() {

@@ -4,11 +4,12 @@ use crate::args::{Args, Places};
 use crate::error::CliError;
 use crate::figures::{duration, percent, plural};
 use crate::load::load;
+use crate::output::print_document;
 use crate::table::{Cell, Column, cell, styled, write_table};
 use crate::term::{BOLD, CYAN, DIM, GREEN, PLAIN, RED, YELLOW, columns, cut, lines_of, paint};
 use anstyle::Style;
 use std::collections::BTreeSet;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use unspool_formats::Detail;
 use unspool_model::{Agent, Flow, Interner, StepKind};
@@ -79,10 +80,7 @@ pub(crate) fn run(args: &Args, wanted: &PathArgs) -> Result<(), CliError> {
     }
     let doc = PathDoc { schema: "unspool.path/1", sessions };
     if wanted.json {
-        let mut out = BufWriter::new(io::stdout().lock());
-        unspool_view::document::write_document(&mut out, &doc)?;
-        out.flush()?;
-        return Ok(());
+        return print_document(&doc);
     }
     let mut out = anstream::stdout().lock();
     for (n, session) in doc.sessions.iter().enumerate() {

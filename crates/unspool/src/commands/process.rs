@@ -4,10 +4,11 @@ use crate::args::{Args, Places};
 use crate::error::CliError;
 use crate::figures::{NOT_STATED, count, duration, percent_if_any, plural};
 use crate::load::load;
+use crate::output::print_document;
 use crate::table::{Cell, Column, cell, styled, write_table};
 use crate::term::{BOLD, CYAN, DIM, PLAIN, RED, columns, cut, paint};
 use std::collections::HashMap;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use unspool_formats::Detail;
 use unspool_view::workflow::{
@@ -51,10 +52,7 @@ pub(crate) fn run(args: &Args, wanted: &ProcessArgs) -> Result<(), CliError> {
         }
     }
     if wanted.json {
-        let mut out = BufWriter::new(io::stdout().lock());
-        unspool_view::document::write_document(&mut out, &doc)?;
-        out.flush()?;
-        return Ok(());
+        return print_document(&doc);
     }
     let mut out = anstream::stdout().lock();
     for (n, process) in doc.processes.iter().enumerate() {

@@ -5,15 +5,16 @@ use crate::asked::{Asked, note_unread, refused};
 use crate::error::CliError;
 use crate::figures::{count, duration, minute, money, plural};
 use crate::load::{load, settings};
+use crate::output::print_document;
 use crate::table::{Cell, Column, cell, styled, write_table};
 use crate::term::{CYAN, DIM, RED, columns, cut, paint};
 use std::cell::Cell as Counter;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use unspool_formats::Detail;
 use unspool_model::Flow;
-use unspool_view::document::{Each, write_document};
+use unspool_view::document::Each;
 use unspool_view::query::{NumberField, Query};
 use unspool_view::query_json::{QueryDoc, SessionHits, StepHit, session_hits};
 
@@ -63,7 +64,6 @@ fn hits(asked: &Asked<'_>, flow: &Flow, limit: usize) -> SessionHits {
 }
 
 fn write_json(asked: &Asked<'_>, limit: usize) -> Result<usize, CliError> {
-    let mut out = BufWriter::new(std::io::stdout().lock());
     let (found, listed) = (Counter::new(0), Counter::new(0));
     let sessions = Each(|| {
         let hits = asked.loaded.flows().map(|flow| hits(asked, &flow, limit - listed.get()));
@@ -72,8 +72,7 @@ fn write_json(asked: &Asked<'_>, limit: usize) -> Result<usize, CliError> {
             listed.set(listed.get() + session.steps.len());
         })
     });
-    write_document(&mut out, &QueryDoc::new(asked.query.to_string(), sessions))?;
-    out.flush()?;
+    print_document(&QueryDoc::new(asked.query.to_string(), sessions))?;
     Ok(found.get())
 }
 
