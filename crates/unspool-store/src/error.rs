@@ -95,3 +95,51 @@ impl LogError {
         }
     }
 }
+
+/// Why a store could not do what was asked. Nothing committed before is touched by any of these.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database refused.
+    #[error("the database {name} failed: {why}")]
+    Database {
+        /// Which one.
+        name: String,
+        /// What it said.
+        why: String,
+        /// What can be done, if that is known.
+        hint: Option<&'static str>,
+    },
+    /// It was made by a later version.
+    #[error("the database {name} has schema {found}; this program knows up to {known}")]
+    TooNew {
+        /// Which one.
+        name: String,
+        /// Its schema.
+        found: i64,
+        /// The last schema known here.
+        known: i64,
+    },
+    /// A row does not hold what its column should.
+    #[error("column {column} holds what it never should")]
+    Value {
+        /// Which one.
+        column: &'static str,
+    },
+    /// A cursor is none, or belongs to another order.
+    #[error("the cursor does not belong to this question")]
+    Cursor,
+}
+
+impl StoreError {
+    /// What the user can do, if anything.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            StoreError::Database { hint, .. } => *hint,
+            StoreError::TooNew { .. } => Some("use the newer version of unspool that wrote it"),
+            StoreError::Value { .. } => {
+                Some("`unspool rebuild` makes everything derived again from the records")
+            }
+            StoreError::Cursor => Some("ask again without a cursor"),
+        }
+    }
+}

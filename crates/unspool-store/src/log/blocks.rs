@@ -6,7 +6,7 @@
 //! repeats a long history, so it is cut by content into blocks, too, and the list of those again, until it is short: a request
 //! that repeats a thousand messages and adds two costs the blocks of the two and a few lists.
 
-use super::bytes::put_number;
+use crate::bytes::put_number;
 use crate::cut;
 use rustc_hash::FxHashMap;
 

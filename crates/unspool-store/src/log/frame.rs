@@ -3,10 +3,10 @@
 //! In: entries. Out: the bytes of a frame, and the entries again. Never here: files.
 
 use super::blocks::{BlockIndex, NewBlocks};
-use super::bytes::{Taker, put_bytes, put_number, put_signed};
 use super::segment::{FrameHead, body_sum};
 use super::{Entry, EntryRef};
 use crate::LogError;
+use crate::bytes::{Taker, put_bytes, put_number, put_signed};
 use std::ops::Range;
 use std::sync::Arc;
 use unspool_model::Timestamp;

@@ -7,7 +7,6 @@
 
 mod append;
 mod blocks;
-mod bytes;
 mod frame;
 mod open;
 mod read;

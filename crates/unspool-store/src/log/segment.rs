@@ -3,7 +3,7 @@
 //! In: bytes and names. Out: heads, and frames told from damage. Never here: files. A segment refers to nothing outside itself, so it can
 //! be lost, moved or deleted alone.
 
-use super::bytes::Taker;
+use crate::bytes::Taker;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The last version of the log that this program writes and reads.

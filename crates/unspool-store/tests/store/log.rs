@@ -13,8 +13,8 @@ pub(crate) fn small() -> LogOptions {
 
 pub(crate) fn entry(n: u64) -> Entry {
     // Records repeat what came before and add a little, as requests do; some are short, and one in nine is empty.
-    let words: String = (0..n % 40).map(|word| format!("word {} ", word * word % 97 + n % 3)).collect();
-    let bytes = if n % 9 == 4 { Vec::new() } else { format!("{words}{n}").into_bytes() };
+    let words: Vec<String> = (0..n % 40).map(|word| format!("word {}", word * word % 97 + n % 3)).collect();
+    let bytes = if n % 9 == 4 { Vec::new() } else { format!("{} {n}", words.join(" ")).into_bytes() };
     Entry {
         stream: format!("stream {}", n % 4),
         offset: n * 7,
