@@ -99,12 +99,13 @@ impl Store for MemoryStore {
         Ok(wanted.take(places.end.saturating_sub(places.start) as usize).collect())
     }
 
-    fn place_of_step(&self, step: Id) -> Result<Option<(Id, u32)>, StoreError> {
+    fn place_of_step(&self, step: Id, session: Option<Id>) -> Result<Option<(Id, u32)>, StoreError> {
         let place = |facts: &SessionFacts| {
             let n = facts.steps.iter().position(|row| row.id == step)?;
             Some((facts.session.id, u32::try_from(n).ok()?))
         };
-        Ok(self.facts().find_map(place))
+        let mut meant = self.facts().filter(|facts| session.is_none_or(|id| id == facts.session.id));
+        Ok(meant.find_map(place))
     }
 
     fn checkpoint(&self, source: &str) -> Result<Option<Checkpoint>, StoreError> {

@@ -67,8 +67,9 @@ pub trait Store: Send {
     /// Some steps of a session, by their place in its order; those that there are.
     fn steps(&self, session: Id, places: Range<u32>) -> Result<Vec<StepRow>, StoreError>;
 
-    /// The session a step belongs to, and its place there; of several, the session with the smallest id.
-    fn place_of_step(&self, step: Id) -> Result<Option<(Id, u32)>, StoreError>;
+    /// The session a step belongs to, and its place there; of several, the session with the smallest id, and the first place. Fast
+    /// when the session is known; otherwise a store may look into every session.
+    fn place_of_step(&self, step: Id, session: Option<Id>) -> Result<Option<(Id, u32)>, StoreError>;
 
     /// How far a source has been read.
     fn checkpoint(&self, source: &str) -> Result<Option<Checkpoint>, StoreError>;

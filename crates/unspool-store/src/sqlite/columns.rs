@@ -7,18 +7,18 @@ use crate::error::StoreError;
 use crate::rows::{
     AgentRow, Checkpoint, EdgeRow, IssueRow, ManualLink, RunRow, SessionRow, SourceReceipt, StepRow,
 };
-use rusqlite::types::{Value, ValueRef};
+use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use unspool_model::Id;
 
 /// Something that fits into a column.
 trait Column: Sized {
-    fn write(&self) -> Value;
+    fn write(&self) -> ToSqlOutput<'_>;
     fn read(value: ValueRef<'_>) -> Option<Self>;
 }
 
 impl Column for i64 {
-    fn write(&self) -> Value {
-        Value::Integer(*self)
+    fn write(&self) -> ToSqlOutput<'_> {
+        ToSqlOutput::Owned(Value::Integer(*self))
     }
     fn read(value: ValueRef<'_>) -> Option<i64> {
         value.as_i64().ok()
@@ -26,8 +26,8 @@ impl Column for i64 {
 }
 
 impl Column for bool {
-    fn write(&self) -> Value {
-        Value::Integer(i64::from(*self))
+    fn write(&self) -> ToSqlOutput<'_> {
+        ToSqlOutput::Owned(Value::Integer(i64::from(*self)))
     }
     fn read(value: ValueRef<'_>) -> Option<bool> {
         value.as_i64().ok().map(|number| number != 0)
@@ -35,8 +35,8 @@ impl Column for bool {
 }
 
 impl Column for String {
-    fn write(&self) -> Value {
-        Value::Text(self.clone())
+    fn write(&self) -> ToSqlOutput<'_> {
+        ToSqlOutput::Borrowed(ValueRef::Text(self.as_bytes()))
     }
     fn read(value: ValueRef<'_>) -> Option<String> {
         value.as_str().ok().map(str::to_string)
@@ -44,8 +44,8 @@ impl Column for String {
 }
 
 impl Column for Id {
-    fn write(&self) -> Value {
-        Value::Blob(self.to_bytes().to_vec())
+    fn write(&self) -> ToSqlOutput<'_> {
+        ToSqlOutput::Owned(Value::Blob(self.to_bytes().to_vec()))
     }
     fn read(value: ValueRef<'_>) -> Option<Id> {
         let bytes: [u8; 16] = value.as_blob().ok()?.try_into().ok()?;
@@ -54,8 +54,8 @@ impl Column for Id {
 }
 
 impl Column for Vec<u8> {
-    fn write(&self) -> Value {
-        Value::Blob(self.clone())
+    fn write(&self) -> ToSqlOutput<'_> {
+        ToSqlOutput::Borrowed(ValueRef::Blob(self))
     }
     fn read(value: ValueRef<'_>) -> Option<Vec<u8>> {
         value.as_blob().ok().map(<[u8]>::to_vec)
@@ -64,8 +64,8 @@ impl Column for Vec<u8> {
 
 /// Ids one behind the other.
 impl Column for Vec<Id> {
-    fn write(&self) -> Value {
-        Value::Blob(self.iter().flat_map(|id| id.to_bytes()).collect())
+    fn write(&self) -> ToSqlOutput<'_> {
+        ToSqlOutput::Owned(Value::Blob(self.iter().flat_map(|id| id.to_bytes()).collect()))
     }
     fn read(value: ValueRef<'_>) -> Option<Vec<Id>> {
         let (ids, rest) = value.as_blob().ok()?.as_chunks();
@@ -76,12 +76,12 @@ impl Column for Vec<Id> {
 
 /// Texts with their lengths.
 impl Column for Vec<String> {
-    fn write(&self) -> Value {
+    fn write(&self) -> ToSqlOutput<'_> {
         let mut bytes = Vec::new();
         for text in self {
             put_bytes(&mut bytes, text.as_bytes());
         }
-        Value::Blob(bytes)
+        ToSqlOutput::Owned(Value::Blob(bytes))
     }
     fn read(value: ValueRef<'_>) -> Option<Vec<String>> {
         let mut taker = Taker::new(value.as_blob().ok()?);
@@ -94,8 +94,8 @@ impl Column for Vec<String> {
 }
 
 impl<T: Column> Column for Option<T> {
-    fn write(&self) -> Value {
-        self.as_ref().map_or(Value::Null, Column::write)
+    fn write(&self) -> ToSqlOutput<'_> {
+        self.as_ref().map_or(ToSqlOutput::Owned(Value::Null), Column::write)
     }
     fn read(value: ValueRef<'_>) -> Option<Option<T>> {
         if value == ValueRef::Null { Some(None) } else { T::read(value).map(Some) }
@@ -108,7 +108,7 @@ pub(super) trait TableRow: Sized {
     const TABLE: &'static str;
     /// Its columns, in the order of `values`.
     const COLUMNS: &'static [&'static str];
-    fn values(&self) -> Vec<Value>;
+    fn values(&self) -> Vec<ToSqlOutput<'_>>;
     fn read(row: &rusqlite::Row<'_>) -> Result<Self, StoreError>;
 
     /// `SELECT` all columns from the table.
@@ -130,7 +130,7 @@ macro_rules! tables {
             const TABLE: &'static str = $table;
             const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),*];
 
-            fn values(&self) -> Vec<Value> {
+            fn values(&self) -> Vec<ToSqlOutput<'_>> {
                 vec![$(self.$field.write()),*]
             }
 

@@ -23,6 +23,9 @@ use unspool_model::Id;
 /// How long a statement waits for another process before it fails.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 
+/// Memory for pages of the database.
+const CACHE_KIB: i64 = 32 << 10;
+
 /// A store in a `SQLite` file.
 pub struct SqliteStore {
     connection: Connection,
@@ -56,6 +59,7 @@ impl SqliteStore {
         let prepare = |connection: &mut Connection| {
             connection.pragma_update(None, "page_size", 8192)?;
             connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
             schema::migrate(connection, found)
         };
         prepare(&mut connection).map_err(failed)?;
@@ -165,8 +169,8 @@ impl Store for SqliteStore {
         self.reading(|connection| read::steps(connection, session, &places))
     }
 
-    fn place_of_step(&self, step: Id) -> Result<Option<(Id, u32)>, StoreError> {
-        self.reading(|connection| read::place_of_step(connection, step))
+    fn place_of_step(&self, step: Id, session: Option<Id>) -> Result<Option<(Id, u32)>, StoreError> {
+        self.reading(|connection| read::place_of_step(connection, step, session))
     }
 
     fn checkpoint(&self, source: &str) -> Result<Option<Checkpoint>, StoreError> {

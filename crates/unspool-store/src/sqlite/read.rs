@@ -139,11 +139,20 @@ pub(super) fn steps(
     rows(connection, behind, params![number, places.start, places.end])
 }
 
-pub(super) fn place_of_step(connection: &Connection, step: Id) -> Result<Option<(Id, u32)>, Problem> {
-    let sql = "SELECT sessions.id, place FROM steps JOIN sessions USING (session)
-               WHERE steps.id = ?1 ORDER BY sessions.id, place LIMIT 1";
-    let mut statement = connection.prepare_cached(sql)?;
-    let found = statement.query_row([step.to_bytes()], |row| Ok((row.get::<_, [u8; 16]>(0)?, row.get(1)?)));
+pub(super) fn place_of_step(
+    connection: &Connection,
+    step: Id,
+    session: Option<Id>,
+) -> Result<Option<(Id, u32)>, Problem> {
+    // `CROSS JOIN` keeps the order of the tables: one look into the index of each session, in the order of their ids.
+    let any = "SELECT sessions.id, place FROM sessions CROSS JOIN steps USING (session)
+               WHERE steps.id = ?1 AND ?2 IS NULL ORDER BY sessions.id, place LIMIT 1";
+    let known = "SELECT sessions.id, place FROM sessions CROSS JOIN steps USING (session)
+                 WHERE steps.id = ?1 AND sessions.id = ?2 ORDER BY place LIMIT 1";
+    let session = session.map(Id::to_bytes);
+    let mut statement = connection.prepare_cached(if session.is_some() { known } else { any })?;
+    let found = statement
+        .query_row(params![step.to_bytes(), session], |row| Ok((row.get::<_, [u8; 16]>(0)?, row.get(1)?)));
     Ok(found.optional()?.map(|(id, place)| (Id::from_u128(u128::from_be_bytes(id)), place)))
 }
 

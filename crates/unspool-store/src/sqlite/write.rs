@@ -4,7 +4,7 @@ use super::columns::TableRow;
 use super::{Problem, signed, unsigned};
 use crate::rows::{SessionFacts, SessionRow};
 use crate::store::{Commit, Forgotten};
-use rusqlite::types::Value;
+use rusqlite::types::{ToSqlOutput, Value};
 use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
 use unspool_model::Id;
 
@@ -63,7 +63,7 @@ fn delete_rows(connection: &Connection, session: i64) -> Result<(), Problem> {
 
 fn put_session(connection: &Connection, session: i64, facts: &SessionFacts) -> Result<(), Problem> {
     let row = &facts.session;
-    let before = [Value::Integer(session), Value::Integer(row.total_tokens())];
+    let before = [integer(session), integer(row.total_tokens())];
     let values = before.into_iter().chain(row.values());
     let sql = SessionRow::insert(&["session", "total_tokens"]);
     connection.prepare_cached(&sql)?.execute(params_from_iter(values))?;
@@ -87,7 +87,7 @@ fn put_parts<R: TableRow>(connection: &Connection, session: i64, rows: &[R]) -> 
     }
     let mut statement = connection.prepare_cached(&R::insert(&["session", "place"]))?;
     for (place, row) in (0..).zip(rows) {
-        let before = [Value::Integer(session), Value::Integer(place)];
+        let before = [integer(session), integer(place)];
         statement.execute(params_from_iter(before.into_iter().chain(row.values())))?;
     }
     Ok(())
@@ -106,7 +106,7 @@ fn put_newer<R: TableRow>(
         let known: Option<i64> =
             connection.prepare_cached(&known)?.query_row([values.first()], |row| row.get(0)).optional()?;
         if known.unwrap_or(0) < signed(version) {
-            let values = [Value::Integer(signed(version))].into_iter().chain(values);
+            let values = [integer(signed(version))].into_iter().chain(values);
             connection.prepare_cached(&R::insert(&["version"]))?.execute(params_from_iter(values))?;
         }
     }
@@ -138,4 +138,8 @@ pub(super) fn drop_derived(connection: &Connection) -> Result<(), Problem> {
     }
     connection.execute("UPDATE standing SET through = 0", [])?;
     Ok(())
+}
+
+fn integer(number: i64) -> ToSqlOutput<'static> {
+    ToSqlOutput::Owned(Value::Integer(number))
 }

@@ -50,7 +50,7 @@ fn an_empty_store_answers(make: Factory) {
     assert_eq!((standing, sessions), (Standing::default(), Vec::new()));
     assert_eq!(store.session(id(1)).unwrap(), None);
     assert_eq!(store.steps(id(1), 0..5).unwrap(), []);
-    assert_eq!(store.place_of_step(id(1)).unwrap(), None);
+    assert_eq!(store.place_of_step(id(1), None).unwrap(), None);
     assert_eq!(store.oldest_position().unwrap(), None);
 }
 
@@ -64,7 +64,7 @@ fn a_newer_version_replaces_all_rows_and_an_older_none(make: Factory) {
     store.commit(&commit(6, vec![facts(1, "six")])).unwrap();
     store.commit(&commit(7, vec![facts(1, "seven again")])).unwrap();
     assert_eq!(store.session(id(1)).unwrap(), Some(shorter));
-    assert_eq!(store.place_of_step(id(102)).unwrap(), None);
+    assert_eq!(store.place_of_step(id(102), None).unwrap(), None);
     assert_eq!(store.standing().unwrap(), Standing { version: 7, through: 70 });
     store.commit(&Commit { version: 9, gone: vec![id(1)], ..Commit::default() }).unwrap();
     store.commit(&commit(8, vec![facts(1, "eight")])).unwrap();
@@ -79,7 +79,10 @@ fn steps_are_found_by_place_and_by_id(make: Factory) {
     store.commit(&commit(1, vec![facts(1, "one"), facts(2, "two")])).unwrap();
     assert_eq!(store.steps(id(2), 1..9).unwrap(), facts(2, "two").steps[1..]);
     assert_eq!(store.steps(id(2), 2..9).unwrap(), []);
-    assert_eq!(store.place_of_step(id(202)).unwrap(), Some((id(2), 1)));
+    for session in [None, Some(id(2))] {
+        assert_eq!(store.place_of_step(id(202), session).unwrap(), Some((id(2), 1)));
+    }
+    assert_eq!(store.place_of_step(id(202), Some(id(1))).unwrap(), None);
 }
 
 fn pages_hold_every_session_once_in_every_order(make: Factory) {
@@ -202,7 +205,12 @@ fn answers_as_the_memory_store_does(make: Factory, seed: u64, acts: &[u8]) {
                 }
                 let (session, step) = (random.id(), random.id());
                 assert_eq!(store.steps(session, 1..3).unwrap(), meaning.steps(session, 1..3).unwrap());
-                assert_eq!(store.place_of_step(step).unwrap(), meaning.place_of_step(step).unwrap());
+                for session in [None, Some(session)] {
+                    assert_eq!(
+                        store.place_of_step(step, session).unwrap(),
+                        meaning.place_of_step(step, session).unwrap()
+                    );
+                }
             }
         }
     }

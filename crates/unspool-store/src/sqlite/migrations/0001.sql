@@ -49,7 +49,8 @@ CREATE TABLE steps (
     cache_write_long_tokens INTEGER, output_tokens INTEGER, reasoning_tokens INTEGER, witnesses BLOB NOT NULL,
     PRIMARY KEY (session, place)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX steps_by_id ON steps (id);
+-- Within sessions: an index over all ids, which come in no order, would be written all over with every commit.
+CREATE INDEX steps_by_id ON steps (session, id);
 
 CREATE TABLE edges (
     session INTEGER NOT NULL, place INTEGER NOT NULL, from_id BLOB NOT NULL, to_id BLOB NOT NULL, kind TEXT NOT NULL, rule TEXT NOT NULL,
