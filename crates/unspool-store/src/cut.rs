@@ -4,7 +4,7 @@
 //! and on nothing else, so a conversation that is repeated with more at its end is cut as before, but for its end. The gear
 //! hash and the two masks around the wished size are those of `FastCDC`.
 
-/// No piece but the last is smaller. The sizes were measured: docs/decisions/0009-record-log-and-store.md.
+/// No piece but the last is smaller. The sizes were measured: docs/decisions/0010-record-log-and-store.md.
 const MIN_BYTES: usize = 128;
 
 /// Pieces are about that large.

@@ -15,6 +15,9 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Records smaller than this are not cut.
 const WHOLE_BELOW: usize = 192;
 
+/// Lists of blocks are never deeper: with at least four to a list, this is more than the largest record has.
+const MAX_DEPTH: u32 = 16;
+
 /// No frame holds more than this before it is compressed.
 const MAX_RAW_BYTES: u32 = 1 << 30;
 
@@ -205,6 +208,7 @@ fn stored(taker: &mut Taker<'_>, raw_bytes: usize, last_received: &mut i64) -> O
             taker.take(len)?;
             Content::Whole(start..start + len)
         }
+        depth if depth > MAX_DEPTH => return None,
         depth => {
             let count = taker.length().filter(|count| *count <= taker.left())?;
             let numbers: Option<Vec<u32>> = (0..count).map(|_| taker.small()).collect();
@@ -246,4 +250,69 @@ fn expand(
 fn record_sum(bytes: &[u8]) -> u32 {
     let [a, b, c, d, ..] = xxh3_64(bytes).to_le_bytes();
     u32::from_le_bytes([a, b, c, d])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Frame, FrameBuilder, Unreadable};
+    use crate::log::EntryRef;
+    use crate::log::blocks::BlockIndex;
+    use crate::log::segment::{FRAME_HEAD_BYTES, FrameHead};
+    use proptest::prelude::*;
+    use std::sync::Arc;
+    use unspool_model::Timestamp;
+
+    fn entries_of(frame: Frame, count: u32) -> Vec<Option<Vec<u8>>> {
+        let frame = Arc::new(frame);
+        let read = |n: u32| {
+            let mut fetch = |number: u32| {
+                Ok((
+                    Arc::clone(&frame),
+                    usize::try_from(number).map_err(|_| Unreadable::Damaged(String::new()))?,
+                ))
+            };
+            frame.entry(n as usize, u64::from(n), &mut fetch).ok().map(|entry| entry.bytes)
+        };
+        (0..count).map(read).collect()
+    }
+
+    fn built(records: &[Vec<u8>]) -> (FrameHead, Vec<u8>) {
+        let mut builder = FrameBuilder::default();
+        let mut index = BlockIndex::default();
+        for bytes in records {
+            let entry = EntryRef { stream: "s", offset: 3, received: Timestamp::NONE, bytes };
+            builder.add(entry, &mut index);
+        }
+        let mut out = Vec::new();
+        let head = builder.finish(0, 0, 1, 3, &mut out).unwrap();
+        (head, out.split_off(FRAME_HEAD_BYTES))
+    }
+
+    proptest! {
+        #[test]
+        fn records_come_back(records in proptest::collection::vec(proptest::collection::vec(0..9_u8, 0..3000), 0..8)) {
+            let (head, body) = built(&records);
+            let found = entries_of(Frame::read(&head, &body).unwrap(), head.records);
+            prop_assert_eq!(found, records.into_iter().map(Some).collect::<Vec<_>>());
+        }
+
+        /// Even with a checksum that fits, a body that is not ours does no harm.
+        #[test]
+        fn no_body_can_harm(changes in proptest::collection::vec((any::<u16>(), any::<u8>()), 1..6), cut: u16) {
+            let records: Vec<Vec<u8>> = (0..6_u8).map(|n| (0..2000_u16).map(|k| k.to_le_bytes()[0].wrapping_mul(n)).collect()).collect();
+            let (head, body) = built(&records);
+            let mut raw = zstd::bulk::decompress(&body, head.raw_bytes as usize).unwrap();
+            for (at, change) in changes {
+                let at = usize::from(at) % raw.len();
+                raw[at] ^= change;
+            }
+            raw.truncate(raw.len() - usize::from(cut) % 40);
+            let body = zstd::bulk::compress(&raw, 1).unwrap();
+            if let Some(frame) = Frame::read(&head, &body) {
+                for (found, known) in entries_of(frame, head.records).into_iter().zip(&records) {
+                    prop_assert!(found.is_none_or(|found| found == *known), "a record is itself or nothing");
+                }
+            }
+        }
+    }
 }

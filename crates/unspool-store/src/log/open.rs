@@ -15,8 +15,8 @@ use crate::files::{Files, append_all};
 use std::io;
 use std::sync::{Arc, Condvar, Mutex};
 
-/// No more than this of a cut-off tail is kept aside.
-const MAX_ASIDE_BYTES: u64 = 64 << 20;
+/// How much of a cut-off tail is copied at a time.
+const COPY_BYTES: u64 = 1 << 20;
 
 impl Log {
     /// Opens the log in a folder; an empty folder is an empty log. New records always go into a new segment, so nothing is ever
@@ -119,15 +119,18 @@ fn keep_aside(
     bytes: u64,
 ) -> io::Result<String> {
     let aside = format!("aside-{}-{offset}.bin", name.trim_end_matches(".log"));
-    let wanted = usize::try_from(bytes.min(MAX_ASIDE_BYTES)).unwrap_or_default();
-    let mut content = vec![0; wanted];
-    file.read_at(offset, &mut content)?;
     // An earlier attempt may have left the file half-written.
     if files.names()?.contains(&aside) {
         files.remove(&aside)?;
     }
     let mut copy = files.create(&aside)?;
-    append_all(&mut *copy, &content)?;
+    let mut copied = 0;
+    while copied < bytes {
+        let mut some = vec![0; usize::try_from(COPY_BYTES.min(bytes - copied)).unwrap_or_default()];
+        file.read_at(offset + copied, &mut some)?;
+        append_all(&mut *copy, &some)?;
+        copied += some.len() as u64;
+    }
     copy.sync()?;
     files.sync_folder()?;
     Ok(aside)

@@ -1,9 +1,13 @@
 //! Every acknowledged record is there exactly once and in order, wherever writing stops.
 
 use crate::faults::FaultyFiles;
-use crate::log::{entry, open, records};
+use crate::log::{entry, open, records, small};
 use proptest::prelude::*;
-use unspool_store::{Entry, LogError};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use unspool_store::files::DiskFiles;
+use unspool_store::{Entry, Log, LogError, Scanned};
 
 /// What the log may hold: everything acknowledged in order, and behind it, in order, some of what was not.
 fn holds_what_it_must(found: &[Entry], acknowledged: &[Entry], tried: &[Entry]) {
@@ -72,6 +76,47 @@ fn a_full_disk_refuses_and_goes_on_when_there_is_room() {
         let expected: Vec<Entry> = (0..=n).map(entry).collect();
         assert_eq!(records(&log), expected);
         assert_eq!(records(&open(&files).0), expected);
+    }
+}
+
+/// The folder of the process that is going to be killed.
+const VICTIM: &str = "UNSPOOL_STORE_TEST_VICTIM";
+
+/// Not a test: what the process does that the test below kills. Says how many records are acknowledged.
+#[test]
+fn victim() {
+    let Some(folder) = std::env::var_os(VICTIM) else { return };
+    let (log, _) = Log::open(Arc::new(DiskFiles::new(folder.as_ref()).unwrap()), small()).unwrap();
+    loop {
+        let receipt = log.append((log.end()..log.end() + 3).map(entry).collect::<Vec<_>>()).unwrap();
+        // Whoever reads this may be gone already.
+        let _ = writeln!(std::io::stdout(), "\nacknowledged {}", receipt.end());
+    }
+}
+
+#[test]
+fn a_process_killed_while_writing_has_lost_nothing_it_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut last = 0;
+    for round in 0..12 {
+        let mut victim = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "crashes::victim", "--nocapture"])
+            .env(VICTIM, folder.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(victim.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let acknowledged = lines.filter_map(|line| line.strip_prefix("acknowledged ")?.parse::<u64>().ok());
+        let acknowledged = acknowledged.take(1 + 5 * round).last().unwrap();
+        victim.kill().unwrap();
+        victim.wait().unwrap();
+        let (log, recovery) = Log::open(Arc::new(DiskFiles::new(folder.path()).unwrap()), small()).unwrap();
+        assert!(acknowledged > last && log.end() >= acknowledged, "{acknowledged} of {}", log.end());
+        assert!(recovery.damages.iter().all(|damage| !damage.is_loss()), "{recovery:?}");
+        for (n, found) in (0..).zip(log.scan(0)) {
+            assert_eq!(found.unwrap(), Scanned::Record(n, entry(n)));
+        }
+        last = log.end();
     }
 }
 
@@ -152,5 +197,38 @@ proptest! {
                 }
             }
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn no_change_on_the_disk_yields_a_wrong_record(changes in proptest::collection::vec((any::<usize>(), 1..=255_u8), 1..5), cut in 0..300_usize) {
+        let files = FaultyFiles::default();
+        let (log, _) = open(&files);
+        for n in 0..30 {
+            log.append(vec![entry(n * 2), entry(n * 2 + 1)]).unwrap();
+        }
+        drop(log);
+        for (n, content) in files.state().files.values_mut().enumerate() {
+            for (at, change) in &changes {
+                let at = at.wrapping_mul(n + 1) % content.bytes.len();
+                content.bytes[at] ^= change;
+            }
+            content.bytes.truncate(content.bytes.len() - cut % content.bytes.len());
+        }
+        let Ok((log, _)) = Log::open(Arc::new(files.clone()), small()) else { return Ok(()) };
+        for found in log.scan(0) {
+            if let Scanned::Record(position, found) = found.unwrap() {
+                prop_assert_eq!(found, entry(position));
+            }
+        }
+        for n in 0..60 {
+            if let Ok(Some(found)) = log.read(n) {
+                prop_assert_eq!(found, entry(n));
+            }
+        }
+        let _ = log.check();
     }
 }
