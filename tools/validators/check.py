@@ -8,7 +8,9 @@ import csv
 import json
 import re
 import sys
+import unicodedata
 from pathlib import Path
+from xml.etree import ElementTree
 
 import networkx
 
@@ -29,9 +31,10 @@ def graphml_problems(file, graph):
             if data.get(key, "") != showable(node[key]):
                 yield f"n{n}: {key} is {data.get(key)!r:.200}, expected {node[key]!r:.200}"
         for key, kind in [("busy_ms", int), ("cost_usd", float), ("is_error", bool)]:
-            if not isinstance(data[key], kind):
+            if key in data and not isinstance(data[key], kind):
                 yield f"n{n}: {key} is no {kind.__name__}"
-        if data["output_tokens"] != node["totals"]["usage"]["output"]:
+        usage = node["totals"]["usage"]
+        if data.get("output_tokens") != (usage and usage["output"]):
             yield f"n{n}: tokens differ"
     edges = sorted((int(a[1:]), int(b[1:]), data["relation"]) for a, b, data in found.edges(data=True))
     at = {node["id"]: n for n, node in enumerate(graph["nodes"])}
@@ -68,12 +71,32 @@ def edge_table_problems(file, graph):
         yield f"{len(found)} rows, {len(wanted)} edges, or other ones"
 
 
-CHECKS = {".graphml": graphml_problems, ".edges.csv": edge_table_problems, ".csv": node_table_problems}
+def bones(text):
+    """What is left of a text in which blanks and control characters do not count."""
+    return "".join(c for c in text if c != "\ufffd" and unicodedata.category(c)[0] not in "ZC")
+
+
+def picture_problems(file, graph):
+    drawn = ElementTree.parse(file).getroot()
+    classes = [part.get("class", "").split() for part in drawn.iter()]
+    for word, wanted in [("node", len(graph["nodes"])), ("frame", len(graph["groups"]))]:
+        found = sum(words[:1] == [word] for words in classes)
+        if found != wanted:
+            yield f"{found} × {word} instead of {wanted}"
+    titles = {bones(part.text or "")[:60] for part in drawn.iter("{http://www.w3.org/2000/svg}title")}
+    for node in graph["nodes"]:
+        if bones(node["label"] + node["detail"])[:60] not in titles:
+            yield f"{node['label']!r:.200} is in no title"
+
+
+CHECKS = {".svg": picture_problems, ".graphml": graphml_problems, ".edges.csv": edge_table_problems, ".csv": node_table_problems}
 
 
 def check(file):
     ending = next((ending for ending in CHECKS if file.name.endswith(ending)), None)
-    if ending:
+    if file.name.endswith((".dot.svg", ".timeline.svg")):
+        ElementTree.parse(file)
+    elif ending:
         of = file.name.removesuffix(ending)
         graph = json.loads(file.with_name(f"{of}.graph.json").read_text(encoding="utf-8"))["graphs"][0]
         yield from CHECKS[ending](file, graph)

@@ -96,6 +96,7 @@ fn spans(root: &Path, dir: &Path, unspool: &Path) -> Result<(), String> {
         if let Some(best) = best {
             say(&format!("{:<22} {:>8.0} spans per second of processor time", "", 1e6 / best.cpu()));
         }
+        command(root, &root.join("target/release/bench-link").to_string_lossy(), &[&text])?;
     }
     Ok(())
 }

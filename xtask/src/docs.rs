@@ -11,6 +11,7 @@ use unspool_model::Code;
 use unspool_view::diff::DiffDoc;
 use unspool_view::doctor::DoctorDoc;
 use unspool_view::export::graph_json::GraphsDoc;
+use unspool_view::failures::FailuresDoc;
 use unspool_view::findings::FindingsDoc;
 use unspool_view::flow_json::FlowDoc;
 use unspool_view::metrics::MetricsDoc;
@@ -19,6 +20,7 @@ use unspool_view::query::manual;
 use unspool_view::query_json::QueryDoc;
 use unspool_view::stats::StatsDoc;
 use unspool_view::tree_json::TreesDoc;
+use unspool_view::workflow::ProcessDoc;
 
 /// A file that is made, not written.
 pub(crate) struct Document {
@@ -64,6 +66,8 @@ fn documents(root: &Path) -> Result<Vec<Document>, String> {
         schema::<QueryDoc>("docs/query.schema.json")?,
         schema::<DiffDoc>("docs/diff.schema.json")?,
         schema::<FindingsDoc>("docs/findings.schema.json")?,
+        schema::<ProcessDoc>("docs/process.schema.json")?,
+        schema::<FailuresDoc>("docs/failures.schema.json")?,
         schema::<MetricsDoc>("docs/metrics.schema.json")?,
         Document::new("docs/query.md", manual()),
         Document::new("docs/metrics.md", fields(METRICS_HEAD, &metrics)),
@@ -99,13 +103,14 @@ any order of the same inputs.
 const METRICS_HEAD: &str = "\
 # Metrics, field by field
 
-`unspool_view::metrics::metrics` makes one document of schema `unspool.metrics/1` per session: the graph, its time, its agents, its failures
+`unspool metrics --json` writes one document of schema `unspool.metrics/1`; for each session it has the graph, its time, its agents, its failures
 and every step. Times are those of the [critical path](critical-path.md). The machine-readable form is
 [metrics.schema.json](metrics.schema.json). This page is generated from the code (`cargo xtask docs`).
 
 Counts are exact. What each step leads to (`reaches`) is counted by folding chains, fans and trees and joining sets of bits for the rest; only
 if that took more than a thousand million words (`MAX_REACH_WORK`: a graph of 100,000 steps without any chain or fan stays below) it is
-given up, `reaches` is null, and `nodes_with_reach` says so. Chains of failures are told 100 links back at most.
+given up, `reaches` is null, and `nodes_with_reach` says so. Chains of failures are told 100 links back at most (`MAX_CHAIN`);
+`causes_left_out` counts the rest, and `first_cause` names the first.
 ";
 
 /// One table per type, in the order they are met from the root.

@@ -1,4 +1,4 @@
-//! Exports read by the readers of their formats: D2's compiler, Graphviz, Mermaid's parser, networkx.
+//! Exports read by the readers of their formats: D2's compiler, Graphviz, Mermaid's parser, networkx, librsvg.
 //!
 //! In: the release binary and sessions with hostile names. Out: success, or every file a reader refused or read otherwise
 //! than it was meant. What a reader needs is installed by its ordinary package manager; a tool that is missing fails.
@@ -22,7 +22,7 @@ const DRAWN: &[(&str, &[&str])] = &[
 ];
 
 /// The formats that are read back.
-const ENDINGS: &[&str] = &["graph.json", "d2", "mmd", "dot", "graphml", "csv", "edges.csv"];
+const ENDINGS: &[&str] = &["graph.json", "svg", "d2", "mmd", "dot", "graphml", "csv", "edges.csv"];
 
 /// Formats of whole sessions: they must be readable at all; what they say is tested elsewhere.
 const WHOLE: &[&str] = &[
@@ -57,6 +57,7 @@ pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), String> {
         unspool.export(&fixture.replace('/', "-"), &root.join("fixtures").join(fixture))?;
     }
     graphviz(&exports)?;
+    pictures(&exports)?;
     let node = Command::new("node").arg("check.mjs").arg(&exports).current_dir(&tools.folder).status();
     finish(node, "D2, Mermaid or Graphviz read an export otherwise than it was meant")?;
     let python = Command::new(tools.python).arg("check.py").arg(&exports).current_dir(&tools.folder).status();
@@ -108,6 +109,8 @@ impl Unspool {
             let file = shown(&self.exports.join(format!("{name}.{ending}")));
             self.run(&["export", &session, "-o", &file])?;
         }
+        let file = shown(&self.exports.join(format!("{name}.timeline.svg")));
+        self.run(&["export", &session, "-o", &file, "--view", "timeline"])?;
         let file = shown(&self.exports.join(format!("{name}-step.drill.d2")));
         self.run(&["export", &session, "-o", &file, "--drill-down"])
     }
@@ -115,10 +118,7 @@ impl Unspool {
 
 /// Draws every DOT file and keeps what Graphviz understood. A warning fails too.
 fn graphviz(exports: &Path) -> Result<(), String> {
-    let files = fs::read_dir(exports).into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut files: Vec<PathBuf> = files.filter(|path| path.extension() == Some(OsStr::new("dot"))).collect();
-    files.sort();
-    for file in files {
+    for file in with_extension(exports, "dot") {
         let output = Command::new("dot")
             .args(["-Tsvg", "-O", "-Tdot_json"])
             .arg(&file)
@@ -131,6 +131,34 @@ fn graphviz(exports: &Path) -> Result<(), String> {
         fs::rename(&made, &wanted).map_err(|error| format!("{made}: {error}"))?;
     }
     Ok(())
+}
+
+/// Draws every SVG as a picture. A warning fails too.
+fn pictures(exports: &Path) -> Result<(), String> {
+    let is_own = |file: &PathBuf| !shown(file).ends_with(".dot.svg");
+    for file in with_extension(exports, "svg").into_iter().filter(is_own) {
+        let drawn = file.with_extension("png");
+        let output = Command::new("rsvg-convert")
+            .args(["--unlimited", "--keep-aspect-ratio", "--width=2000", "--height=2000", "-o"])
+            .args([&drawn, &file])
+            .output();
+        let output = output.map_err(|error| format!("rsvg-convert: {error}"))?;
+        let is_drawn = fs::metadata(&drawn).is_ok_and(|made| made.len() > 0);
+        if !output.status.success() || !output.stderr.is_empty() || !is_drawn {
+            let why = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("rsvg-convert {}: {why}", file.display()));
+        }
+    }
+    Ok(())
+}
+
+/// The files of a folder that end so, in order.
+fn with_extension(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> =
+        files.filter(|path| path.extension() == Some(OsStr::new(extension))).collect();
+    files.sort();
+    files
 }
 
 /// What the readers need.
@@ -146,6 +174,9 @@ impl Tools {
         let folder = root.join("tools/validators");
         if !works("dot", &["-V"]) {
             install("graphviz")?;
+        }
+        if !works("rsvg-convert", &["--version"]) {
+            install("librsvg2-bin")?;
         }
         if !works("node", &["--version"]) || !works("npm", &["--version"]) {
             install("npm")?;

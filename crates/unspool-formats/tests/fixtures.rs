@@ -94,11 +94,40 @@ fn draw(batch: &Batch) -> String {
         }
         writeln!(out).unwrap();
     }
+    for given in &batch.given.sessions {
+        let flow = &given.flow;
+        let ids: Vec<_> = flow.session.native_ids.iter().map(|id| batch.text.get(*id)).collect();
+        writeln!(out, "{} given {} {:?}", given.record, flow.session.id.show('x'), ids).unwrap();
+        for agent in &flow.agents {
+            let spawn = agent.spawn.map(|spawn| (spawn.step, spawn.rule, spawn.confidence));
+            let name = batch.text.get(agent.native_id);
+            writeln!(out, "  agent {name} below {} at {} {spawn:?}", shown(agent.parent), agent.depth)
+                .unwrap();
+        }
+        for (n, step) in flow.steps.iter().enumerate() {
+            let name = batch.text.get(step.name);
+            write!(out, "  {n} {:?} {name} of {} below {}", step.kind, step.agent, shown(step.parent))
+                .unwrap();
+            writeln!(out, " in run {} {:?}", shown(step.run), flow.usage_of(step)).unwrap();
+        }
+        for edge in &flow.edges {
+            let why = (edge.kind, edge.rule, edge.confidence);
+            writeln!(out, "  {} → {} {why:?}", edge.from, edge.to).unwrap();
+        }
+    }
+    for issue in &batch.given.issues {
+        writeln!(out, "given {} ×{} {}", issue.code.name(), issue.count, batch.text.get(issue.detail))
+            .unwrap();
+    }
     for issue in unspool_model::issue::add_up(batch.issues.iter().copied(), &batch.text, |record| record) {
         let detail = batch.text.get(issue.detail);
         writeln!(out, "issue {} ×{} {detail}", issue.code.name(), issue.count).unwrap();
     }
     out
+}
+
+fn shown(index: u32) -> String {
+    if index == u32::MAX { "-".into() } else { index.to_string() }
 }
 
 #[test]
@@ -280,6 +309,7 @@ const PARTS: &[&str] = &[
     "readable-spans",
     "phoenix-spans",
     "langfuse-trace",
+    "unspool-flow",
 ];
 
 #[test]

@@ -1,13 +1,16 @@
 //! All records at hand: copies recognised, streams in order, sessions told apart.
 
 use crate::conversations::{self, Conversations};
+use crate::given::{self, Source};
 use crate::grouping::{Group, group};
 use crate::limits::Limits;
 use crate::{Table, draft};
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::issue::{Occurrence, add_up};
 use unspool_model::prompt::text_hash;
-use unspool_model::{Batch, Flow, Id, Issue, KeyKind, Outcome, RecordIx, Sym, Timestamp, Witness};
+use unspool_model::{
+    Batch, Flow, GivenSession, Id, Issue, KeyKind, Outcome, RecordIx, Sym, Timestamp, Witness,
+};
 
 /// A batch ready for questions.
 pub struct Corpus {
@@ -18,6 +21,10 @@ pub struct Corpus {
     /// The moment "running" is judged by; `NONE` = nothing runs.
     pub as_of: Timestamp,
     pub(crate) groups: Vec<Group>,
+    /// All sessions, oldest first: the groups, and what exports gave.
+    sessions: Vec<Source>,
+    /// By record of a given session: what was odd while reading it.
+    given_issues: FxHashMap<RecordIx, Vec<u32>>,
     pub(crate) stream_rank: Vec<u32>,
     /// Conversations in recorded traffic.
     pub(crate) conversations: Conversations,
@@ -52,6 +59,8 @@ impl Corpus {
         let first_event = first_events(&batch);
         let conversations = conversations::resolve(&mut batch, &table, &stream_rank);
         let groups = group(&batch, &table, &conversations, &stream_rank, &first_event);
+        let sessions = given::sessions(&mut batch, &groups);
+        let given_issues = given::issues(&batch);
         let counts = count(&batch);
         let hashes = table.internal_first_prompts.iter().filter_map(|prompt| text_hash(prompt));
         let internal_prompts = hashes.filter_map(|hash| batch.text.find(&hash)).collect();
@@ -63,6 +72,8 @@ impl Corpus {
             table,
             as_of,
             groups,
+            sessions,
+            given_issues,
             stream_rank,
             conversations,
             first_event,
@@ -75,12 +86,12 @@ impl Corpus {
 
     /// How many sessions there are.
     pub fn len(&self) -> usize {
-        self.groups.len()
+        self.sessions.len()
     }
 
     /// Whether there are no sessions.
     pub fn is_empty(&self) -> bool {
-        self.groups.is_empty()
+        self.sessions.is_empty()
     }
 
     /// What became of the records.
@@ -88,9 +99,21 @@ impl Corpus {
         self.counts
     }
 
-    /// The flow of one session, computed anew.
+    /// The flow of one session, computed anew; one that came linked is handed out as it came.
     pub fn flow(&self, session: usize) -> Flow {
-        self.groups.get(session).map(|group| draft::flow(self, group)).unwrap_or_default()
+        match self.sessions.get(session) {
+            Some(Source::Group(n)) => draft::flow(self, &self.groups[*n]),
+            Some(Source::Given(n)) => self.given_flow(&self.batch.given.sessions[*n]),
+            None => Flow::default(),
+        }
+    }
+
+    fn given_flow(&self, given: &GivenSession) -> Flow {
+        let read = self.given_issues.get(&given.record).into_iter().flatten();
+        let own = self.add_up(read.filter_map(|n| self.batch.issues.get(*n as usize)).copied());
+        let mut flow = given.flow.clone();
+        flow.issues = given::join_issues(own, &flow.issues, &self.batch.text);
+        flow
     }
 
     /// All flows, oldest first.
@@ -100,23 +123,30 @@ impl Corpus {
 
     /// When a session began and the ids its sources gave it, without linking it.
     pub fn outline(&self, session: usize) -> (Timestamp, Vec<&str>) {
-        let Some(group) = self.groups.get(session) else { return (Timestamp::NONE, Vec::new()) };
-        (group.started, group.natives.iter().map(|native| self.batch.text.get(*native)).collect())
+        let Some(source) = self.sessions.get(session) else { return (Timestamp::NONE, Vec::new()) };
+        let (started, natives) = given::outline(*source, &self.batch, &self.groups);
+        (started, natives.iter().map(|native| self.batch.text.get(*native)).collect())
     }
 
     /// The id of a session, without linking it.
     pub fn session_id(&self, session: usize) -> Id {
-        self.groups.get(session).map(|group| group.id(&self.batch)).unwrap_or_default()
+        match self.sessions.get(session) {
+            Some(Source::Group(n)) => self.groups[*n].id(&self.batch),
+            Some(Source::Given(n)) => self.batch.given.sessions[*n].flow.session.id,
+            None => Id::default(),
+        }
     }
 
     /// Issues that belong to no session, in the order of the catalogue.
     pub fn loose_issues(&self) -> Vec<Issue> {
-        let placed: FxHashSet<u32> =
-            self.groups.iter().flat_map(|group| group.issues.iter().copied()).collect();
+        let of_groups = self.groups.iter().flat_map(|group| &group.issues);
+        let of_given = self.given_issues.values().flatten();
+        let placed: FxHashSet<u32> = of_groups.chain(of_given).copied().collect();
         let all = (0_u32..)
             .zip(self.batch.issues.iter())
             .filter(|(n, one)| !placed.contains(n) && self.counts_issue(one));
-        self.add_up(all.map(|(_, one)| *one))
+        let own = self.add_up(all.map(|(_, one)| *one));
+        given::join_issues(own, &self.batch.given.issues, &self.batch.text)
     }
 
     /// Everything that was odd while reading, whatever session it belongs to.
@@ -163,6 +193,7 @@ fn rank_streams(batch: &Batch) -> Vec<u32> {
             Witness::Wire => 1,
             Witness::Telemetry => 2,
             Witness::Notice => 3,
+            Witness::Answer => 4,
         };
         (sort, !first.is_some(), first, last, order, stream.content, name)
     });

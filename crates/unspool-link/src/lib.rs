@@ -11,6 +11,7 @@ mod declared;
 mod draft;
 mod facts;
 mod finish;
+mod given;
 mod grouping;
 mod limits;
 mod order;

@@ -1,6 +1,7 @@
 //! What decoding yields: records and events in columns, with the text they share.
 
 use crate::event::{Attr, AttrName, Event, Key, KeyKind, KeyKinds, Role};
+use crate::given::Given;
 use crate::usage::PackedUsage;
 use crate::{Id, Interner, Issues, Sym, Usage};
 
@@ -50,6 +51,8 @@ pub enum Witness {
     Telemetry,
     /// Notices from the side, such as hooks.
     Notice,
+    /// An answer worked out elsewhere; the records it speaks of are not at hand.
+    Answer,
 }
 
 /// One file, upload or connection.
@@ -115,6 +118,8 @@ pub struct Batch {
     pub claims: Vec<Claim>,
     /// What was odd.
     pub issues: Issues,
+    /// Sessions that need no linking, as an export holds them.
+    pub given: Given,
 }
 
 impl Batch {
@@ -172,7 +177,8 @@ impl Batch {
 
     /// Appends another batch, renumbering its text and rows.
     pub fn append(&mut self, other: Batch) {
-        let Batch { text, streams, records, events, keys, kinds, attrs, usages, claims, issues } = other;
+        let Batch { text, streams, records, events, keys, kinds, attrs, usages, claims, issues, given } =
+            other;
         let map: Vec<Sym> = text.iter().map(|string| self.text.intern(string)).collect();
         drop(text);
         let sym = |old: Sym| map.get(old.index()).copied().unwrap_or_default();
@@ -215,6 +221,7 @@ impl Batch {
             ..claim
         }));
         self.issues.append(issues, sym, record_base, stream_base);
+        self.given.append(given, sym, record_base);
     }
 }
 

@@ -113,6 +113,11 @@ codes! {
     SpanParentCycle "span_parent_cycle" Warning "Spans name each other as parents in a circle, or one names itself; the circle was cut at its first span.";
     DuplicateSpan "duplicate_span" Warning "Two different spans of a trace bear one id; both are kept, and what lies below belongs to the first.";
     AgentAssumed "agent_assumed" Info "Spans that lie in no agent's span were given to the session's main agent.";
+    SchemaUnknown "schema_unknown" Error "An export names a version of its schema that this version does not know; it is kept as bytes and was not read.";
+    SessionBroken "session_broken" Error "A session of an export lacks what it is nothing without: its id, or agents for its steps. It is kept as bytes and was not read.";
+    ReferenceMissing "reference_missing" Warning "A row of an export names another that is not in it, or not where it must stand; what the row says through it was left out.";
+    WordUnknown "word_unknown" Warning "An export uses a word for a kind, rule, status or issue that this version does not know; what it says was left out.";
+    SessionSuperseded "session_superseded" Info "A session of an export is also read from its own records, or from a fuller export; the copy counts as a duplicate.";
     LedgerMismatch "ledger_mismatch" Warning "The client's own ledger and the tokens counted here differ.";
 }
 

@@ -4,8 +4,10 @@
 //! disk representation, the clock, the file system.
 
 pub mod batch;
+pub mod edge;
 pub mod event;
 pub mod flow;
+pub mod given;
 pub mod ids;
 pub mod issue;
 pub mod prompt;
@@ -14,11 +16,12 @@ pub mod time;
 pub mod usage;
 
 pub use batch::{Batch, Claim, Format, Outcome, Record, RecordIx, Stream, Witness};
+pub use edge::{Confidence, Edge, EdgeKind, Rule};
 pub use event::{Attr, AttrName, Event, EventFlags, EventKind, Key, KeyKind, KeyKinds, LinkSource, Role};
 pub use flow::{
-    Agent, AgentSource, Confidence, Edge, EdgeKind, Flow, IntentSource, Rule, Run, Session, Spawn, Status,
-    Step, StepKind,
+    Agent, AgentSource, Flow, IntentSource, Rival, RivalReason, Run, Session, Spawn, Status, Step, StepKind,
 };
+pub use given::{Given, GivenSession};
 pub use ids::Id;
 pub use issue::{Code, Issue, Issues, Severity};
 pub use text::{Interner, Sym};

@@ -1,9 +1,9 @@
-//! From an example to its drawing: inputs to bytes, bytes to records, records to flows, flows to text.
+//! From an example to its drawings: inputs to bytes, bytes to records, records to flows, flows to text.
 //!
-//! In: an example. Out: its drawing, the same whichever way the files were read. Never here: the file system.
+//! In: an example. Out: its drawings, the same whichever way the files were read. Never here: the file system.
 
-use crate::draw::{Show, draw};
-use crate::spec::{Example, Spec};
+use crate::draw::{Show, draw, draw_view};
+use crate::spec::{Example, Spec, Stated};
 use crate::transcript::{Known, time};
 use crate::{bytes, hooks, traffic, transcript};
 use std::collections::HashSet;
@@ -11,34 +11,44 @@ use unspool_formats::{Decoder, Detail, SNIFF_BYTES, claim};
 use unspool_link::{Corpus, Table};
 use unspool_model::{Batch, Edge, EdgeKind, Flow, Timestamp};
 
-/// The drawings of all examples of a specification.
+/// The drawings of all examples of a specification, in the order they are stated.
 pub fn drawings(spec: &Spec) -> Result<Vec<String>, String> {
-    spec.examples.iter().map(examine).collect()
+    Ok(spec.examples.iter().map(examine).collect::<Result<Vec<_>, _>>()?.concat())
 }
 
-/// The drawing of one example. Order of files and size of chunks must not change it; if they do, that is an error. So is order that
+/// The drawings of one example. Order of files and size of chunks must not change them; if they do, that is an error. So is order that
 /// speaks against a cause.
-pub fn examine(example: &Example) -> Result<String, String> {
+pub fn examine(example: &Example) -> Result<Vec<String>, String> {
     let options = Options::read(&example.options)?;
     let mut files = files(example)?;
     let corpus = link(&files, usize::MAX, &options);
-    let drawing = draw(&corpus, options.show);
+    let drawings = stated_drawings(example, &corpus, &options)?;
     for flow in corpus.flows() {
         if let Some((first, next)) = order_against_a_cause(&flow) {
+            let drawing = draw(&corpus, options.show);
             return Err(format!("step {next} caused step {first} and is said to follow it:\n{drawing}"));
         }
     }
     files.reverse();
     for chunk in [1, 7] {
-        let again = draw(&link(&files, chunk, &options), options.show);
-        if again != drawing {
-            let differs = crate::diff(&drawing, &again);
+        let again = stated_drawings(example, &link(&files, chunk, &options), &options)?;
+        if let Some((drawing, again)) = drawings.iter().zip(&again).find(|(drawing, again)| drawing != again)
+        {
+            let differs = crate::diff(drawing, again);
             return Err(format!(
-                "files in reverse order and chunks of {chunk} bytes give another flow:\n{differs}"
+                "files in reverse order and chunks of {chunk} bytes give another drawing:\n{differs}"
             ));
         }
     }
-    Ok(drawing)
+    Ok(drawings)
+}
+
+fn stated_drawings(example: &Example, corpus: &Corpus, options: &Options) -> Result<Vec<String>, String> {
+    let one = |stated: &Stated| match stated.view.as_str() {
+        "flow" => Ok(draw(corpus, options.show)),
+        view => draw_view(corpus, view),
+    };
+    example.stated.iter().map(one).collect()
 }
 
 /// What the options block sets.

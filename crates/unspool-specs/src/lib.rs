@@ -1,4 +1,4 @@
-//! Executable specifications: a document with prose, small inputs and the flow they must become.
+//! Executable specifications: a document with prose, small inputs, and the flow and the views they must become.
 //!
 //! In: the text of a specification. Out: the drawing of what decoding and linking make of its inputs, and whether
 //! it is the one the document states. Never here: an opinion on what is right (that is in `specs/`), and anything
@@ -15,6 +15,6 @@ mod traffic;
 mod transcript;
 
 pub use diff::diff;
-pub use draw::draw;
+pub use draw::{draw, draw_view};
 pub use examine::{drawings, examine};
-pub use spec::{Example, Input, Spec};
+pub use spec::{Example, Input, Spec, Stated};

@@ -1,7 +1,7 @@
-//! The shape of a specification document: prose, and fenced blocks that are inputs, options or expected flows.
+//! The shape of a specification document: prose, and fenced blocks that are inputs, options or drawings.
 //!
-//! In: Markdown. Out: examples, each with its inputs and the flow it must become; and the document again with other
-//! flows in it. Never here: what the inputs mean.
+//! In: Markdown. Out: examples, each with its inputs and the drawings they must become; and the document again with other
+//! drawings in it. Never here: what the inputs mean.
 
 use std::fmt::Write as _;
 
@@ -17,15 +17,24 @@ pub struct Spec {
     pieces: Vec<Piece>,
 }
 
-/// Inputs and the flow they must become.
+/// Inputs and what they must become.
 #[derive(Debug, Default)]
 pub struct Example {
     /// Files, in the order they stand in the document.
     pub inputs: Vec<Input>,
     /// Lines of the options block.
     pub options: String,
-    /// The stated drawing.
-    pub flow: String,
+    /// The stated drawings.
+    pub stated: Vec<Stated>,
+}
+
+/// One drawing that a document states.
+#[derive(Debug)]
+pub struct Stated {
+    /// What is drawn: `flow`, or a view of it such as `graph model-call`.
+    pub view: String,
+    /// The drawing.
+    pub text: String,
 }
 
 /// One fenced block that gives (a part of) a file.
@@ -42,10 +51,13 @@ pub struct Input {
 #[derive(Debug)]
 enum Piece {
     Verbatim(String),
-    Flow,
+    /// A drawing of this view.
+    Drawing(String),
 }
 
 const GAP: &str = "status: known-gap — ";
+/// First words of blocks that state a drawing.
+const VIEWS: [&str; 5] = ["flow", "graph", "workflow", "path", "findings"];
 const NOTATIONS: [&str; 6] = ["cc", "hooks", "log", "jsonl", "json", "bytes"];
 
 impl Spec {
@@ -77,32 +89,41 @@ impl Spec {
             if !closed {
                 return Err(format!("the block `{info}` has no end"));
             }
-            if info == "flow" {
-                open.flow = body;
-                spec.examples.push(std::mem::take(&mut open));
+            if VIEWS.iter().any(|view| info.split(' ').next() == Some(view)) {
+                open.stated.push(Stated { view: info.into(), text: body });
                 spec.pieces.push(Piece::Verbatim(std::mem::take(&mut verbatim)));
-                spec.pieces.push(Piece::Flow);
+                spec.pieces.push(Piece::Drawing(info.into()));
                 continue;
+            }
+            if !open.stated.is_empty() {
+                spec.examples.push(std::mem::take(&mut open));
             }
             let _ = write!(verbatim, "```{info}\n{body}```\n");
             open.take(info, body)?;
         }
         spec.pieces.push(Piece::Verbatim(verbatim));
-        if !open.inputs.is_empty() || !open.options.is_empty() {
-            return Err("the last inputs have no flow block after them".into());
+        if !open.stated.is_empty() {
+            spec.examples.push(open);
+        } else if !open.inputs.is_empty() || !open.options.is_empty() {
+            return Err("the last inputs have no drawing after them".into());
         }
         Ok(spec)
     }
 
-    /// The document with these flows in place of its own.
-    pub fn with_flows(&self, flows: &[String]) -> String {
-        let mut flows = flows.iter();
+    /// All drawings it states, in order.
+    pub fn stated(&self) -> impl Iterator<Item = &Stated> {
+        self.examples.iter().flat_map(|example| &example.stated)
+    }
+
+    /// The document with these drawings in place of its own.
+    pub fn with_drawings(&self, drawings: &[String]) -> String {
+        let mut drawings = drawings.iter();
         let mut text = String::new();
         for piece in &self.pieces {
             match piece {
                 Piece::Verbatim(words) => text.push_str(words),
-                Piece::Flow => {
-                    let _ = write!(text, "```flow\n{}```\n", flows.next().map_or("", String::as_str));
+                Piece::Drawing(view) => {
+                    let _ = write!(text, "```{view}\n{}```\n", drawings.next().map_or("", String::as_str));
                 }
             }
         }
@@ -120,7 +141,8 @@ impl Example {
             info.split_once(' ').filter(|(notation, _)| NOTATIONS.contains(notation))
         else {
             return Err(format!(
-                "`{info}` is neither `flow`, `options` nor an input such as `cc path/in/tree.jsonl`"
+                "`{info}` is neither a drawing ({}), `options` nor an input such as `cc path/in/tree.jsonl`",
+                VIEWS.join(", ")
             ));
         };
         self.inputs.push(Input { notation: notation.into(), path: path.trim().into(), text });
@@ -132,16 +154,21 @@ impl Example {
 mod tests {
     use super::Spec;
 
-    const DOCUMENT: &str =
-        "status: known-gap — not yet\n# T\n\n```cc a.jsonl\nx\n```\n\n```flow\nold\n```\nend\n";
+    const DOCUMENT: &str = "status: known-gap — not yet\n# T\n\n```cc a.jsonl\nx\n```\n\n```flow\nold\n```\nand\n```graph run\nr\n```\n\
+                            ```cc b.jsonl\ny\n```\n```path\np\n```\nend\n";
 
     #[test]
-    fn reads_and_rewrites_only_flows() {
+    fn reads_and_rewrites_only_drawings() {
         let spec = Spec::read(DOCUMENT).unwrap();
         assert_eq!(spec.known_gap.as_deref(), Some("not yet"));
-        assert_eq!((spec.examples.len(), spec.examples[0].flow.as_str()), (1, "old\n"));
-        assert_eq!(spec.with_flows(&["old\n".into()]), DOCUMENT);
-        assert_eq!(spec.with_flows(&["new\n".into()]), DOCUMENT.replace("old", "new"));
+        assert_eq!(spec.examples.len(), 2, "an input after a drawing begins the next example");
+        let stated: Vec<(&str, &str)> =
+            spec.stated().map(|stated| (stated.view.as_str(), stated.text.as_str())).collect();
+        assert_eq!(stated, [("flow", "old\n"), ("graph run", "r\n"), ("path", "p\n")]);
+        let drawings = ["old\n", "r\n", "p\n"].map(String::from);
+        assert_eq!(spec.with_drawings(&drawings), DOCUMENT);
+        let drawings = ["new\n", "r\n", "p\n"].map(String::from);
+        assert_eq!(spec.with_drawings(&drawings), DOCUMENT.replace("old", "new"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Runs every specification under `specs/`.
 //!
-//! `UPDATE_SPECS=1` rewrites the flow blocks of specifications that do not match, and names them. `SPEC=part/of/path`
+//! `UPDATE_SPECS=1` rewrites the drawings of specifications that do not match, and names them. `SPEC=part/of/path`
 //! runs only matching specifications and prints their drawings and how they differ from what is stated.
 
 #![expect(clippy::unwrap_used, reason = "a folder that cannot be read must fail the tests")]
@@ -52,11 +52,10 @@ fn every_specification_holds() {
             }
         };
         let differences: Vec<String> = spec
-            .examples
-            .iter()
+            .stated()
             .zip(&drawn)
-            .filter(|(example, drawn)| example.flow != **drawn)
-            .map(|(example, drawn)| diff(&example.flow, drawn))
+            .filter(|(stated, drawn)| stated.text != **drawn)
+            .map(|(stated, drawn)| diff(&stated.text, drawn))
             .collect();
         if only.is_some() {
             println!("── {name}\n{}", drawn.join("\n"));
@@ -71,7 +70,7 @@ fn every_specification_holds() {
                 let _ = writeln!(report, "── {name}\nholds now; take its first line away: {gap}\n");
             }
             (None, false) if update => {
-                std::fs::write(root().join(&name), spec.with_flows(&drawn)).unwrap();
+                std::fs::write(root().join(&name), spec.with_drawings(&drawn)).unwrap();
                 updated.push(name);
             }
             (None, false) => {
@@ -81,7 +80,7 @@ fn every_specification_holds() {
         }
     }
     for name in &updated {
-        println!("rewrote the flows of {name}; read them before you commit them");
+        println!("rewrote the drawings of {name}; read them before you commit them");
     }
     assert!(failed == 0, "{failed} specifications do not hold\n\n{report}");
 }
@@ -94,10 +93,17 @@ fn no_specification_is_empty() {
         let spec = Spec::read(&text).unwrap_or_else(|why| panic!("{name}: {why}"));
         assert!(text.lines().any(|line| line.starts_with("# ")), "{name} has no title");
         assert!(spec.prose.split_whitespace().count() >= 20, "{name} does not say why");
-        assert!(!spec.examples.is_empty(), "{name} states no flow");
+        assert!(!spec.examples.is_empty(), "{name} states nothing");
         for example in &spec.examples {
-            assert!(!example.inputs.is_empty(), "{name} has a flow without inputs");
-            assert!(example.flow.contains("records "), "{name} has an empty flow");
+            assert!(!example.inputs.is_empty(), "{name} has a drawing without inputs");
+        }
+        for stated in spec.stated() {
+            let is_empty = if stated.view == "flow" {
+                !stated.text.contains("records ")
+            } else {
+                stated.text.is_empty()
+            };
+            assert!(!is_empty, "{name} has an empty drawing of {}", stated.view);
         }
     }
 }
@@ -118,7 +124,9 @@ fn every_rule_and_every_issue_is_specified() {
     let flows: String = all()
         .iter()
         .flat_map(|(_, text)| Spec::read(text).map(|spec| spec.examples).unwrap_or_default())
-        .map(|example| example.flow)
+        .flat_map(|example| example.stated)
+        .filter(|stated| stated.view == "flow")
+        .map(|stated| stated.text)
         .collect();
     let named = |word: &str| flows.split_whitespace().any(|found| found == word);
     let rules = Rule::ALL.iter().filter(|rule| **rule != Rule::AgentSequence).map(|rule| rule.name());

@@ -2,7 +2,8 @@
 //!
 //! In: a shape and a seed. Out: the files Claude Code would have written, in memory, and beside them who started
 //! whom and what it cost; the same files without any explicit id; a score; and large folders to measure speed on.
-//! Never here: text from a real session, a clock, a source of randomness other than the seed.
+//! Never here: text from a real session, a source of randomness other than the seed, a
+//! clock but in `timing`.
 
 mod bench;
 mod flows;
@@ -13,6 +14,7 @@ mod random;
 mod score;
 mod shape;
 mod spans;
+pub mod timing;
 mod traffic;
 mod tree;
 mod truth;

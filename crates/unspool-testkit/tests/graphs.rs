@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use unspool_link::{Corpus, Table};
 use unspool_model::{Flow, StepKind, Timestamp};
 use unspool_testkit::{Launch, Layout, Mode, Random, Shape, generate, read};
-use unspool_view::graph::{Filter, Graph, Level, View, graph};
+use unspool_view::graph::{Filter, Graph, Level, View, from_process, graph};
 use unspool_view::workflow::{Grouping, Options, RunPattern, items, process, workflow};
 use unspool_view::{Prices, totals};
 
@@ -174,6 +174,11 @@ fn a_run_that_goes_its_own_way_is_told() {
     usual.last_mut().unwrap().name = "something else".into();
     runs.push(run("odd", pattern(&usual)));
     let process = process(&runs);
+    let drawn = from_process("all runs", &process);
+    assert_eq!((drawn.nodes.len(), drawn.edges.len()), (process.nodes.len(), process.edges.len()));
+    assert!(
+        drawn.nodes.iter().any(|node| node.detail == format!("{} of {} runs", process.runs, process.runs))
+    );
     assert_eq!(process.variants.len(), 2);
     assert_eq!(process.variants[0].runs.len(), 9);
     let odd: Vec<&str> = process.deviations.iter().map(|deviation| deviation.run.as_str()).collect();

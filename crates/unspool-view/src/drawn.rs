@@ -1,11 +1,11 @@
-//! For tests: small flows, drawn step by step, and random ones.
+//! For tests: small flows, drawn step by step or a word per step, and random ones.
 //!
-//! In: steps and edges in few words. Out: a flow and its text. Never here: records, evidence, linking.
+//! In: steps and edges in few words. Out: a flow and the batch that holds its text. Never here: records, evidence, linking.
 
 use proptest::prelude::*;
 use unspool_model::flow::{Millis, NONE};
 use unspool_model::{
-    Agent, Confidence, Edge, EdgeKind, Flow, Id, Interner, Rule, Run, Spawn, Step, StepKind, Sym, Timestamp,
+    Agent, Batch, Confidence, Edge, EdgeKind, Flow, Id, Rule, Run, Spawn, Step, StepKind, Sym, Timestamp,
     Usage,
 };
 
@@ -13,7 +13,7 @@ use unspool_model::{
 #[derive(Default)]
 pub(crate) struct Drawn {
     pub(crate) flow: Flow,
-    pub(crate) text: Interner,
+    pub(crate) batch: Batch,
 }
 
 impl Drawn {
@@ -30,11 +30,52 @@ impl Drawn {
         drawn
     }
 
-    /// A step of an agent from one millisecond to another.
+    /// A main agent with a step per word in one run; see [`Drawn::word`].
+    pub(crate) fn of_words(words: &[&str]) -> Drawn {
+        let mut drawn = Drawn::new();
+        drawn.flow.runs.push(Run::default());
+        drawn.flow.agents[0].first_step = 0;
+        for word in words {
+            drawn.flow.agents[0].last_step = drawn.word(0, word);
+        }
+        drawn
+    }
+
+    /// Half a second of an agent, without edges, below the first step: a kind and name (`tool:Bash`), `!` behind a failed one, words
+    /// behind a space as its preview.
+    pub(crate) fn word(&mut self, agent: u32, word: &str) -> u32 {
+        let (word, preview) = word.split_once(' ').unwrap_or((word, ""));
+        let (word, is_error) = word.strip_suffix('!').map_or((word, false), |word| (word, true));
+        let (kind, name) = word.split_once(':').unwrap_or((word, ""));
+        let kind = match kind {
+            "model" => StepKind::ModelCall,
+            "tool" => StepKind::ToolCall,
+            "start" => StepKind::AgentStart,
+            "user" => StepKind::UserMessage,
+            _ => StepKind::Generic,
+        };
+        let at = i64::try_from(self.flow.steps.len()).unwrap() * 1_000;
+        let n = self.push(agent, kind, name, (at, at + 500));
+        let preview = self.batch.text.intern(preview);
+        let step = &mut self.flow.steps[n as usize];
+        step.parent = if n == 0 { NONE } else { 0 };
+        (step.preview, step.is_error) = (preview, is_error);
+        n
+    }
+
+    /// A step of an agent from one millisecond to another, after the last one of that agent.
     pub(crate) fn step(&mut self, agent: u32, kind: StepKind, name: &str, times: (i64, i64)) -> u32 {
-        let n = u32::try_from(self.flow.steps.len()).unwrap();
         let last = self.flow.steps.iter().rposition(|step| step.agent == agent);
-        let named = self.text.intern(name);
+        let n = self.push(agent, kind, name, times);
+        if let Some(last) = last {
+            self.edge(u32::try_from(last).unwrap(), n, EdgeKind::Sequence);
+        }
+        n
+    }
+
+    fn push(&mut self, agent: u32, kind: StepKind, name: &str, times: (i64, i64)) -> u32 {
+        let n = u32::try_from(self.flow.steps.len()).unwrap();
+        let named = self.batch.text.intern(name);
         self.flow.steps.push(Step {
             id: Id::of(&[b"step", &n.to_le_bytes()]),
             started: Timestamp::from_ms(times.0),
@@ -47,9 +88,6 @@ impl Drawn {
             kind,
             ..Step::default()
         });
-        if let Some(last) = last {
-            self.edge(u32::try_from(last).unwrap(), n, EdgeKind::Sequence);
-        }
         n
     }
 
@@ -69,7 +107,7 @@ impl Drawn {
     pub(crate) fn tool(&mut self, caller: u32, name: &str, given: &str, times: (i64, i64)) -> u32 {
         let agent = self.flow.steps[caller as usize].agent;
         let call = self.step(agent, StepKind::ToolCall, name, times);
-        let given = self.text.intern(given);
+        let given = self.batch.text.intern(given);
         let step = &mut self.flow.steps[call as usize];
         (step.parent, step.preview) = (caller, given);
         self.edge(caller, call, EdgeKind::Calls);
@@ -78,6 +116,25 @@ impl Drawn {
 
     /// An agent started by a call, with its first message.
     pub(crate) fn agent(&mut self, call: u32, kind: &str, at: i64) -> u32 {
+        let n = self.spawn(call, kind);
+        let prompt = self.step(n, StepKind::UserMessage, "", (at, at));
+        self.flow.steps[prompt as usize].parent = call;
+        self.edge(call, prompt, EdgeKind::SubagentSpawn);
+        n
+    }
+
+    /// An agent started by a call, with a step per word; see [`Drawn::word`].
+    pub(crate) fn with_agent(mut self, call: u32, kind: &str, words: &[&str]) -> Drawn {
+        let n = self.spawn(call, kind);
+        self.flow.agents[n as usize].first_step = u32::try_from(self.flow.steps.len()).unwrap();
+        for word in words {
+            self.word(n, word);
+        }
+        self
+    }
+
+    /// An agent started by a call, without any step.
+    pub(crate) fn spawn(&mut self, call: u32, kind: &str) -> u32 {
         let n = u32::try_from(self.flow.agents.len()).unwrap();
         let parent = self.flow.steps[call as usize].agent;
         let spawn = Spawn {
@@ -88,7 +145,7 @@ impl Drawn {
         };
         self.flow.agents.push(Agent {
             id: Id::of(&[b"agent", &n.to_le_bytes()]),
-            kind: self.text.intern(kind),
+            kind: self.batch.text.intern(kind),
             parent,
             depth: self.flow.agents[parent as usize].depth + 1,
             spawn: Some(spawn),
@@ -96,9 +153,6 @@ impl Drawn {
             last_step: NONE,
             ..Agent::default()
         });
-        let prompt = self.step(n, StepKind::UserMessage, "", (at, at));
-        self.flow.steps[prompt as usize].parent = call;
-        self.edge(call, prompt, EdgeKind::SubagentSpawn);
         n
     }
 

@@ -4,6 +4,7 @@ mod search;
 
 pub use search::{Answer, Candidate, Search};
 
+use crate::failures::Telling;
 use crate::prices::Prices;
 use crate::totals::{Totals, totals};
 use serde::Serialize;
@@ -79,7 +80,11 @@ impl Why<'_> {
     fn record(&self, record: RecordIx) -> String {
         let stream = self.batch.stream_of(record);
         let Some(row) = self.batch.records.get(record as usize) else { return String::new() };
-        format!("{} = record {} of {}", row.id.show('r'), row.ordinal, self.text(stream.name))
+        let place = format!("{} = record {} of {}", row.id.show('r'), row.ordinal, self.text(stream.name));
+        match stream.witness {
+            Witness::Answer => format!("{place}, an export; the records it was made from are not at hand"),
+            _ => place,
+        }
     }
 
     fn agent(&self, n: usize) -> Explanation {
@@ -240,6 +245,10 @@ impl Why<'_> {
         push("Where it stands", place);
         let error = self.flow.error_of(n).some();
         push("What went wrong", error.map(|error| self.text(error).into()).into_iter().collect());
+        if step.is_error {
+            let telling = Telling::new(self.flow);
+            push("What became of the failure", telling.tell(index, &|step| self.name(step)));
+        }
         push(
             "Records that witness it",
             self.flow.witnesses_of(step).iter().map(|record| self.record(*record)).collect(),
@@ -253,7 +262,7 @@ impl Why<'_> {
             edges
                 .map(|edge| {
                     let other = if incoming { edge.from } else { edge.to };
-                    let how = if edge.rule.inferred() {
+                    let how = if edge.is_inferred() {
                         format!("inferred, {}", edge.confidence.as_f64())
                     } else {
                         "exact".into()
@@ -323,7 +332,7 @@ impl Why<'_> {
                 lines.push(format!(
                     "confidence {}{}",
                     edge.confidence.as_f64(),
-                    if edge.rule.inferred() { ", inferred" } else { "" }
+                    if edge.is_inferred() { ", inferred" } else { "" }
                 ));
                 let evidence = self.flow.evidence_of(edge).iter();
                 lines.extend(evidence.map(|record| format!("evidence {}", self.record(*record))));

@@ -7,7 +7,7 @@ use crate::totals::{Totals, totals};
 use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, Confidence, Flow, IntentSource, Issue, RecordIx, Sym, Timestamp, Usage};
+use unspool_model::{Batch, Flow, IntentSource, Issue, RecordIx, Sym, Timestamp, Usage};
 
 /// The name and version of this schema.
 const SCHEMA: &str = "unspool.flow/1";
@@ -112,6 +112,16 @@ pub struct AgentDoc {
     pub task_number: Option<u32>,
     /// How it was started; null when it has no parent or none was found.
     pub spawn: Option<SpawnDoc>,
+    /// Spawns that were considered and not believed; the first of them, if there are many.
+    pub rivals: Vec<SpawnRivalDoc>,
+    /// How many spawns had something speak for them and were not chosen.
+    pub rival_count: u32,
+    /// The model it was told to use, when its source says.
+    pub model: Option<String>,
+    /// The first thing it did.
+    pub first_step_id: Option<String>,
+    /// The last thing it did.
+    pub last_step_id: Option<String>,
     /// First moment.
     pub started_at: Option<String>,
     /// Last moment.
@@ -139,6 +149,16 @@ pub struct SpawnDoc {
     pub inferred: bool,
     /// Spawns that had something speak for them and were not chosen.
     pub rivals: u32,
+}
+
+/// A spawn that was considered for an agent and not believed.
+#[derive(Serialize, JsonSchema)]
+pub struct SpawnRivalDoc {
+    /// Native id of the tool call.
+    pub tool_use_id: String,
+    /// Why not: `outweighed`, `tied`, `in_the_future`, `out_of_window`, `other_prompt`, `other_type`, `taken_by_id`,
+    /// `other_record`.
+    pub reason: &'static str,
 }
 
 /// One task: from a user input to the last thing it caused.
@@ -218,6 +238,8 @@ pub struct StepDoc {
     pub meta: bool,
     /// First words of the message, or what the tool was given.
     pub preview: Option<String>,
+    /// A hash of everything a tool was given, where it is known: equal for equal input.
+    pub input_hash: Option<u32>,
     /// First words of what went wrong, where it failed and its source says why.
     pub error: Option<String>,
     /// What it was for.
@@ -246,6 +268,8 @@ pub struct UsageDoc {
     pub cache_read: u64,
     /// Input written to a cache.
     pub cache_write: u64,
+    /// The part of `cache_write` kept for an hour, which costs more; not a sixth bucket.
+    pub cache_write_long: u64,
     /// Visible output.
     pub output: u64,
     /// Output spent on thinking.
@@ -272,8 +296,8 @@ pub struct EdgeDoc {
     pub from: String,
     /// Step that followed.
     pub to: String,
-    /// `calls`, `tool_result`, `subagent_spawn`, `subagent_return`, `sequence`, `continuation`,
-    /// `depends_on`.
+    /// `calls`, `tool_result`, `subagent_spawn`, `subagent_return`, `sequence`, `continuation`, `depends_on`,
+    /// `span_parent`, `span_link`, `content_reuse`.
     pub kind: &'static str,
     /// Why it is believed.
     pub rule: &'static str,
@@ -368,6 +392,18 @@ pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
                     inferred: spawn.is_inferred(),
                     rivals: agent.rival_count,
                 }),
+                rivals: agent
+                    .rivals
+                    .iter()
+                    .map(|rival| SpawnRivalDoc {
+                        tool_use_id: show.text(rival.tool_use_id),
+                        reason: rival.reason.name(),
+                    })
+                    .collect(),
+                rival_count: agent.rival_count,
+                model: show.some(agent.model),
+                first_step_id: step_id(agent.first_step),
+                last_step_id: step_id(agent.last_step),
                 started_at: time(agent.started),
                 ended_at: time(agent.ended),
                 message_count: agent.message_count,
@@ -400,7 +436,7 @@ pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
                 kind: edge.kind.name(),
                 rule: edge.rule.name(),
                 confidence: edge.confidence.as_f64(),
-                inferred: edge.rule.inferred() || edge.confidence < Confidence::EXACT,
+                inferred: edge.is_inferred(),
                 tool_use_id: show.some(edge.tool_use_id),
                 is_error: edge.is_error,
                 evidence: flow.evidence_of(edge).iter().map(|record| show.record_id(*record)).collect(),
@@ -439,6 +475,7 @@ fn step_doc(flow: &Flow, n: usize, show: &Show<'_>) -> StepDoc {
         is_async: step.is_async,
         meta: step.meta,
         preview: show.some(step.preview),
+        input_hash: u32::try_from(n).ok().and_then(|n| flow.input_of(n)),
         error: show.some(flow.error_of(n)),
         intent: show
             .some(step.intent)
@@ -486,6 +523,7 @@ pub fn usage_doc(usage: &Usage) -> UsageDoc {
         input: usage.input,
         cache_read: usage.cache_read,
         cache_write: usage.cache_write,
+        cache_write_long: usage.cache_write_long,
         output: usage.output,
         reasoning: usage.reasoning,
     }

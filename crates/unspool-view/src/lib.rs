@@ -16,8 +16,6 @@ pub mod export;
 pub mod failures;
 pub mod filtered;
 pub mod findings;
-#[cfg(test)]
-mod fixture;
 pub mod flow_json;
 pub mod graph;
 pub mod labels;
@@ -28,6 +26,7 @@ pub mod path;
 pub mod prices;
 pub mod query;
 pub mod query_json;
+mod retries;
 pub mod rows;
 pub mod search;
 pub mod stats;

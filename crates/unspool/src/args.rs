@@ -95,6 +95,23 @@ Examples:
   unspool explain 3f2a toolu_01ABC       one tool call and its links
   unspool explain 3f2a msg_01XYZ         how this call's tokens were counted")]
     Explain(ExplainArgs),
+    /// Draw what led to what: steps, model calls, agents or runs, one line each.
+    #[command(after_help = "\
+Examples:
+  unspool graph 3f2a             a session by the start of its id
+  unspool graph 3f2a --level agent     who started whom
+  unspool graph 3f2a --level model-call    how results led from one model call to the next
+  unspool graph 3f2a --where 'is:error'    what failed, and how one led to the other
+  unspool graph 3f2a --workflow  the pattern behind the steps
+  unspool export 3f2a -o graph.svg     the same as a picture")]
+    Graph(Box<crate::commands::graph::DrawArgs>),
+    /// Draw what happened when: a bar per step, agents below each other.
+    #[command(after_help = "\
+Examples:
+  unspool timeline 3f2a          a session by the start of its id
+  unspool timeline run.jsonl     a file
+  unspool export 3f2a --view timeline -o time.svg    the same as a picture")]
+    Timeline(crate::commands::timeline::TimelineArgs),
     /// Show why it took so long: the critical path, what time was spent on, what a faster tool would save.
     #[command(after_help = "\
 Examples:
@@ -112,6 +129,30 @@ Examples:
   unspool findings --only slow_step,re_read PATH
   unspool findings --json PATH   for programs, with the steps of each")]
     Findings(crate::commands::FindingsArgs),
+    /// Follow failures: the first cause of each, what it touched, and whether it was retried, worked around, or ended something.
+    #[command(after_help = "\
+Examples:
+  unspool failures 3f2a          what failed in a session
+  unspool failures PATH -n 0     all failures of all sessions in a file or folder
+  unspool failures 3f2a --json   for programs, with every cause and receiver
+  unspool explain 3f2a STEP      one failed step, with its evidence")]
+    Failures(crate::commands::FailuresArgs),
+    /// Count: the shape of the graph, degrees and slack of steps, lifetimes and errors of agents, time of runs.
+    #[command(after_help = "\
+Examples:
+  unspool metrics 3f2a           the graph of a session in short
+  unspool metrics 3f2a --by node       the steps that held it up, with slack and what they lead to
+  unspool metrics PATH --by agent-type lifetimes, errors and tools by type of agent
+  unspool metrics 3f2a --json    everything, for programs")]
+    Metrics(crate::commands::MetricsArgs),
+    /// Find the process behind many runs: what they share, how often it fails, variants, and where a run goes its own way.
+    #[command(after_help = "\
+Examples:
+  unspool process                all runs in the usual places
+  unspool process PATH -n 0      every node, transition and variant of a folder
+  unspool process PATH --run u3f2a     where this run goes its own way
+  unspool process PATH --json    for programs")]
+    Process(crate::commands::ProcessArgs),
     /// Find steps by what they are and how they stand to each other.
     #[command(after_help = "\
 Examples:

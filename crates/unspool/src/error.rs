@@ -26,6 +26,8 @@ pub(crate) enum CliError {
     NoSuchThing { session: String, wanted: String },
     #[error("session {session} has no {what} `{wanted}`")]
     NoSuchPart { session: String, what: &'static str, wanted: String, candidates: Vec<String> },
+    #[error("no run `{0}` in the chosen sessions")]
+    NoSuchRun(String),
     #[error("`{change}` changes nothing: no step of the path's scope is like that")]
     NoSuchChange { change: String, candidates: Vec<String> },
     #[error("{path} holds {} sessions; diff takes one on each side", candidates.len())]
@@ -72,6 +74,7 @@ impl CliError {
             CliError::NoSuchPart { .. } => {
                 "name a run by its number from 1 or its id, an agent by its id, type or name"
             }
+            CliError::NoSuchRun(_) => "`unspool process --json` lists the ids of runs",
             CliError::NoSuchChange { .. } => {
                 "tool:NAME takes a whole name, model:NAME and agent:NAME a part of one; `unspool stats --by tool` lists them"
             }

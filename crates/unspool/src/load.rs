@@ -150,7 +150,9 @@ pub(crate) fn read_found(
     }
     let corpus = Corpus::new(reading.batch, settings.table, settings.as_of);
     if corpus.counts().stored == 0 {
-        return Err(CliError::NotRecognised(format!("{shown} (no record of it could be read)")));
+        let why = corpus.reading_issues();
+        let why = why.first().map_or(String::new(), |issue| format!(": {}", issue.code.name()));
+        return Err(CliError::NotRecognised(format!("{shown} (no record of it could be read{why})")));
     }
     let sessions = (0..corpus.len()).collect();
     Ok(Loaded { corpus, sessions, natives: reading.natives, prices: settings.prices })

@@ -1,9 +1,11 @@
 //! The `unspool` binary: the rim between people and the library. One file per command.
 
 mod args;
+mod asked;
 mod commands;
 mod error;
 mod figures;
+mod graph_args;
 mod load;
 mod natives;
 mod output;

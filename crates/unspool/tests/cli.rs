@@ -4,16 +4,22 @@
 
 #[path = "cli/diff.rs"]
 mod diff;
+#[path = "cli/drawing.rs"]
+mod drawing;
 #[path = "cli/drift.rs"]
 mod drift;
 #[path = "cli/exports.rs"]
 mod exports;
 #[path = "cli/findings.rs"]
 mod findings;
+#[path = "cli/imports.rs"]
+mod imports;
 #[path = "cli/names.rs"]
 mod names;
 #[path = "cli/newcomer.rs"]
 mod newcomer;
+#[path = "cli/numbers.rs"]
+mod numbers;
 #[path = "cli/path.rs"]
 mod path;
 #[path = "cli/query.rs"]

@@ -43,5 +43,6 @@ formats! {
     cursor::Cursor,
     droid::Droid,
     grok::Grok,
+    unspool_flow::FlowExport,
     otlp::{OtlpJson, OtlpLogs, OtlpProtobuf, SpanList, SpanTree, ReadableSpans, PhoenixSpans, LangfuseTrace},
 }

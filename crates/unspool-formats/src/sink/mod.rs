@@ -6,8 +6,8 @@ pub(crate) use records::Scopes;
 
 use records::{Frame, Identity};
 use unspool_model::{
-    Attr, AttrName, Batch, Code, Event, EventFlags, EventKind, Key, KeyKind, LinkSource, Role, Stream, Sym,
-    Timestamp, Usage,
+    Attr, AttrName, Batch, Code, Event, EventFlags, EventKind, Flow, GivenSession, Issue, Key, KeyKind,
+    LinkSource, RecordIx, Role, Stream, Sym, Timestamp, Usage,
 };
 
 /// How much of the text around the facts is kept.
@@ -246,6 +246,26 @@ impl<'b> Sink<'b> {
         if let Some(event) = self.open.take() {
             self.batch.events.push(event);
         }
+    }
+
+    /// The name of a text in the batch.
+    pub(crate) fn intern(&mut self, text: &str) -> Sym {
+        self.batch.text.intern(text)
+    }
+
+    /// The open record.
+    pub(crate) fn record(&self) -> RecordIx {
+        self.record
+    }
+
+    /// Says that the open record is a session that needs no linking.
+    pub(crate) fn give(&mut self, flow: Flow) {
+        self.batch.given.sessions.push(GivenSession { record: self.record, flow });
+    }
+
+    /// Says that an issue was there when the stream was written, and belongs to no session.
+    pub(crate) fn give_issue(&mut self, issue: Issue) {
+        self.batch.given.issues.push(issue);
     }
 
     /// Reports something odd about this record.

@@ -1,10 +1,11 @@
-//! A corpus as text: for each session its agents, its steps as a tree in their order, its edges and its issues.
+//! A corpus as text: for each session its agents, its steps as a tree in their order, its edges and its issues; or a view of it.
 //!
 //! In: linked records. Out: the drawing that specifications state. Never here: anything that is not in the flow; what
 //! is not drawn by default (times, witnesses) is drawn when a specification asks for it.
 
 mod agents;
 mod steps;
+mod views;
 
 use std::fmt::Write as _;
 use unspool_link::Corpus;
@@ -64,6 +65,18 @@ pub fn draw(corpus: &Corpus, show: Show) -> String {
         counts.records, counts.stored, counts.duplicate, counts.rejected
     );
     out
+}
+
+/// Draws a view of every session a corpus holds.
+pub fn draw_view(corpus: &Corpus, words: &str) -> Result<String, String> {
+    let mut out = String::new();
+    for (n, flow) in corpus.flows().enumerate() {
+        if n > 0 {
+            out.push('\n');
+        }
+        views::draw(&Drawn { flow: &flow, batch: &corpus.batch, show: Show::default() }, words, &mut out)?;
+    }
+    Ok(out)
 }
 
 /// A flow and what its names resolve against.

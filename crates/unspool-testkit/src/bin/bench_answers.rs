@@ -4,10 +4,8 @@
 
 #![expect(clippy::print_stdout, reason = "this program talks to people")]
 
-use std::fs::read_to_string;
-use std::hint::black_box;
-use std::time::Instant;
 use unspool_model::{Batch, Flow, StepKind};
+use unspool_testkit::timing::best_ms;
 use unspool_testkit::{Random, large_flow};
 use unspool_view::Prices;
 use unspool_view::diff::{Part, Side, diff};
@@ -35,7 +33,7 @@ fn main() {
         let Ok(query) = Query::parse(text) else { continue };
         let scope = Scope { flow: &flow, batch: &batch, prices: &prices, now: flow.session.started };
         let mut found = 0;
-        let ms = best_ms(|| found = select(&query, &scope, &[]).count());
+        let ms = best_ms(ROUNDS, || found = select(&query, &scope, &[]).count());
         println!("{ms:>8.1} ms  {found:>7} steps  {text}");
     }
     drop((flow, batch));
@@ -57,7 +55,7 @@ fn measure_diff(a: &(Flow, Batch), b: &(Flow, Batch), prices: &Prices, name: &st
     }
     let (a, b) = (side(a, prices), side(b, prices));
     let mut counts = None;
-    let ms = best_ms(|| counts = Some(diff(&a, &b).counts));
+    let ms = best_ms(ROUNDS, || counts = Some(diff(&a, &b).counts));
     let sizes = format!("{} and {} steps", a.flow.steps.len(), b.flow.steps.len());
     println!("{ms:>8.1} ms  diff of {sizes}, {name}: {counts:?}");
 }
@@ -91,24 +89,4 @@ fn repetitive(steps: usize, seed: u64) -> (Flow, Batch) {
     }
     flow.agents.truncate(1);
     (flow, batch)
-}
-
-/// The best of some rounds, in milliseconds of processor time, or by the clock where the system does not say.
-fn best_ms(mut work: impl FnMut()) -> f64 {
-    let mut best = f64::MAX;
-    for _ in 0..ROUNDS {
-        let (cpu, clock) = (cpu_ns(), Instant::now());
-        black_box(&mut work)();
-        let took = match (cpu, cpu_ns()) {
-            (Some(before), Some(after)) => (after - before) / 1e6,
-            _ => clock.elapsed().as_secs_f64() * 1e3,
-        };
-        best = best.min(took);
-    }
-    best
-}
-
-/// Nanoseconds that this program's one thread has run.
-fn cpu_ns() -> Option<f64> {
-    read_to_string("/proc/self/schedstat").ok()?.split(' ').next()?.parse().ok()
 }

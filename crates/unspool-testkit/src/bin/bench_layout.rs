@@ -4,8 +4,9 @@
 
 use std::io::Write as _;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use unspool_testkit::GraphShape;
+use unspool_testkit::timing::Stopwatch;
 use unspool_view::layout::{Graph, Options, Previous, layered};
 
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
@@ -68,24 +69,16 @@ fn moved(shape: GraphShape, size: usize) -> f64 {
 
 /// Processor time of one of many runs.
 fn mean(mut work: impl FnMut()) -> Duration {
-    let now = |wall: &Instant| processor_time().unwrap_or_else(|| wall.elapsed());
-    let wall = Instant::now();
-    let start = now(&wall);
+    let watch = Stopwatch::start();
     let mut runs = 0;
     loop {
         work();
         runs += 1;
-        let spent = now(&wall).saturating_sub(start);
+        let spent = watch.elapsed();
         if spent >= LONG_ENOUGH {
             return spent / runs;
         }
     }
-}
-
-/// Time this thread has spent on a processor, as Linux counts it.
-fn processor_time() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(Duration::from_nanos(text.split(' ').next()?.parse().ok()?))
 }
 
 fn as_json(graph: &Graph) -> String {

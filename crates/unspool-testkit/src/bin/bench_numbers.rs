@@ -5,9 +5,9 @@
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::Instant;
 use unspool_link::{Corpus, Table};
 use unspool_model::{Flow, Timestamp};
+use unspool_testkit::timing::best_ms;
 use unspool_testkit::{Layout, Mode, Shape, generate, read};
 use unspool_view::Prices;
 use unspool_view::findings::findings;
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     best("task templates", || {
         let mut templates = Templates::default();
         templates.add(&flow, text, &prices);
-        templates.finish().len()
+        templates.finish().templates.len()
     });
     ExitCode::SUCCESS
 }
@@ -79,21 +79,8 @@ fn session(steps: usize) -> Option<(Corpus, Flow)> {
 }
 
 fn best<T>(what: &str, work: impl Fn() -> T) {
-    let mut least = f64::INFINITY;
-    for _ in 0..TIMES {
-        let (started, clock) = (processor_ns(), Instant::now());
-        std::hint::black_box(work());
-        let wall_ms = clock.elapsed().as_secs_f64() * 1e3;
-        let used = processor_ns().zip(started).map(|(after, before)| (after - before) / 1e6);
-        least = least.min(used.unwrap_or(wall_ms));
-    }
+    let least = best_ms(TIMES, || _ = std::hint::black_box(work()));
     say(&format!("{what:<40} {least:>8.1} ms"));
-}
-
-/// Nanoseconds this process has been on a processor; none where the system does not say.
-fn processor_ns() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
-    text.split(' ').next()?.parse().ok()
 }
 
 fn say(line: &str) {

@@ -1,52 +1,12 @@
 //! Nothing differs from itself, both ways round are the same, and an inserted step moves nothing else.
 
 use super::{Change, Counts, DiffDoc, Field, Part, Side, StepDiff, diff};
-use crate::fixture;
+use crate::drawn::Drawn;
 use crate::prices::Prices;
 use proptest::prelude::*;
 use unspool_model::flow::NONE;
-use unspool_model::{Agent, Batch, Confidence, Flow, Rule, Spawn, Sym};
 
-struct Made {
-    flow: Flow,
-    batch: Batch,
-}
-
-impl Made {
-    fn new(words: &[&str]) -> Made {
-        let mut batch = Batch::default();
-        let flow = fixture::flow(&mut batch, words);
-        Made { flow, batch }
-    }
-
-    /// Lets a call start an agent with these steps.
-    fn spawn(mut self, call: u32, kind: &str, words: &[&str]) -> Made {
-        let agent = u32::try_from(self.flow.agents.len()).unwrap();
-        let (kind, first) = (self.batch.text.intern(kind), u32::try_from(self.flow.steps.len()).unwrap());
-        let spawn = Spawn {
-            step: call,
-            tool_use_id: Sym::EMPTY,
-            rule: Rule::SpawnMetaId,
-            confidence: Confidence::EXACT,
-        };
-        let parent = self.flow.steps[call as usize].agent;
-        self.flow.agents.push(Agent {
-            kind,
-            parent,
-            spawn: Some(spawn),
-            first_step: first,
-            ..Agent::default()
-        });
-        for word in words {
-            let mut step = fixture::step(&mut self.batch, word, self.flow.steps.len());
-            step.agent = agent;
-            self.flow.steps.push(step);
-        }
-        self
-    }
-}
-
-fn compare(a: &Made, b: &Made) -> DiffDoc {
+fn compare(a: &Drawn, b: &Drawn) -> DiffDoc {
     let prices = Prices::default();
     diff(
         &Side { flow: &a.flow, batch: &a.batch, prices: &prices, part: Part::Whole },
@@ -85,22 +45,22 @@ const BASE: &[&str] = &[
 
 #[test]
 fn what_is_said_of_each_difference() {
-    let base = Made::new(BASE);
+    let base = Drawn::of_words(BASE);
     let mut words = BASE.to_vec();
     words.insert(2, "tool:Grep bug");
-    let inserted = Made::new(&words);
+    let inserted = Drawn::of_words(&words);
     assert_eq!(shown(&compare(&base, &inserted)), ["+ main Grep bug"]);
     assert_eq!(shown(&compare(&inserted, &base)), ["- main Grep bug"]);
     let mut words = BASE.to_vec();
     words[5] = "tool:Bash! cargo test --all";
     words[3] = "model:haiku I mend";
-    let other = Made::new(&words);
+    let other = Drawn::of_words(&words);
     let found = compare(&base, &other);
     assert_eq!(shown(&found), ["~ main haiku I mend model", "~ main Bash cargo test --all input,status"]);
     assert_eq!(found.first_divergence.as_ref().unwrap().fields[0].field, Field::Model);
     assert_eq!(found.models.b, ["haiku", "opus"]);
     words[5] = "tool:Bash git push";
-    let other = Made::new(&words);
+    let other = Drawn::of_words(&words);
     assert_eq!(
         shown(&compare(&base, &other)),
         ["~ main haiku I mend model", "- main Bash cargo test", "+ main Bash git push"],
@@ -110,7 +70,7 @@ fn what_is_said_of_each_difference() {
 
 #[test]
 fn an_input_that_differs_behind_its_first_words_is_a_change() {
-    let (mut base, mut other) = (Made::new(BASE), Made::new(BASE));
+    let (mut base, mut other) = (Drawn::of_words(BASE), Drawn::of_words(BASE));
     base.flow.inputs = vec![(2, 7), (4, 8)];
     other.flow.inputs = vec![(2, 7), (4, 9)];
     let found = compare(&base, &other);
@@ -123,15 +83,15 @@ fn an_input_that_differs_behind_its_first_words_is_a_change() {
 #[test]
 fn agents_belong_together_by_the_calls_that_started_them() {
     let calls = &["user: go", "tool:Task look", "tool:Task write"];
-    let base = Made::new(calls).spawn(1, "Explore", &["user: look", "tool:Read a"]).spawn(
+    let base = Drawn::of_words(calls).with_agent(1, "Explore", &["user: look", "tool:Read a"]).with_agent(
         2,
         "Plan",
         &["user: write"],
     );
-    let more = Made::new(&["user: go", "tool:Task more", "tool:Task look", "tool:Task write"])
-        .spawn(1, "Explore", &["user: more", "tool:Read z"])
-        .spawn(2, "Explore", &["user: look", "tool:Read a", "tool:Read b"])
-        .spawn(3, "Plan", &["user: write"]);
+    let more = Drawn::of_words(&["user: go", "tool:Task more", "tool:Task look", "tool:Task write"])
+        .with_agent(1, "Explore", &["user: more", "tool:Read z"])
+        .with_agent(2, "Explore", &["user: look", "tool:Read a", "tool:Read b"])
+        .with_agent(3, "Plan", &["user: write"]);
     let found = compare(&base, &more);
     assert_eq!(
         shown(&found),
@@ -152,9 +112,9 @@ fn agents_belong_together_by_the_calls_that_started_them() {
 
 #[test]
 fn parts_are_compared_alone() {
-    let made = Made::new(&["user: go", "tool:Task look", "tool:Task look"])
-        .spawn(1, "Explore", &["user: look", "tool:Read a"])
-        .spawn(2, "Explore", &["user: look", "tool:Read a", "tool:Read b"]);
+    let made = Drawn::of_words(&["user: go", "tool:Task look", "tool:Task look"])
+        .with_agent(1, "Explore", &["user: look", "tool:Read a"])
+        .with_agent(2, "Explore", &["user: look", "tool:Read a", "tool:Read b"]);
     let prices = Prices::default();
     let side = |part| Side { flow: &made.flow, batch: &made.batch, prices: &prices, part };
     let found = diff(&side(Part::Agent(1)), &side(Part::Agent(2)));
@@ -176,13 +136,13 @@ fn some_steps() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(step, 1..25)
 }
 
-fn with_agents(words: &[String]) -> Made {
+fn with_agents(words: &[String]) -> Drawn {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (main, others) = words.split_at(words.len().div_ceil(2));
-    let mut made = Made::new(main);
+    let mut made = Drawn::of_words(main);
     for (n, chunk) in others.chunks(4).enumerate() {
         let call = u32::try_from(n % main.len()).unwrap();
-        made = made.spawn(call, if n % 2 == 0 { "Explore" } else { "Plan" }, chunk);
+        made = made.with_agent(call, if n % 2 == 0 { "Explore" } else { "Plan" }, chunk);
     }
     made
 }
@@ -240,7 +200,7 @@ proptest! {
         for (at, steps) in &more {
             longer.insert(at.index(longer.len() + 1), &steps[0]);
         }
-        let found = compare(&Made::new(&words), &Made::new(&longer));
+        let found = compare(&Drawn::of_words(&words), &Drawn::of_words(&longer));
         prop_assert_eq!(found.counts.added, more.len() as u64);
         prop_assert_eq!(found.counts.removed, 0);
     }

@@ -56,7 +56,9 @@ pub fn gantt(picture: &TimelinePicture, width: usize, charset: Charset) -> Vec<G
     let mut lines = axis(&scale, axis_width, names_width + duration_width + 1, ascii, &cell);
     for (row, name) in rows.iter().zip(&names) {
         let bar = &picture.bars[row.bar];
-        let took = elapsed_label(bar.end_ms.saturating_sub(bar.start_ms).max(0)).replace(' ', "");
+        let took_ms = bar.end_ms.saturating_sub(bar.start_ms).max(0);
+        // A moment took no time that anybody measured.
+        let took = if took_ms == 0 { String::new() } else { elapsed_label(took_ms).replace(' ', "") };
         let shown = cut_to_columns(name, names_width, ellipsis);
         let padding = " ".repeat(names_width.saturating_sub(columns(&shown)));
         lines.push(GanttLine {

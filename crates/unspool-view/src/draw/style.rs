@@ -85,8 +85,9 @@ const SHAPES: &str = "\
 .unspool .arrow-label{text-anchor:middle}\n\
 .unspool .terminal text{text-anchor:middle}\n\
 .unspool .edge{fill:none;stroke-width:1.3}\n\
-.unspool .edge.spawn{stroke-width:1.8}\n\
-.unspool .edge.inferred{stroke-dasharray:5 4}\n\
+.unspool .edge.spawn{stroke-width:1.8;stroke-dasharray:7 4}\n\
+.unspool .edge.error{stroke-dasharray:7 4}\n\
+.unspool .edge.inferred{stroke-dasharray:1.5 4;stroke-linecap:round}\n\
 .unspool .bar-text{font-size:10.5px}\n\
 .unspool .pending .box{stroke-dasharray:4 3}\n\
 .unspool .badge-text{font-size:10px;font-weight:bold;text-anchor:middle}\n";

@@ -76,6 +76,7 @@ pub fn lines(picture: &Picture, options: &TextOptions) -> Vec<Line> {
     // At most half of the width is for lanes.
     let mut lanes = Lanes::new(ascii, (options.width / 4).max(2));
     let mut has_begun = vec![false; picture.frames.len()];
+    let through = through(picture);
     let mut lines = Vec::new();
     for group in &sequence.groups {
         for text in lanes.gather(group) {
@@ -94,7 +95,7 @@ pub fn lines(picture: &Picture, options: &TextOptions) -> Vec<Line> {
                     format!("{frame}{}", if ascii { " >" } else { " ▸" })
                 },
                 label: plain(&part.label),
-                marks: marks(part, &back, ascii),
+                marks: marks(part, &through[member], &back, ascii),
                 detail: plain(&part.detail),
                 of: Some(member),
             };
@@ -107,7 +108,15 @@ pub fn lines(picture: &Picture, options: &TextOptions) -> Vec<Line> {
     lines
 }
 
-/// The drawing as one text, with a word on its marks.
+/// A line that says what the marks mean.
+pub fn legend(charset: Charset) -> &'static str {
+    match charset {
+        Charset::Unicode => "● step  ○ side by side  ✗ failed  ┆ inferred  ← by way of  ↺ leads back",
+        Charset::Ascii => "* step  o side by side  x failed  : inferred  <- by way of  ^ leads back",
+    }
+}
+
+/// The drawing as one text.
 pub fn draw(picture: &Picture, options: &TextOptions) -> String {
     let mut out = String::new();
     for line in lines(picture, options) {
@@ -130,20 +139,34 @@ fn begun(picture: &Picture, part: &Box, has_begun: &mut [bool]) -> String {
     name
 }
 
-fn marks(part: &Box, back: &[String], ascii: bool) -> String {
+/// The words on the arrows that reach each box.
+fn through(picture: &Picture) -> Vec<Vec<String>> {
+    let mut through: Vec<Vec<String>> = vec![Vec::new(); picture.boxes.len()];
+    for arrow in picture.arrows.iter().filter(|arrow| !arrow.label.is_empty() && !arrow.is_spawn) {
+        let label = plain(&arrow.label);
+        if let Some(words) = through.get_mut(arrow.to).filter(|words| !words.contains(&label)) {
+            words.push(label);
+        }
+    }
+    through
+}
+
+fn marks(part: &Box, through: &[String], back: &[String], ascii: bool) -> String {
     let mut marks = Vec::new();
     if part.count > 1 {
         marks.push(format!("{}{}", if ascii { 'x' } else { '×' }, part.count));
+    }
+    let ellipsis = if ascii { ".." } else { "…" };
+    if !through.is_empty() {
+        let arrow = if ascii { "<-" } else { "←" };
+        marks.push(format!("{arrow} {}", cut_to_columns(&through.join(", "), 24, ellipsis)));
     }
     if part.is_pending {
         marks.push(if ascii { "..." } else { "…" }.to_string());
     }
     if !back.is_empty() {
         let arrow = if ascii { "^" } else { "↺" };
-        marks.push(format!(
-            "{arrow} {}",
-            cut_to_columns(&back.join(", "), 24, if ascii { ".." } else { "…" })
-        ));
+        marks.push(format!("{arrow} {}", cut_to_columns(&back.join(", "), 24, ellipsis)));
     }
     marks.join(" ")
 }

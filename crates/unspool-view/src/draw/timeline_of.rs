@@ -25,7 +25,7 @@ impl TimelinePicture {
         let mut steps = Vec::new();
         let mut bar_of = vec![None; flow.steps.len()];
         for (n, step) in (0u32..).zip(&flow.steps) {
-            let Some((start_ms, end_ms)) = span(step, first).filter(|_| !step.meta) else { continue };
+            let Some((start_ms, end_ms)) = span(step, first).filter(|_| !step.is_aside()) else { continue };
             bar_of[n as usize] = Some(steps.len());
             steps.push(n);
             picture.bars.push(TimelineBar {
@@ -50,7 +50,7 @@ impl TimelinePicture {
                 from: bar(edge.from)?,
                 to: bar(edge.to)?,
                 relation: edge.kind.name(),
-                is_inferred: edge.rule.inferred(),
+                is_inferred: edge.is_inferred(),
                 is_error: edge.is_error,
                 is_spawn: edge.kind == EdgeKind::SubagentSpawn,
                 ..Arrow::default()
@@ -71,12 +71,11 @@ fn span(step: &Step, first: Timestamp) -> Option<(i64, i64)> {
 mod tests {
     use crate::draw::text::Charset;
     use crate::draw::{TimelinePicture, gantt};
-    use unspool_model::Batch;
+    use crate::drawn::Drawn;
 
     #[test]
     fn steps_are_bars_of_their_agents() {
-        let mut batch = Batch::default();
-        let flow = crate::fixture::flow(&mut batch, &["user", "model:opus", "tool:Bash!", "model:opus"]);
+        let Drawn { flow, batch } = Drawn::of_words(&["user", "model:opus", "tool:Bash!", "model:opus"]);
         let (picture, steps) = TimelinePicture::of(&flow, &batch);
         assert_eq!(steps, [0, 1, 2, 3]);
         let drawn: String =

@@ -4,7 +4,7 @@
 
 use crate::graph::{Graph, Node};
 use std::io::{Result, Write};
-use unspool_model::{Batch, Flow, Step};
+use unspool_model::{Batch, Flow, Step, Usage};
 
 const NODE_COLUMNS: [&str; 29] = [
     "session_id",
@@ -104,7 +104,10 @@ fn node_cells(
         _ => None,
     };
     let of_step = |get: &dyn Fn(&Step) -> Option<String>| single.and_then(get).unwrap_or_default();
-    let (totals, usage) = (&node.totals, &node.totals.usage);
+    let totals = &node.totals;
+    // What no source states is left empty.
+    let tokens =
+        |of: fn(&Usage) -> u64| totals.stated_usage().map_or_else(String::new, |usage| of(usage).to_string());
     [
         session.into(),
         node.id.clone(),
@@ -126,12 +129,12 @@ fn node_cells(
         totals.model_calls.to_string(),
         totals.tool_calls.to_string(),
         totals.errors.to_string(),
-        usage.input.to_string(),
-        usage.cache_read.to_string(),
-        usage.cache_write.to_string(),
-        usage.output.to_string(),
-        usage.reasoning.to_string(),
-        totals.cost.dollars().to_string(),
+        tokens(|usage| usage.input),
+        tokens(|usage| usage.cache_read),
+        tokens(|usage| usage.cache_write),
+        tokens(|usage| usage.output),
+        tokens(|usage| usage.reasoning),
+        totals.stated_dollars().map_or_else(String::new, |dollars| dollars.to_string()),
         totals.unpriced_calls.to_string(),
         node.is_error.to_string(),
         node.pending.to_string(),

@@ -165,6 +165,7 @@ impl Drawing<'_> {
 
     /// Boxes in a row, where nothing else leads from one to the next.
     fn chain(&self, out: &mut impl Write, nested: &Nested, links: &[(String, String)]) -> Result<()> {
+        let links: FxHashSet<&(String, String)> = links.iter().collect();
         for pair in nested.outermost().windows(2) {
             let ends = (self.key_of(pair[0]), self.key_of(pair[1]));
             if !links.contains(&ends) {

@@ -75,6 +75,7 @@ formats! {
     Json "json" "the complete flow, schema unspool.flow/1" [".json"] [Flow Graph Workflow Timeline];
     TreeJson "tree-json" "the timeline tree with its indexes, schema unspool.tree/1" [".tree.json"] [Timeline];
     GraphJson "graph-json" "a graph, schema unspool.graph/1" [".graph.json"] [Graph Workflow];
+    Svg "svg" "a picture of one session" [".svg"] [Graph Workflow Timeline];
     D2 "d2" "a D2 diagram" [".d2"] [Graph Workflow];
     Dot "dot" "a Graphviz graph" [".dot" ".gv"] [Graph Workflow];
     Mermaid "mermaid" "a Mermaid flowchart" [".mmd" ".mermaid"] [Graph Workflow];

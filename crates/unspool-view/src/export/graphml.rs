@@ -5,6 +5,7 @@
 use super::text::showable;
 use crate::graph::{Edge, Graph, Node};
 use std::io::{Result, Write};
+use unspool_model::Usage;
 
 /// Name and type of what is said of each node.
 const NODE_KEYS: [(&str, &str); 20] = [
@@ -84,7 +85,10 @@ fn data<const N: usize>(
 
 fn node_values(graph: &Graph, node: &Node) -> [String; NODE_KEYS.len()] {
     let group = node.group.and_then(|group| graph.groups.get(group as usize));
-    let (totals, usage) = (&node.totals, &node.totals.usage);
+    let totals = &node.totals;
+    // What no source states is left empty.
+    let tokens =
+        |of: fn(&Usage) -> u64| totals.stated_usage().map_or_else(String::new, |usage| of(usage).to_string());
     [
         node.id.clone(),
         node.label.clone(),
@@ -99,12 +103,12 @@ fn node_values(graph: &Graph, node: &Node) -> [String; NODE_KEYS.len()] {
         totals.model_calls.to_string(),
         totals.tool_calls.to_string(),
         totals.errors.to_string(),
-        usage.input.to_string(),
-        usage.cache_read.to_string(),
-        usage.cache_write.to_string(),
-        usage.output.to_string(),
-        usage.reasoning.to_string(),
-        totals.cost.dollars().to_string(),
+        tokens(|usage| usage.input),
+        tokens(|usage| usage.cache_read),
+        tokens(|usage| usage.cache_write),
+        tokens(|usage| usage.output),
+        tokens(|usage| usage.reasoning),
+        totals.stated_dollars().map_or_else(String::new, |dollars| dollars.to_string()),
         node.is_error.to_string(),
     ]
 }

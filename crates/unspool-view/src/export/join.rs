@@ -1,6 +1,7 @@
 //! Graphs of several sessions as one, and names for lanes.
 
 use crate::graph::{Edge, Graph, Group, Node};
+use rustc_hash::FxHashMap;
 use unspool_model::Flow;
 use unspool_model::flow::NONE;
 
@@ -37,10 +38,11 @@ pub fn join(mut graphs: Vec<(String, Graph)>) -> Graph {
 
 /// Says in the label of each run's box how the run ended and how long it took.
 pub fn name_lanes(flow: &Flow, graph: &mut Graph) {
+    let mut boxes: FxHashMap<String, &mut Group> =
+        graph.groups.iter_mut().map(|group| (group.id.clone(), group)).collect();
     for (n, run) in flow.runs.iter().enumerate() {
-        let id = run.id.show('u');
-        let took = run.ended.ms_since(run.started).map_or_else(String::new, |ms| format!(", {ms}ms"));
-        for group in graph.groups.iter_mut().filter(|group| group.id == id) {
+        if let Some(group) = boxes.get_mut(&run.id.show('u')) {
+            let took = run.ended.ms_since(run.started).map_or_else(String::new, |ms| format!(", {ms}ms"));
             group.label = format!("Run {} — {}{took}", n + 1, run.status.name());
         }
     }

@@ -10,7 +10,7 @@ use crate::totals::{Totals, totals};
 use std::fmt::Write as _;
 use std::io::{Result, Write};
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, Flow};
+use unspool_model::{Batch, Flow, Usage};
 
 /// So many errors and slow steps are listed; the rest is counted.
 const LISTED: usize = 20;
@@ -44,8 +44,13 @@ struct Report<'f> {
 
 impl Report<'_> {
     fn sums(&self, out: &mut impl Write, sums: &Totals) -> Result<()> {
-        let usage = &sums.usage;
-        let tokens = [usage.input, usage.cache_read, usage.cache_write, usage.output, usage.reasoning];
+        let buckets: [fn(&Usage) -> u64; 5] = [
+            |usage| usage.input,
+            |usage| usage.cache_read,
+            |usage| usage.cache_write,
+            |usage| usage.output,
+            |usage| usage.reasoning,
+        ];
         writeln!(
             out,
             "| agents | runs | steps | model calls | tool calls | errors | time | tokens | cost |"
@@ -61,14 +66,14 @@ impl Report<'_> {
             sums.tool_calls,
             sums.errors,
             took(sums.elapsed_ms()),
-            tokens.iter().sum::<u64>(),
+            stated(sums, Usage::total),
             cost(sums)
         )?;
         writeln!(
             out,
             "| input | cache read | cache write | output | reasoning |\n|---:|---:|---:|---:|---:|"
         )?;
-        writeln!(out, "| {} |\n", tokens.map(|count| count.to_string()).join(" | "))
+        writeln!(out, "| {} |\n", buckets.map(|of| stated(sums, of)).join(" | "))
     }
 
     fn agents(&self, out: &mut impl Write, subtree: &[Totals]) -> Result<()> {
@@ -77,7 +82,7 @@ impl Report<'_> {
         writeln!(out, "|---|---|---|---|---:|---:|---:|---:|---:|")?;
         for (agent, sums) in self.flow.agents.iter().zip(subtree) {
             let link = match agent.spawn {
-                Some(spawn) if spawn.rule.inferred() => {
+                Some(spawn) if spawn.is_inferred() => {
                     format!("~ {} {:.2}", spawn.rule.name(), spawn.confidence.as_f64())
                 }
                 Some(spawn) => spawn.rule.name().into(),
@@ -94,7 +99,7 @@ impl Report<'_> {
                 sums.steps,
                 sums.errors,
                 took(sums.elapsed_ms()),
-                sums.usage.output + sums.usage.reasoning,
+                stated(sums, |usage| usage.output + usage.reasoning),
                 cost(sums)
             )?;
         }
@@ -180,9 +185,15 @@ fn took(ms: Option<i64>) -> String {
     }
 }
 
-/// Dollars; `+` where part of the calls has no price.
+/// Tokens; a dash where no source states them.
+fn stated(sums: &Totals, of: fn(&Usage) -> u64) -> String {
+    sums.stated_usage().map_or_else(|| "—".into(), |usage| of(usage).to_string())
+}
+
+/// Dollars; `+` where part of the calls has no price, a dash where no source states what was used.
 fn cost(sums: &Totals) -> String {
-    format!("${:.4}{}", sums.cost.dollars(), if sums.unpriced_calls > 0 { "+" } else { "" })
+    let more = if sums.unpriced_calls > 0 { "+" } else { "" };
+    sums.stated_dollars().map_or_else(|| "—".into(), |dollars| format!("${dollars:.4}{more}"))
 }
 
 /// A text that means nothing to Markdown or HTML, also in a cell of a table.

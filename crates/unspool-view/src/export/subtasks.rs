@@ -77,9 +77,15 @@ pub fn conversations(flow: &Flow, batch: &Batch, prices: &Prices) -> Vec<Convers
             timestamp: step.started.is_some().then(|| step.started.to_string()),
         });
     }
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); flow.agents.len()];
+    for (n, agent) in flow.agents.iter().enumerate() {
+        if let Some(siblings) = children.get_mut(agent.parent as usize) {
+            siblings.push(n);
+        }
+    }
     let subtasks_of = |n: usize| {
-        let below = flow.agents.iter().enumerate().filter(move |(_, agent)| agent.parent as usize == n);
-        below.map(|(child, agent)| {
+        children[n].iter().map(|child| {
+            let (child, agent) = (*child, &flow.agents[*child]);
             let usage = &sums.subtree[child].usage;
             SubTask {
                 request_id: requests[child].clone().unwrap_or_else(|| agent.id.show('a')),

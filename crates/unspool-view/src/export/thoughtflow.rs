@@ -200,6 +200,8 @@ impl<'f> Writer<'f> {
             put(&mut gave, "error", self.text(self.flow.error_of(n)));
         }
         let done = !step.pending;
+        // One moment is all that is known of it: written twice, it would be a step that took no time.
+        let is_moment = done && step.duration_ms.get().is_none() && step.started == step.ended;
         StepDoc {
             step_id: self.step_id(index),
             label,
@@ -211,7 +213,7 @@ impl<'f> Writer<'f> {
                 .map(|need| self.step_id(*need))
                 .collect(),
             // What is not written anywhere follows from the end and the length again.
-            started_at: moment(step.started).filter(|_| !(step.start_estimated && done)),
+            started_at: moment(step.started).filter(|_| !(step.start_estimated && done || is_moment)),
             ended_at: moment(step.ended).filter(|_| done),
             duration_ms: step.duration_ms.get().filter(|_| done),
             payload_started: given,

@@ -3,7 +3,8 @@
 //! In: a flow. Out: for each failed step, the failed step before it in the chain of causes. Never here: recursion, order alone as
 //! a cause.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 use unspool_model::flow::NONE;
 use unspool_model::{EdgeKind, Flow, StepKind};
 
@@ -37,19 +38,41 @@ impl Link {
 pub(crate) struct Causes {
     before: FxHashMap<u32, (u32, Link)>,
     receivers: FxHashMap<u32, Vec<u32>>,
+    /// How many failures lie before each, and the first of them.
+    origins: FxHashMap<u32, Origin>,
+}
+
+#[derive(Clone, Copy)]
+struct Origin {
+    links: u64,
+    first: u32,
+}
+
+/// From a failure back to the first one, as far as it is told.
+pub(crate) struct Chain {
+    /// The failures, nearest first.
+    pub(crate) told: Vec<(u32, Link)>,
+    /// How many lie before those.
+    pub(crate) left_out: u64,
+    /// The first of all, where there is any.
+    pub(crate) first: Option<u32>,
 }
 
 /// Reads the edges of a flow once.
 pub(crate) fn causes(flow: &Flow) -> Causes {
     let failed = |n: u32| flow.steps[n as usize].is_error;
     let mut told: FxHashMap<u32, u32> = FxHashMap::default();
-    let mut causes = Causes { before: FxHashMap::default(), receivers: FxHashMap::default() };
+    let mut causes = Causes {
+        before: FxHashMap::default(),
+        receivers: FxHashMap::default(),
+        origins: FxHashMap::default(),
+    };
     let carries =
         |kind: EdgeKind| !matches!(kind, EdgeKind::Sequence | EdgeKind::Calls | EdgeKind::SpanParent);
     for edge in flow.edges.iter().filter(|edge| carries(edge.kind) && failed(edge.from)) {
         causes.receivers.entry(edge.from).or_default().push(edge.to);
         if failed(edge.to) {
-            causes.note(edge.to, edge.from, Link::Edge { inferred: edge.rule.inferred() });
+            causes.note(edge.to, edge.from, Link::Edge { inferred: edge.is_inferred() });
         }
         if flow.steps[edge.to as usize].kind == StepKind::ModelCall {
             let last = told.entry(edge.to).or_insert(edge.from);
@@ -59,7 +82,7 @@ pub(crate) fn causes(flow: &Flow) -> Causes {
     // A span fails because one inside it did; a call, because its agent did.
     for edge in flow.edges.iter().filter(|edge| edge.kind == EdgeKind::SpanParent) {
         if failed(edge.from) && failed(edge.to) {
-            causes.note(edge.from, edge.to, Link::Edge { inferred: edge.rule.inferred() });
+            causes.note(edge.from, edge.to, Link::Edge { inferred: edge.is_inferred() });
         }
     }
     for agent in &flow.agents {
@@ -73,6 +96,7 @@ pub(crate) fn causes(flow: &Flow) -> Causes {
             causes.note(edge.to, *error, Link::Answer);
         }
     }
+    causes.find_origins();
     causes
 }
 
@@ -84,18 +108,47 @@ impl Causes {
         }
     }
 
+    /// Walks every chain once. Where links go round in a circle, the chain begins at the failure that was met first.
+    fn find_origins(&mut self) {
+        for start in self.before.keys().copied().collect::<BTreeSet<u32>>() {
+            let mut walked = Vec::new();
+            let mut on_walk = FxHashSet::default();
+            let mut at = start;
+            let mut origin = loop {
+                if let Some(known) = self.origins.get(&at) {
+                    break *known;
+                }
+                let Some((earlier, _)) = self.before.get(&at) else { break Origin { links: 0, first: at } };
+                if !on_walk.insert(at) {
+                    break Origin { links: 0, first: at };
+                }
+                walked.push(at);
+                at = *earlier;
+            };
+            for failure in walked.into_iter().rev() {
+                origin.links += 1;
+                self.origins.insert(failure, origin);
+            }
+        }
+    }
+
     /// From a failure back to the first one.
-    pub(crate) fn back(&self, failure: u32) -> Vec<(u32, Link)> {
-        let mut chain: Vec<(u32, Link)> = Vec::new();
+    pub(crate) fn back(&self, failure: u32) -> Chain {
+        let mut chain = Chain { told: Vec::new(), left_out: 0, first: None };
         let mut at = failure;
         while let Some((earlier, link)) = self.before.get(&at) {
-            let seen = *earlier == failure || chain.iter().any(|(step, _)| step == earlier);
-            if seen || chain.len() >= MAX_CHAIN {
+            if *earlier == failure || chain.told.iter().any(|(step, _)| step == earlier) {
                 break;
             }
-            chain.push((*earlier, *link));
+            if chain.told.len() == MAX_CHAIN {
+                chain.left_out = self.origins.get(&at).map_or(0, |origin| origin.links);
+                chain.first = self.origins.get(&at).map(|origin| origin.first);
+                return chain;
+            }
+            chain.told.push((*earlier, *link));
             at = *earlier;
         }
+        chain.first = chain.told.last().map(|(first, _)| *first);
         chain
     }
 
@@ -110,5 +163,5 @@ impl Causes {
     }
 }
 
-/// How far back a chain of failures is told.
-const MAX_CHAIN: usize = 100;
+/// So many links back a chain of failures is told; the rest is counted.
+pub(crate) const MAX_CHAIN: usize = 100;

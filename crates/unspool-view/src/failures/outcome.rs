@@ -2,8 +2,9 @@
 //!
 //! In: a flow. Out: an outcome for each failed step. Never here: why it failed.
 
-use rustc_hash::FxHashMap;
-use unspool_model::{Flow, Status, Step, StepKind, Sym};
+use crate::retries::retries;
+use rustc_hash::{FxHashMap, FxHashSet};
+use unspool_model::{Flow, Status, Step, StepKind};
 
 /// What became of a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,43 +43,38 @@ pub(crate) fn outcomes(flow: &Flow) -> Vec<(u32, Outcome)> {
     let works = |step: &Step| {
         !step.is_error && !step.pending && matches!(step.kind, StepKind::ModelCall | StepKind::ToolCall)
     };
-    // From the end on: the last thing that worked, by agent and run, and the next time that the same worked.
-    let mut worked_in_agent: FxHashMap<(u32, u32), u32> = FxHashMap::default();
-    let mut worked_in_run: FxHashMap<u32, u32> = FxHashMap::default();
-    let mut same: FxHashMap<(u32, u32, StepKind, Sym, Sym), u32> = FxHashMap::default();
+    let again: FxHashMap<u32, u32> =
+        retries(flow).into_iter().map(|retry| (retry.failed, retry.again)).collect();
+    // From the end on: what still worked after a moment, by agent and run.
+    let mut worked_in_agent: FxHashSet<(u32, u32)> = FxHashSet::default();
+    let mut worked_in_run: FxHashSet<u32> = FxHashSet::default();
     let mut order: Vec<u32> = (0..).take(flow.steps.len()).collect();
     order.sort_by_key(|n| (flow.steps[*n as usize].started, *n));
     let mut found = Vec::new();
     for n in order.into_iter().rev() {
         let step = &flow.steps[n as usize];
-        let given = if step.kind == StepKind::ToolCall { step.preview } else { Sym::EMPTY };
-        let key = (step.agent, step.run, step.kind, step.name, given);
         if works(step) {
-            worked_in_agent.entry((step.agent, step.run)).or_insert(n);
-            worked_in_run.entry(step.run).or_insert(n);
-            same.insert(key, n);
+            worked_in_agent.insert((step.agent, step.run));
+            worked_in_run.insert(step.run);
         } else if step.is_error {
-            let is_told = step.kind != StepKind::ToolCall || !step.preview.is_empty();
-            let again = same.get(&key).filter(|_| is_told && !step.name.is_empty());
-            found.push((n, judge(flow, step, again, &worked_in_agent, &worked_in_run)));
+            let agent_went_on = worked_in_agent.contains(&(step.agent, step.run));
+            let run_failed = flow.runs.get(step.run as usize).is_some_and(|run| run.status == Status::Failed);
+            found.push((
+                n,
+                match last_attempt(&again, n).filter(|last| works(&flow.steps[*last as usize])) {
+                    Some(worked) => Outcome::Retried(worked),
+                    None if agent_went_on => Outcome::WorkedAround,
+                    None if worked_in_run.contains(&step.run) && !run_failed => Outcome::EndedAgent,
+                    None => Outcome::EndedRun,
+                },
+            ));
         }
     }
     found.sort_unstable_by_key(|(n, _)| *n);
     found
 }
 
-fn judge(
-    flow: &Flow,
-    step: &Step,
-    again: Option<&u32>,
-    worked_in_agent: &FxHashMap<(u32, u32), u32>,
-    worked_in_run: &FxHashMap<u32, u32>,
-) -> Outcome {
-    let run_failed = flow.runs.get(step.run as usize).is_some_and(|run| run.status == Status::Failed);
-    match (again, worked_in_agent.contains_key(&(step.agent, step.run))) {
-        (Some(again), _) => Outcome::Retried(*again),
-        (None, true) => Outcome::WorkedAround,
-        (None, false) if worked_in_run.contains_key(&step.run) && !run_failed => Outcome::EndedAgent,
-        (None, false) => Outcome::EndedRun,
-    }
+/// The last of the attempts that began with a failed one. Each comes after the one before it.
+fn last_attempt(again: &FxHashMap<u32, u32>, failed: u32) -> Option<u32> {
+    std::iter::successors(again.get(&failed), |next| again.get(next)).last().copied()
 }

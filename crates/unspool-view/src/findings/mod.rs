@@ -65,6 +65,9 @@ pub struct FindingsDoc {
     pub sessions: Vec<SessionFindingsDoc>,
     /// Patterns that the prompts of sub-agents share, over all sessions, most used first.
     pub templates: Vec<crate::templates::TemplateDoc>,
+    /// Prompts that were compared with the first 200 patterns that begin alike (`MAX_CANDIDATES`), and with no others: templates
+    /// may be missing.
+    pub unmatched_prompts: u64,
 }
 
 /// Findings of one session.

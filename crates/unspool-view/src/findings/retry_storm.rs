@@ -4,6 +4,7 @@ use super::cost::Cost;
 use super::session::Session;
 use super::tools::Role;
 use super::{Finder, Finding};
+use crate::retries::is_attempt_at_model;
 use unspool_model::flow::NONE;
 use unspool_model::{Step, StepKind, Sym};
 
@@ -44,12 +45,11 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
     found
 }
 
-/// What is tried: a tool, or a model whatever its name; a client notes failed attempts at a model as its own messages.
+/// What is tried: a tool, or a model whatever its name.
 fn what(step: &Step) -> Option<(StepKind, Sym)> {
     match step.kind {
+        _ if is_attempt_at_model(step) => Some((StepKind::ModelCall, Sym::EMPTY)),
         StepKind::ToolCall => Some((step.kind, step.name)),
-        StepKind::ModelCall => Some((StepKind::ModelCall, Sym::EMPTY)),
-        StepKind::System if step.is_error => Some((StepKind::ModelCall, Sym::EMPTY)),
         _ => None,
     }
 }
@@ -83,5 +83,8 @@ fn finding(session: &Session<'_>, failed: Vec<u32>) -> Option<Finding> {
     let who = if is_tool { session.name(first) } else { "The model" };
     let error = session.text.get(session.flow.error_of(first as usize));
     let why = if error.is_empty() { String::new() } else { format!(": {error}") };
-    Some(Finding { title: format!("{who} failed {} times in a row{why}", failed.len()), steps: failed, cost })
+    let same = failed.iter().filter(|n| is_tool && session.is_retry(**n)).count();
+    let same = if same > 0 { format!(" ({same} of them the same call again)") } else { String::new() };
+    let title = format!("{who} failed {} times in a row{same}{why}", failed.len());
+    Some(Finding { title, steps: failed, cost })
 }

@@ -5,8 +5,9 @@
 use super::cost::Cost;
 use super::tools::{Role, role_of};
 use crate::prices::Prices;
+use crate::retries::retries;
 use crate::totals::Pricer;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
 use unspool_model::{EdgeKind, Flow, Interner, Step, StepKind, Sym};
 
@@ -25,6 +26,8 @@ pub(super) struct Session<'a> {
     /// What each step used and cost by itself.
     own: Vec<Cost>,
     roles: FxHashMap<Sym, Role>,
+    /// Calls that had failed before.
+    retries: FxHashSet<u32>,
 }
 
 /// How clients write that a person said no.
@@ -79,7 +82,8 @@ impl<'a> Session<'a> {
         for step in flow.steps.iter().filter(|step| step.kind == StepKind::ToolCall) {
             roles.entry(step.name).or_insert_with(|| role_of(text.get(step.name)));
         }
-        Session { flow, text, timelines, callers, asked, turns, own, roles }
+        let retries = retries(flow).into_iter().map(|retry| retry.again).collect();
+        Session { flow, text, timelines, callers, asked, turns, own, roles, retries }
     }
 
     pub(super) fn step(&self, n: u32) -> &'a Step {
@@ -106,6 +110,11 @@ impl<'a> Session<'a> {
         let step = self.step(n);
         (step.kind == StepKind::ToolCall).then_some(())?;
         self.flow.input_of(n).map(|input| (step.name, input))
+    }
+
+    /// Whether the same call had failed before.
+    pub(super) fn is_retry(&self, n: u32) -> bool {
+        self.retries.contains(&n)
     }
 
     /// The tool calls of each agent, in order.

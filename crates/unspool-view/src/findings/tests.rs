@@ -5,11 +5,10 @@ use crate::drawn::{Drawn, wild};
 use crate::prices::Prices;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use unspool_model::{Batch, EdgeKind, Status, StepKind, Usage};
+use unspool_model::{EdgeKind, Status, StepKind, Usage};
 
 fn found(drawn: Drawn) -> Vec<(&'static str, String, usize)> {
-    let Drawn { flow, text } = drawn;
-    let batch = Batch { text, ..Batch::default() };
+    let Drawn { flow, batch } = drawn;
     let doc = findings(&flow, &batch, &Prices::default());
     doc.findings.into_iter().map(|one| (one.code, one.title, one.step_ids.len())).collect()
 }
@@ -84,6 +83,8 @@ fn failing_again_and_again() {
         ["retry_storm"]
     );
     assert!(codes(calls(&[("Bash", "a!"), ("Bash", "b"), ("Bash", "c!"), ("Bash", "d!")])).is_empty());
+    let lines = found(calls(&[("Bash", "a!"), ("Bash", "b!"), ("Bash", "a!")]));
+    assert_eq!(lines[0].1, "Bash failed 3 times in a row (1 of them the same call again)");
 }
 
 #[test]
@@ -155,6 +156,9 @@ fn unheard(returns: bool) -> Drawn {
 fn no_answer_and_an_answer_for_nobody() {
     assert_eq!(codes(unheard(false)), ["unanswered_call", "unused_agent"]);
     assert_eq!(codes(unheard(true)), ["unanswered_call"]);
+    let mut interrupted = unheard(true);
+    interrupted.step(0, StepKind::UserMessage, "", (900, 900));
+    assert!(codes(interrupted).is_empty(), "somebody went on without the answer");
 }
 
 proptest! {
@@ -163,8 +167,7 @@ proptest! {
     #[test]
     fn every_finding_has_steps_that_are_there_once(drawn in wild()) {
         let ids: BTreeSet<String> = drawn.flow.steps.iter().map(|step| step.id.show('s')).collect();
-        let Drawn { flow, text } = drawn;
-        let batch = Batch { text, ..Batch::default() };
+        let Drawn { flow, batch } = drawn;
         for finding in findings(&flow, &batch, &Prices::default()).findings {
             prop_assert!(!finding.step_ids.is_empty() && !finding.title.is_empty());
             prop_assert!(finding.step_ids.iter().all(|id| ids.contains(id)));

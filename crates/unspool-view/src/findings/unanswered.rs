@@ -4,11 +4,11 @@ use super::session::Session;
 use super::tools::Role;
 use super::{Finder, Finding};
 use rustc_hash::FxHashSet;
-use unspool_model::{Agent, Status, StepKind};
+use unspool_model::{Agent, Status, Step, StepKind};
 
 pub(super) const FINDER: Finder = Finder {
     code: "unanswered_call",
-    sentence: "A tool was called, nothing says that it answered, and its agent did nothing more.",
+    sentence: "A tool was called, nothing says that it answered, and its agent neither did nor was told anything more.",
     find,
 };
 
@@ -24,9 +24,7 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
         if matches!(agent.status, Status::Running | Status::Completed) {
             continue;
         }
-        // Where the agent went on, the answer is only not recorded.
-        let last_words = timeline.iter().rev().take_while(|n| session.step(**n).kind != StepKind::ModelCall);
-        for n in last_words.copied() {
+        for n in timeline.iter().rev().copied().take_while(|n| !goes_on(session.step(*n))) {
             let step = session.step(n);
             let run = flow.runs.get(step.run as usize).map(|run| run.status);
             let is_open = step.kind == StepKind::ToolCall && step.pending && run != Some(Status::Running);
@@ -36,6 +34,17 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// Where the agent went on, or somebody told it something, its answer is only not recorded or no longer wanted; and an answer whose call
+/// is not known may be the one that is missing.
+fn goes_on(step: &Step) -> bool {
+    match step.kind {
+        StepKind::ModelCall => true,
+        StepKind::UserMessage => !step.meta,
+        StepKind::ToolCall => step.name.is_empty(),
+        _ => false,
+    }
 }
 
 fn finding(session: &Session<'_>, call: u32) -> Finding {

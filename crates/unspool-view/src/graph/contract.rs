@@ -48,13 +48,15 @@ pub(super) fn edges(flow: &Flow, batch: &Batch, view: &View, gathered: Gathered)
     graph
 }
 
-/// Which edges of the flow count. Unless kinds were asked for, mere order counts only where nothing else leads to a step.
+/// Which edges of the flow count. Unless kinds were asked for, mere order counts only where nothing else of its agent leads to
+/// a step.
 fn kept_edges(flow: &Flow, view: &View) -> (Vec<bool>, u64) {
     let (mut kept, filtered) = view.filter.edges(flow);
     if view.filter.edges.is_empty() {
         let mut caused = vec![false; flow.steps.len()];
         for (edge, kept) in flow.edges.iter().zip(&kept) {
-            caused[edge.to as usize] |= *kept && edge.kind != EdgeKind::Sequence;
+            let of_one_agent = flow.steps[edge.from as usize].agent == flow.steps[edge.to as usize].agent;
+            caused[edge.to as usize] |= *kept && edge.kind != EdgeKind::Sequence && of_one_agent;
         }
         for (edge, kept) in flow.edges.iter().zip(&mut kept) {
             *kept &= edge.kind != EdgeKind::Sequence || !caused[edge.to as usize];
@@ -116,7 +118,7 @@ impl Walk<'_> {
                 let step = Way {
                     kind: edge.kind,
                     confidence: edge.confidence,
-                    inferred: edge.rule.inferred(),
+                    inferred: edge.is_inferred(),
                     is_error: edge.is_error,
                     via: NONE,
                 };

@@ -30,7 +30,7 @@ pub struct Filter {
     pub before: Option<Timestamp>,
     /// How it ended.
     pub status: Option<StatusFilter>,
-    /// Kinds of edges. When empty, the order of steps is an edge only where nothing else leads to a step.
+    /// Kinds of edges. When empty, the order of steps is an edge only where nothing else of its agent leads to a step.
     pub edges: Vec<EdgeKind>,
     /// Edges believed at least this much.
     pub min_confidence: Option<Confidence>,

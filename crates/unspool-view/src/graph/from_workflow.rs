@@ -8,27 +8,11 @@ use unspool_model::Confidence;
 /// Turns a pattern into a graph.
 pub fn from_workflow(title: &str, workflow: &Workflow) -> Graph {
     let mut graph = Graph { title: title.into(), ..Graph::default() };
-    let holds: Vec<bool> = {
-        let mut holds = vec![false; workflow.nodes.len()];
-        for parent in workflow.nodes.iter().filter_map(|node| node.parent) {
-            holds[parent as usize] = true;
-        }
-        holds
-    };
-    let mut group_of: Vec<Option<u32>> = vec![None; workflow.nodes.len()];
-    for (n, node) in workflow.nodes.iter().enumerate().filter(|(n, _)| holds[*n]) {
-        group_of[n] = u32::try_from(graph.groups.len()).ok();
-        graph.groups.push(Group {
-            id: format!("in:{}", node.id),
-            label: node.display_name.clone(),
-            parent: None,
-        });
-    }
-    for (n, node) in workflow.nodes.iter().enumerate() {
-        let above = node.parent.and_then(|parent| group_of[parent as usize]);
-        if let Some(own) = group_of[n] {
-            graph.groups[own as usize].parent = above.filter(|above| *above != own);
-        }
+    let placed =
+        workflow.nodes.iter().map(|node| (node.id.as_str(), node.display_name.as_str(), node.parent));
+    let (groups, inside) = boxes(placed);
+    graph.groups = groups;
+    for (node, above) in workflow.nodes.iter().zip(inside) {
         let count = node.item_ids.len() as u64;
         graph.nodes.push(Node {
             id: node.id.clone(),
@@ -56,4 +40,29 @@ pub fn from_workflow(title: &str, workflow: &Workflow) -> Graph {
         });
     }
     graph
+}
+
+/// A box for every node that holds others, and the box that each node lies in. Nodes are given by id, name and the node they lie in.
+pub(super) fn boxes<'a>(
+    nodes: impl Iterator<Item = (&'a str, &'a str, Option<u32>)> + Clone,
+) -> (Vec<Group>, Vec<Option<u32>>) {
+    let mut holds = vec![false; nodes.clone().count()];
+    for parent in nodes.clone().filter_map(|(_, _, parent)| parent) {
+        holds[parent as usize] = true;
+    }
+    let mut groups = Vec::new();
+    let mut group_of: Vec<Option<u32>> = vec![None; holds.len()];
+    for (n, (id, name, _)) in nodes.clone().enumerate().filter(|(n, _)| holds[*n]) {
+        group_of[n] = u32::try_from(groups.len()).ok();
+        groups.push(Group { id: format!("in:{id}"), label: name.into(), parent: None });
+    }
+    let mut inside = Vec::new();
+    for (n, (_, _, parent)) in nodes.enumerate() {
+        let above = parent.and_then(|parent| group_of[parent as usize]);
+        if let Some(own) = group_of[n] {
+            groups[own as usize].parent = above.filter(|above| *above != own);
+        }
+        inside.push(above);
+    }
+    (groups, inside)
 }

@@ -85,11 +85,7 @@ fn whole(flow: &Flow, view: &View, n: u32, step: &Step) -> Option<Whole> {
     if internal && !view.full {
         return None;
     }
-    let aside = step.meta
-        || matches!(
-            step.kind,
-            StepKind::System | StepKind::Hook | StepKind::AgentStart | StepKind::AgentStop
-        );
+    let aside = step.is_aside();
     match view.level {
         Level::Step => (view.full || !aside).then_some(Whole::Step(n)),
         Level::ModelCall => (step.kind == StepKind::ModelCall).then_some(Whole::Step(n)),

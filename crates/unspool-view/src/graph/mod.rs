@@ -5,11 +5,13 @@
 
 mod contract;
 mod filter;
+mod from_process;
 mod from_workflow;
 mod gather;
 mod guess;
 
 pub use filter::{Filter, StatusFilter};
+pub use from_process::from_process;
 pub use from_workflow::from_workflow;
 
 use crate::prices::Prices;

@@ -63,7 +63,7 @@ pub(super) fn graph(
     for edge in &flow.edges {
         let slot = kinds.entry(edge.kind).or_default();
         slot.0 += 1;
-        slot.1 += u64::from(edge.rule.inferred());
+        slot.1 += u64::from(edge.is_inferred());
     }
     let parents = nodes.iter().filter(|node| node.children > 0).count() as u64;
     let children: u64 = nodes.iter().map(|node| node.children).sum();
@@ -85,7 +85,7 @@ pub(super) fn graph(
         branching_factor: quotient(children, parents),
         max_children: nodes.iter().map(|node| node.children).max().unwrap_or(0),
         spawns: spawns().count() as u64,
-        inferred_spawns: spawns().filter(|spawn| spawn.rule.inferred()).count() as u64,
+        inferred_spawns: spawns().filter(unspool_model::Spawn::is_inferred).count() as u64,
         tool_dependencies: answered.count() as u64,
         roots: flow.steps.iter().filter(|step| step.parent == NONE).count() as u64,
         nodes_with_reach: nodes.iter().filter(|node| node.reaches.is_some()).count() as u64,

@@ -7,22 +7,33 @@ mod graph;
 mod nodes;
 pub mod reach;
 
-use crate::failures::{FailuresDoc, failures};
+use crate::failures::{FailureListDoc, failures};
 use crate::path::{Paths, Scope, ScopeDoc};
 pub use agents::{AgentMetricsDoc, AgentTypeDoc, ToolUseDoc};
 pub use graph::{EdgeCountDoc, GraphMetricsDoc};
 pub use nodes::NodeMetricsDoc;
 use schemars::JsonSchema;
 use serde::Serialize;
-use unspool_model::{EdgeKind, Flow, Interner};
+use unspool_model::{Flow, Interner};
 
-/// All numbers of one session.
+/// All numbers of some sessions.
 #[derive(Serialize, JsonSchema)]
 pub struct MetricsDoc {
     /// Always `unspool.metrics/1`.
     pub schema: &'static str,
-    /// Deterministic id of the session.
-    pub session_id: String,
+    /// Sessions, oldest first.
+    pub sessions: Vec<SessionMetricsDoc>,
+}
+
+/// All numbers of one session.
+#[derive(Serialize, JsonSchema)]
+pub struct SessionMetricsDoc {
+    /// Deterministic id.
+    pub id: String,
+    /// The ids its sources gave it.
+    pub native_ids: Vec<String>,
+    /// Title, or first prompt.
+    pub title: Option<String>,
     /// The graph as a whole.
     pub graph: GraphMetricsDoc,
     /// The session's time.
@@ -34,25 +45,24 @@ pub struct MetricsDoc {
     /// Agents of one type together.
     pub agent_types: Vec<AgentTypeDoc>,
     /// Failed steps.
-    pub failures: FailuresDoc,
+    pub failures: FailureListDoc,
     /// Each step, in order of `seq`.
     pub nodes: Vec<NodeMetricsDoc>,
 }
 
 /// All numbers of a flow.
-pub fn metrics(flow: &Flow, text: &Interner) -> MetricsDoc {
-    let causal = flow.edges.iter().filter(|edge| edge.kind != EdgeKind::Sequence && edge.from != edge.to);
-    let causal = causal.map(|edge| (edge.from, edge.to));
-    let reach = reach::reach(flow.steps.len(), causal.clone());
+pub fn metrics(flow: &Flow, text: &Interner) -> SessionMetricsDoc {
+    let reach = reach::of_flow(flow);
     let paths = Paths::new(flow, text);
     let network = paths.network(Scope::Session);
     let path = network.critical();
-    let nodes = nodes::nodes(flow, reach.as_deref(), &network, &path);
+    let nodes = nodes::nodes(flow, text, reach.as_deref(), &network, &path);
     let agents = agents::agents(flow, text);
-    MetricsDoc {
-        schema: "unspool.metrics/1",
-        session_id: flow.session.id.show('x'),
-        graph: graph::graph(flow, causal, &nodes),
+    SessionMetricsDoc {
+        id: flow.session.id.show('x'),
+        native_ids: flow.session.native_ids.iter().map(|id| text.get(*id).to_string()).collect(),
+        title: flow.session.title.some().map(|title| text.get(title).to_string()),
+        graph: graph::graph(flow, reach::causal(flow), &nodes),
         session: paths.sums(Scope::Session, &network, &path),
         runs: paths.runs(),
         agent_types: agents::types(flow, text, &agents),

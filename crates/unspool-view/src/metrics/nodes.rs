@@ -5,13 +5,17 @@
 use crate::path::{Network, is_begin, step_of};
 use schemars::JsonSchema;
 use serde::Serialize;
-use unspool_model::Flow;
+use unspool_model::{Flow, Interner};
 
 /// One step.
 #[derive(Serialize, JsonSchema)]
 pub struct NodeMetricsDoc {
     /// The step.
     pub id: String,
+    /// Its kind.
+    pub kind: &'static str,
+    /// Its tool, model or other name.
+    pub name: Option<String>,
     /// Edges that lead to it.
     pub in_degree: u64,
     /// Edges that lead from it.
@@ -38,12 +42,15 @@ pub struct NodeMetricsDoc {
 
 pub(super) fn nodes(
     flow: &Flow,
+    text: &Interner,
     reach: Option<&[u64]>,
     network: &Network,
     path: &[u32],
 ) -> Vec<NodeMetricsDoc> {
     let row = |(n, step): (usize, &unspool_model::Step)| NodeMetricsDoc {
         id: step.id.show('s'),
+        kind: step.kind.name(),
+        name: step.name.some().map(|name| text.get(name).to_string()),
         in_degree: 0,
         out_degree: 0,
         children: 0,

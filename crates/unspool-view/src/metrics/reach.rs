@@ -1,6 +1,6 @@
 //! How many nodes every node of a graph leads to: exactly, and fast for graphs that are mostly chains, fans and trees.
 //!
-//! In: arcs. Out: a count per node. Never here: what nodes mean, an estimate. What stays after folding is counted with sets of
+//! In: arcs, or the causal edges of a flow. Out: a count per node. Never here: what nodes mean, an estimate. What stays after folding is counted with sets of
 //! bits; if even that is too large (`MAX_REACH_WORK`), there is no count, and the caller says so.
 //!
 //! Three things are folded, again and again, until nothing changes: a chain of nodes that are reached one through the other;
@@ -11,9 +11,21 @@ mod fold;
 
 use crate::dag::{Arcs, order, places};
 use fold::Folded;
+use unspool_model::{EdgeKind, Flow};
 
 /// Most words of bits that are joined to count what each node leads to.
 pub const MAX_REACH_WORK: usize = 1_000_000_000;
+
+/// How many steps each step leads to along causal edges; `None` beyond the limit.
+pub(crate) fn of_flow(flow: &Flow) -> Option<Vec<u64>> {
+    reach(flow.steps.len(), causal(flow))
+}
+
+/// The edges of a flow that are more than mere order.
+pub(crate) fn causal(flow: &Flow) -> impl Iterator<Item = (u32, u32)> + Clone {
+    let causal = flow.edges.iter().filter(|edge| edge.kind != EdgeKind::Sequence && edge.from != edge.to);
+    causal.map(|edge| (edge.from, edge.to))
+}
 
 /// How many nodes each node leads to; `None` beyond the limit. Arcs that close a circle are left out.
 pub(crate) fn reach(nodes: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Option<Vec<u64>> {

@@ -28,7 +28,7 @@ fn session() -> Drawn {
 
 #[test]
 fn graph_nodes_and_agents() {
-    let doc = metrics(&session().flow, &session().text);
+    let doc = metrics(&session().flow, &session().batch.text);
     let graph = &doc.graph;
     assert_eq!((graph.nodes, graph.spawns, graph.tool_dependencies, graph.agent_depth), (10, 2, 2, 1));
     assert_eq!((graph.depth, graph.max_children), (2, 2), "model, call, answer or agent");
@@ -47,7 +47,7 @@ proptest! {
 
     #[test]
     fn sums_are_those_of_the_parts(drawn in wild()) {
-        let doc = metrics(&drawn.flow, &drawn.text);
+        let doc = metrics(&drawn.flow, &drawn.batch.text);
         let steps = drawn.flow.steps.len() as u64;
         prop_assert_eq!(doc.graph.edges, doc.graph.edges_by_kind.iter().map(|kind| kind.count).sum::<u64>());
         prop_assert_eq!(doc.agents.iter().map(|agent| agent.steps).sum::<u64>(), steps);

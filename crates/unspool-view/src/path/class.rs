@@ -2,6 +2,7 @@
 //!
 //! In: a flow. Out: a class for each step. Never here: how long anything took.
 
+use crate::retries::retries;
 use rustc_hash::FxHashMap;
 use unspool_model::{Flow, Interner, Step, StepKind, Sym};
 
@@ -61,8 +62,8 @@ pub(crate) fn classes(flow: &Flow, text: &Interner) -> Vec<Class> {
     let mut is_asking =
         |name: Sym| *asks.entry(name).or_insert_with(|| ASKING_TOOLS.contains(&text.get(name)));
     let mut classes: Vec<Class> = flow.steps.iter().map(|step| plain(step, &mut is_asking)).collect();
-    for failed in retried(flow) {
-        classes[failed as usize] = Class::Retry;
+    for retry in retries(flow) {
+        classes[retry.failed as usize] = Class::Retry;
     }
     classes
 }
@@ -84,29 +85,4 @@ fn plain(step: &Step, is_asking: &mut impl FnMut(Sym) -> bool) -> Class {
         | StepKind::Router
         | StepKind::Generic => Class::Other,
     }
-}
-
-/// What is tried: agent, run, kind, name and what it was given.
-type Attempt = (u32, u32, StepKind, Sym, Sym, Option<u32>);
-
-/// Steps that failed and were tried again: the agent's next call of the same tool with the same input, or its next model call.
-fn retried(flow: &Flow) -> Vec<u32> {
-    let mut failed: FxHashMap<Attempt, u32> = FxHashMap::default();
-    let mut retried = Vec::new();
-    for (n, step) in (0_u32..).zip(&flow.steps) {
-        let key = match step.kind {
-            StepKind::ModelCall => (step.agent, step.run, step.kind, Sym::EMPTY, Sym::EMPTY, None),
-            StepKind::ToolCall if !step.preview.is_empty() => {
-                (step.agent, step.run, step.kind, step.name, step.preview, flow.input_of(n))
-            }
-            _ => continue,
-        };
-        if let Some(before) = failed.remove(&key) {
-            retried.push(before);
-        }
-        if step.is_error {
-            failed.insert(key, n);
-        }
-    }
-    retried
 }

@@ -215,7 +215,7 @@ impl Collector<'_> {
             if !self.is_timed(edge.from) || !self.is_timed(edge.to) {
                 continue;
             }
-            let guessed = edge.rule.inferred();
+            let guessed = edge.is_inferred();
             let encloses = edge.kind == EdgeKind::SpanParent;
             let used = (!encloses && self.arc(end(edge.from), begin(edge.to), guessed))
                 || self.arc(begin(edge.from), begin(edge.to), guessed);
@@ -256,7 +256,7 @@ impl Collector<'_> {
             };
             let call = flow.steps.get(spawn.step as usize);
             if call.is_some_and(|call| !call.is_async && call.agent != step.agent) {
-                self.arc(end(n), end(spawn.step), spawn.rule.inferred());
+                self.arc(end(n), end(spawn.step), spawn.is_inferred());
             }
         }
     }

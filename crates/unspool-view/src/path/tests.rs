@@ -7,7 +7,7 @@ use unspool_model::{EdgeKind, StepKind};
 
 fn path(drawn: &Drawn, scope: Scope, changes: &[&str]) -> ScopePathDoc {
     let changes: Vec<Change> = changes.iter().map(|text| Change::parse(text).unwrap()).collect();
-    Paths::new(&drawn.flow, &drawn.text).path(scope, &changes)
+    Paths::new(&drawn.flow, &drawn.batch.text).path(scope, &changes)
 }
 
 /// The pieces of a path as text.
@@ -173,7 +173,7 @@ proptest! {
 
     #[test]
     fn slack_is_how_much_longer_a_step_may_take(drawn in wild()) {
-        let paths = Paths::new(&drawn.flow, &drawn.text);
+        let paths = Paths::new(&drawn.flow, &drawn.batch.text);
         let network = paths.network(Scope::Session);
         let slack = network.slack();
         let wall = |late: usize, more: i64| {

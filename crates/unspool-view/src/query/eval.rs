@@ -8,9 +8,9 @@ use super::ast::{Choice, Compare, Query, Value};
 use super::fields::{Mark, NumberField, TextField, TimeField};
 use super::pattern::Pattern;
 use super::relations::related;
-use super::retries::retries;
 use super::selection::Selection;
 use crate::prices::Prices;
+use crate::retries::retries;
 use crate::totals::Pricer;
 use unspool_model::flow::NONE;
 use unspool_model::{Agent, Batch, Confidence, Edge, Flow, Id, Run, Step, StepKind, Sym, Timestamp};
@@ -246,10 +246,8 @@ impl<'a> Evaluation<'a> {
             Mark::Main => of.filter(|n| agent(n).is_some_and(|agent| agent.main)),
             Mark::Internal => of.filter(|n| agent(n).is_some_and(|agent| agent.internal)),
             Mark::Subagent => of.filter(|n| agent(n).is_some_and(|agent| !agent.main && !agent.internal)),
-            Mark::Retry => retries(flow).and(of),
-            Mark::Inferred => {
-                reached(flow, |edge| edge.rule.inferred() || edge.confidence < Confidence::EXACT).and(of)
-            }
+            Mark::Retry => some_of(retries(flow).into_iter().map(|retry| retry.again), of),
+            Mark::Inferred => reached(flow, unspool_model::Edge::is_inferred).and(of),
             Mark::Trigger => some_of(flow.runs.iter().map(|run| run.trigger), of),
             Mark::Spawn => some_of(flow.agents.iter().filter_map(|agent| Some(agent.spawn?.step)), of),
             Mark::Unpriced => {

@@ -3,14 +3,14 @@
 use super::fields::Relation;
 use super::tests::queries;
 use super::{Query, Scope, select};
-use crate::fixture;
+use crate::drawn::Drawn;
 use crate::prices::Prices;
 use proptest::prelude::*;
 use unspool_model::flow::NONE;
 use unspool_model::{Agent, Batch, Confidence, Edge, EdgeKind, Flow, Rule, Run, Spawn, Sym, Timestamp};
 
 /// A step: its word, its parent among those before it, its agent and run.
-type Drawn = (String, prop::sample::Index, bool, u32);
+type Placed = (String, prop::sample::Index, bool, u32);
 
 fn flows() -> impl Strategy<Value = (Flow, Batch)> {
     let word = "(tool:(Bash|Read)!? [ab]|model:(opus|haiku) [ab]|user: a|start:x)";
@@ -41,10 +41,9 @@ fn flows() -> impl Strategy<Value = (Flow, Batch)> {
 }
 
 /// Steps with parents before them; every step of kind `start` begins an agent that its parent started.
-fn drawn(steps: &[Drawn]) -> (Flow, Batch) {
-    let mut batch = Batch::default();
+fn drawn(steps: &[Placed]) -> (Flow, Batch) {
     let words: Vec<&str> = steps.iter().map(|(word, ..)| word.as_str()).collect();
-    let mut flow = fixture::flow(&mut batch, &words);
+    let Drawn { mut flow, mut batch } = Drawn::of_words(&words);
     flow.runs.push(Run::default());
     for (n, (word, parent, has_parent, run)) in steps.iter().enumerate() {
         let parent = (*has_parent && n > 0).then(|| parent.index(n));

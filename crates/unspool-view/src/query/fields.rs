@@ -281,7 +281,7 @@ pub const MARKS: &[(Mark, &str, &str)] = &[
     (
         Mark::Retry,
         "retry",
-        "a call right after a failed call of the same tool, or of a model, by the same agent; not one made together with it",
+        "the same call as one that failed before it: the same tool with the same input, or a model, in the same run of the same agent; not one made together with it",
     ),
     (Mark::Inferred, "inferred", "an edge that leads to it is inferred"),
     (Mark::Estimated, "estimated", "its start is not written anywhere but follows from other times"),

@@ -14,7 +14,6 @@ mod manual;
 mod parse;
 mod pattern;
 mod relations;
-mod retries;
 mod selection;
 #[cfg(test)]
 mod tests;

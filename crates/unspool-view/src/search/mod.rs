@@ -9,7 +9,7 @@ mod texts;
 use crate::query::{Pattern, Query, Selection};
 use std::ops::Range;
 use texts::{Piece, pieces};
-use unspool_model::{Batch, Flow, RecordIx, StepKind};
+use unspool_model::{Batch, Flow, RecordIx, StepKind, Witness};
 
 /// Gives the bytes of records back; whoever has the files implements it.
 pub trait NativeBytes {
@@ -73,7 +73,9 @@ pub fn search(patterns: &[Pattern], flow: &Flow, batch: &Batch, natives: &mut dy
     let mut answers = Answers { found: patterns.iter().map(|_| none()).collect(), unread_records: 0 };
     let witnesses = witnesses(flow, batch);
     for group in witnesses.chunk_by(|a, b| a.0 == b.0) {
-        let Some(bytes) = natives.bytes(group[0].0) else {
+        // An export holds first words only, and those of all steps at once: what was said is not in it.
+        let is_at_hand = batch.stream_of(group[0].0).witness != Witness::Answer;
+        let Some(bytes) = is_at_hand.then(|| natives.bytes(group[0].0)).flatten() else {
             answers.unread_records += 1;
             continue;
         };

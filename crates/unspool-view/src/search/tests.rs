@@ -1,6 +1,7 @@
 //! Hits belong to the step they are about, and come with the words around them.
 
 use super::{NativeBytes, Snippet, search, snippet};
+use crate::drawn::Drawn;
 use crate::query::{Pattern, Value};
 use unspool_model::{Batch, Flow, Id, Outcome, Record, RecordIx};
 
@@ -14,8 +15,8 @@ impl NativeBytes for Lines {
 
 /// A model call and two tool calls in one record, a result in the next; a third record is gone.
 fn flow() -> (Flow, Batch) {
-    let mut batch = Batch::default();
-    let mut flow = crate::fixture::flow(&mut batch, &["model:opus", "tool:Bash", "tool:Read", "user:gone"]);
+    let words = ["model:opus", "tool:Bash", "tool:Read", "user:gone"];
+    let Drawn { mut flow, mut batch } = Drawn::of_words(&words);
     for (n, id) in [(1, "toolu_1"), (2, "toolu_2")] {
         flow.steps[n].tool_use_id = batch.text.intern(id);
     }

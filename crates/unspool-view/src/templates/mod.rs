@@ -7,7 +7,7 @@ mod pattern;
 
 use crate::prices::{Money, Prices};
 use crate::stats::{DurationsDoc, durations};
-use pattern::{Pattern, Word};
+use pattern::{Pattern, Word, Words};
 use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -72,9 +72,19 @@ pub const MAX_CANDIDATES: usize = 200;
 /// Gathers the sub-agents of flows.
 #[derive(Default)]
 pub struct Templates {
+    words: Words,
     groups: Vec<Group>,
     /// Groups whose pattern begins with a word, by agent type and that word.
     by_start: FxHashMap<(String, Word), Vec<usize>>,
+    unmatched: u64,
+}
+
+/// What was gathered.
+pub struct Gathered {
+    /// Patterns that were used more than once, most used first.
+    pub templates: Vec<TemplateDoc>,
+    /// Prompts that were like none of the first `MAX_CANDIDATES` patterns that begin alike, and were compared with no others.
+    pub unmatched: u64,
 }
 
 struct Group {
@@ -109,7 +119,8 @@ impl Templates {
                 cost: sum.cost,
                 unpriced: sum.unpriced_calls > 0,
             };
-            self.put(text.get(agent.kind), Pattern::of(prompt), one);
+            let pattern = Pattern::of(prompt, &mut self.words);
+            self.put(text.get(agent.kind), pattern, one);
         }
     }
 
@@ -123,17 +134,19 @@ impl Templates {
             self.groups[n].pattern = common;
             self.groups[n].agents.push(one);
         } else {
+            self.unmatched += u64::from(starts.len() > MAX_CANDIDATES);
             starts.push(self.groups.len());
             self.groups.push(Group { agent_type: agent_type.to_string(), pattern, agents: vec![one] });
         }
     }
 
-    /// Patterns that were used more than once, most used first.
-    pub fn finish(self) -> Vec<TemplateDoc> {
-        let mut docs: Vec<TemplateDoc> =
-            self.groups.into_iter().filter(|group| group.agents.len() > 1).map(doc).collect();
-        docs.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.pattern.cmp(&b.pattern)));
-        docs
+    /// The templates.
+    pub fn finish(self) -> Gathered {
+        let words = &self.words;
+        let groups = self.groups.into_iter().filter(|group| group.agents.len() > 1);
+        let mut templates: Vec<TemplateDoc> = groups.map(|group| doc(&group, words)).collect();
+        templates.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.pattern.cmp(&b.pattern)));
+        Gathered { templates, unmatched: self.unmatched }
     }
 }
 
@@ -146,7 +159,7 @@ fn prompt<'t>(flow: &Flow, text: &'t Interner, agent: &Agent) -> Option<&'t str>
     Some(text.get(prompt))
 }
 
-fn doc(group: Group) -> TemplateDoc {
+fn doc(group: &Group, words: &Words) -> TemplateDoc {
     let agents = &group.agents;
     let count = |status: Status| agents.iter().filter(|one| one.status == status).count() as u64;
     let (completed, failed) = (count(Status::Completed), count(Status::Failed));
@@ -155,8 +168,8 @@ fn doc(group: Group) -> TemplateDoc {
     let costs = spread(agents.iter().map(|one| one.cost.picodollars()).collect());
     let dollars = |pico: u64| Money::from_picodollars(pico).dollars();
     TemplateDoc {
-        pattern: group.pattern.shown(),
-        agent_type: Some(group.agent_type).filter(|name| !name.is_empty()),
+        pattern: group.pattern.shown(words),
+        agent_type: Some(group.agent_type.clone()).filter(|name| !name.is_empty()),
         inferred: true,
         count: agents.len() as u64,
         completed,

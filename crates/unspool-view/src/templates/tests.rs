@@ -1,13 +1,15 @@
 //! Prompts that are one task, and prompts that are not.
 
-use super::Templates;
-use super::pattern::Pattern;
+use super::pattern::{Pattern, Words};
+use super::{MAX_CANDIDATES, Templates};
 use crate::drawn::Drawn;
 use crate::prices::Prices;
 use unspool_model::Status;
 
 fn common(a: &str, b: &str) -> Option<String> {
-    Pattern::of(a).common(&Pattern::of(b)).map(|pattern| pattern.shown())
+    let mut words = Words::default();
+    let (a, b) = (Pattern::of(a, &mut words), Pattern::of(b, &mut words));
+    a.common(&b).map(|pattern| pattern.shown(&words))
 }
 
 #[test]
@@ -41,9 +43,29 @@ fn a_template_has_a_count_a_rate_and_durations() {
         agent.ended = unspool_model::Timestamp::from_ms(31);
     }
     let mut templates = Templates::default();
-    templates.add(&drawn.flow, &drawn.text, &Prices::default());
-    let found = templates.finish();
+    templates.add(&drawn.flow, &drawn.batch.text, &Prices::default());
+    let found = templates.finish().templates;
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].pattern.as_str(), found[0].count), ("review module … for bugs", 2));
     assert_eq!((found[0].success_rate, found[0].durations.as_ref().map(|d| d.p50_ms)), (Some(0.5), Some(20)));
+}
+
+#[test]
+fn prompts_beyond_the_limit_are_counted() {
+    let mut drawn = Drawn::new();
+    drawn.input(0);
+    let ask = drawn.model(0, (0, 10));
+    for n in 0..MAX_CANDIDATES + 3 {
+        let own = ['a', 'b', 'c', 'd'].map(|letter| format!("{letter}{}", "x".repeat(n)));
+        let call = drawn.tool(ask, "Task", &format!("Do {}", own.join(" ")), (10, 100));
+        drawn.agent(call, "Explore", 11);
+    }
+    let mut templates = Templates::default();
+    templates.add(&drawn.flow, &drawn.batch.text, &Prices::default());
+    let found = templates.finish();
+    assert_eq!(
+        (found.templates.len(), found.unmatched),
+        (0, 2),
+        "the first beyond the limit has been compared with all"
+    );
 }

@@ -4,6 +4,7 @@
 //! that started an agent is that agent.
 
 use super::{Item, ItemId, Manual, NodeType};
+use crate::labels::short_model;
 use crate::prices::Prices;
 use crate::totals::{Pricer, Totals};
 use unspool_model::flow::NONE;
@@ -48,25 +49,23 @@ pub fn items<'b>(flow: &Flow, batch: &'b Batch, prices: &Prices, run: Option<u32
             },
             node_type: Some(NodeType::Agent),
             caller: call.and_then(|call| caller(flow, call)),
+            order: agent.spawn.map_or(0, |spawn| spawn.step),
             started: call.map_or(agent.started, |call| call.started),
-            ended: call
-                .filter(|call| call.ended.is_some() && !call.is_async)
-                .map_or(agent.ended, |call| call.ended),
+            // Whoever calls an agent and does not wait goes on at once.
+            ended: call.filter(|call| call.ended.is_some()).map_or(agent.ended, |call| call.ended),
+            took_ms: agent.ended.ms_since(agent.started),
             is_error: call.is_some_and(|call| call.is_error),
             totals: call.filter(|_| is_call).map_or_else(Totals::default, |call| pricer.step(call)),
             manual: begin.and_then(|step| manual(flow, batch, step)),
         });
     }
     for (n, step) in flow.steps.iter().enumerate() {
-        let hidden = matches!(
-            step.kind,
-            StepKind::System | StepKind::Hook | StepKind::AgentStart | StepKind::AgentStop
-        );
         let internal = flow.agents.get(step.agent as usize).is_none_or(|agent| agent.internal);
-        if hidden || internal || step.meta || !wanted(step) || spawned_by[n] != NONE {
+        if step.is_aside() || internal || !wanted(step) || spawned_by[n] != NONE {
             continue;
         }
-        items.push(item(flow, batch, &mut pricer, step));
+        let order = u32::try_from(n).unwrap_or(NONE);
+        items.push(Item { order, ..item(flow, batch, &mut pricer, step) });
     }
     items
 }
@@ -89,6 +88,7 @@ fn item<'b>(flow: &Flow, batch: &'b Batch, pricer: &mut Pricer<'_>, step: &Step)
     let name = match step.kind {
         StepKind::UserMessage => "user",
         StepKind::Compaction => "compaction",
+        StepKind::ModelCall => short_model(batch.text.get(step.name)),
         _ => batch.text.get(step.name),
     };
     Item {
@@ -97,8 +97,10 @@ fn item<'b>(flow: &Flow, batch: &'b Batch, pricer: &mut Pricer<'_>, step: &Step)
         name: name.into(),
         node_type: node_type(step.kind),
         caller: caller(flow, step),
+        order: 0,
         started: step.started,
         ended: step.ended,
+        took_ms: step.duration_ms.get(),
         is_error: step.is_error,
         totals: pricer.step(step),
         manual: manual(flow, batch, step),

@@ -257,7 +257,8 @@ impl WorkflowNode {
     fn count(&mut self, item: &Item<'_>) {
         self.item_ids.push(item.id.clone());
         self.errors += u64::from(item.is_error);
-        self.duration_ms += item.ended.ms_since(item.started).unwrap_or(0).max(0);
+        let took_ms = item.took_ms.or_else(|| item.ended.ms_since(item.started));
+        self.duration_ms += took_ms.unwrap_or(0).max(0);
         self.totals.add(&item.totals);
     }
 }

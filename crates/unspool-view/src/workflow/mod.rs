@@ -7,10 +7,15 @@
 mod from_flow;
 mod group;
 mod process;
+mod process_doc;
 mod transitions;
 
 pub use from_flow::items;
-pub use process::{Deviation, Process, ProcessEdge, ProcessNode, RunPattern, Variant, process};
+pub use process::{Deviation, FEWEST_RUNS, Process, ProcessEdge, ProcessNode, RunPattern, Variant, process};
+pub use process_doc::{
+    DeviationDoc, OneProcessDoc, ProcessDoc, ProcessEdgeDoc, ProcessNodeDoc, Processes, TransitionDoc,
+    VariantDoc,
+};
 
 use crate::totals::Totals;
 use group::group;
@@ -121,10 +126,14 @@ pub struct Item<'a> {
     pub node_type: Option<NodeType>,
     /// What asked for it: items of one caller ran side by side.
     pub caller: Option<ItemId>,
+    /// Its place among items that began at the same moment, where its source knows one.
+    pub order: u32,
     /// Begin and end.
     pub started: Timestamp,
     /// See `started`.
     pub ended: Timestamp,
+    /// Milliseconds it took, where that is not from begin to end: an agent goes on after its call has returned.
+    pub took_ms: Option<i64>,
     /// It failed.
     pub is_error: bool,
     /// Tokens and money it took by itself.
@@ -142,8 +151,10 @@ impl<'a> Item<'a> {
             name: name.into(),
             node_type: None,
             caller: None,
+            order: 0,
             started: Timestamp::NONE,
             ended: Timestamp::NONE,
+            took_ms: None,
             is_error: false,
             totals: Totals::default(),
             manual: None,
@@ -243,7 +254,7 @@ pub const END: &str = "__end__";
 pub fn workflow(items: &[Item<'_>], options: &Options) -> Workflow {
     let is_hidden = |item: &&Item<'_>| options.hide_names.iter().any(|name| *name == item.name);
     let mut sorted: Vec<&Item<'_>> = items.iter().filter(|item| !is_hidden(item)).collect();
-    sorted.sort_by(|a, b| (a.started, &a.id).cmp(&(b.started, &b.id)));
+    sorted.sort_by(|a, b| (a.started, a.order, &a.id).cmp(&(b.started, b.order, &b.id)));
     if sorted.iter().any(|item| item.manual.is_some()) {
         return group::manual(&sorted);
     }

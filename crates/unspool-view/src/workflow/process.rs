@@ -11,7 +11,7 @@ const RARE: f64 = 0.2;
 /// A part that at least this share of the runs have is usual.
 const USUAL: f64 = 0.8;
 /// With fewer runs nothing is rare or usual.
-const FEWEST_RUNS: usize = 5;
+pub const FEWEST_RUNS: u64 = 5;
 
 /// One run and its pattern, grouped by path so that nodes of different runs can be told alike.
 pub struct RunPattern {
@@ -46,6 +46,8 @@ pub struct ProcessNode {
     pub errors: u64,
     /// Milliseconds it took in all of them.
     pub duration_ms: i64,
+    /// The middle of what it took in each run that knows, in milliseconds.
+    pub median_ms: Option<i64>,
     /// Tokens and money it took in all of them.
     pub totals: Totals,
 }
@@ -119,8 +121,14 @@ pub fn process(runs: &[RunPattern]) -> Process {
     };
     add_nodes(&mut process, runs);
     let number: FxHashMap<String, u32> = process.nodes.iter().map(|node| node.id.clone()).zip(0..).collect();
+    let mut times: Vec<Vec<i64>> = vec![Vec::new(); process.nodes.len()];
     for node in runs.iter().flat_map(|run| &run.workflow.nodes) {
-        process.nodes[number[&node.id] as usize].add(node);
+        let at = number[&node.id] as usize;
+        process.nodes[at].add(node);
+        times[at].extend(Some(node.duration_ms).filter(|ms| *ms > 0));
+    }
+    for (node, times) in process.nodes.iter_mut().zip(times) {
+        node.median_ms = median(times);
     }
     for run in runs {
         for (node, above) in run.workflow.nodes.iter().filter_map(|node| Some((node, node.parent?))) {
@@ -135,6 +143,13 @@ pub fn process(runs: &[RunPattern]) -> Process {
     process.variants = variants(runs, &parts);
     process.deviations = deviations(&process, runs, &parts);
     process
+}
+
+impl Process {
+    /// Whether there are enough runs to say what is usual.
+    pub fn can_tell_deviations(&self) -> bool {
+        self.runs >= FEWEST_RUNS
+    }
 }
 
 impl ProcessNode {
@@ -160,6 +175,7 @@ fn add_nodes(process: &mut Process, runs: &[RunPattern]) {
                 count: 0,
                 errors: 0,
                 duration_ms: 0,
+                median_ms: None,
                 totals: Totals::default(),
             });
             slot.node_type = slot.node_type.min(node.node_type);
@@ -238,9 +254,8 @@ fn variants(runs: &[RunPattern], parts: &[Parts]) -> Vec<Variant> {
         variant.failed += u64::from(run.failed);
         durations.extend(run.duration_ms);
     }
-    let with_median = |(mut variant, mut durations): (Variant, Vec<i64>)| {
-        durations.sort_unstable();
-        variant.median_ms = durations.get(durations.len() / 2).copied();
+    let with_median = |(mut variant, durations): (Variant, Vec<i64>)| {
+        variant.median_ms = median(durations);
         variant
     };
     let mut variants: Vec<Variant> = variants.into_iter().map(with_median).collect();
@@ -248,8 +263,14 @@ fn variants(runs: &[RunPattern], parts: &[Parts]) -> Vec<Variant> {
     variants
 }
 
+/// The middle by nearest rank: half have at most this.
+fn median(mut values: Vec<i64>) -> Option<i64> {
+    values.sort_unstable();
+    values.get(values.len().div_ceil(2).saturating_sub(1)).copied()
+}
+
 fn deviations(process: &Process, runs: &[RunPattern], parts: &[Parts]) -> Vec<Deviation> {
-    if runs.len() < FEWEST_RUNS {
+    if !process.can_tell_deviations() {
         return Vec::new();
     }
     #[expect(clippy::cast_precision_loss, reason = "numbers of runs are small")]

@@ -3,25 +3,30 @@
 mod choice;
 
 use crate::args::Args;
+use crate::asked::Asked;
 use crate::error::CliError;
-use crate::load::{Loaded, load};
+use crate::graph_args::{GraphArgs, chosen_graph, named};
+use crate::load::{Loaded, load, settings};
 use crate::output::write_to;
-use choice::{Choice, GraphArgs, named};
+use choice::Choice;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use unspool_formats::Detail;
 use unspool_model::{Flow, Id};
 use unspool_view::document::{Each, write_document};
+use unspool_view::draw::svg::{SvgOptions, svg};
+use unspool_view::draw::{Picture, Theme, TimelinePicture, timeline_svg};
 use unspool_view::export::graph_json::{GraphsDoc, graph_doc};
 use unspool_view::export::{
     Format, View, causality, chrome, csv, d2, dot, graphml, join, markdown, mermaid, name_lanes, otlp,
     pattern, speedscope, subtasks, thoughtflow,
 };
 use unspool_view::flow_json::{FlowDoc, issue_doc, session_doc};
-use unspool_view::graph::{Graph, GroupBy, from_workflow, graph};
+use unspool_view::graph::{Graph, GroupBy, from_workflow};
 use unspool_view::labels::session_title;
+use unspool_view::layout::TimelineOptions;
 use unspool_view::tree_json::{TreesDoc, tree_doc};
-use unspool_view::workflow::{Options, Workflow, items, workflow};
+use unspool_view::workflow::{Grouping, Options, Workflow, items, workflow};
 
 #[derive(clap::Args)]
 pub(crate) struct ExportArgs {
@@ -36,11 +41,35 @@ pub(crate) struct ExportArgs {
     /// What to show of a session (default: what fits the format).
     #[arg(long, value_name = "VIEW", value_parser = named(&View::ALL, View::name, View::about))]
     view: Option<View>,
+    /// SVG: colours (default: as the reader's system prefers).
+    #[arg(long, value_name = "THEME", value_parser = named(&THEMES, theme_name, theme_about))]
+    theme: Option<Theme>,
+    /// D2: a board for each box, opened by a click on it.
+    #[arg(long)]
+    drill_down: bool,
     #[command(flatten)]
     graph: GraphArgs,
     /// Write the bytes of these records, exactly, instead.
     #[arg(long, value_name = "RECORD_ID", num_args = 1..)]
     native: Vec<String>,
+}
+
+const THEMES: [Theme; 3] = [Theme::Auto, Theme::Light, Theme::Dark];
+
+fn theme_name(theme: Theme) -> &'static str {
+    match theme {
+        Theme::Auto => "auto",
+        Theme::Light => "light",
+        Theme::Dark => "dark",
+    }
+}
+
+fn theme_about(theme: Theme) -> &'static str {
+    match theme {
+        Theme::Auto => "as the reader's system prefers",
+        Theme::Light => "dark on light",
+        Theme::Dark => "light on dark",
+    }
 }
 
 pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
@@ -52,7 +81,10 @@ pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
     let paths: Vec<PathBuf> = export.paths.iter().cloned().chain(more.map(PathBuf::from)).collect();
     let loaded = load(args, &paths, &[], Detail::Full)?;
     if export.native.is_empty() {
-        return write_to(export.output.as_deref(), |mut out| write(&loaded, &choice, &mut out));
+        let now = settings(args)?.as_of;
+        let asked = choice.query.as_ref().map(|query| Asked::new(&loaded, query, now));
+        let drawing = Drawing { loaded: &loaded, choice: &choice, asked };
+        return write_to(export.output.as_deref(), |mut out| write(&drawing, &mut out));
     }
     let bad = export.native.iter().find(|text| !is_id(text) && *text != "-" && !Path::new(text).exists());
     if let Some(bad) = bad {
@@ -61,33 +93,42 @@ pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
     write_to(export.output.as_deref(), |mut out| native(&loaded, &natives, &mut out))
 }
 
-fn write(loaded: &Loaded, choice: &Choice, out: &mut impl Write) -> Result<(), CliError> {
+/// What is drawn, and how.
+struct Drawing<'a> {
+    loaded: &'a Loaded,
+    choice: &'a Choice,
+    asked: Option<Asked<'a>>,
+}
+
+fn write(drawing: &Drawing<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    let (loaded, choice) = (drawing.loaded, drawing.choice);
     match (choice.format, choice.view) {
         (Format::Json, View::Flow) => flow(loaded, out),
         (Format::Json | Format::TreeJson, View::Timeline) => tree(loaded, out),
-        (Format::Json | Format::GraphJson, _) => graph_json(loaded, choice, out),
+        (Format::Json | Format::GraphJson, _) => graph_json(drawing, out),
         (Format::Csv, _) => {
             csv::node_head(out)?;
             for flow in loaded.flows() {
-                csv::nodes(out, &flow, &loaded.corpus.batch, &drawn(loaded, choice, &flow))?;
+                csv::nodes(out, &flow, &loaded.corpus.batch, &drawing.of(&flow))?;
             }
             Ok(())
         }
         (Format::CsvEdges, _) => {
             csv::edge_head(out)?;
             for flow in loaded.flows() {
-                csv::edges(out, &flow, &drawn(loaded, choice, &flow))?;
+                csv::edges(out, &flow, &drawing.of(&flow))?;
             }
             Ok(())
         }
         (Format::D2, _) => {
             let chained = choice.lanes && loaded.sessions.len() == 1;
             let boards = d2::Boards { drill_down: choice.drill_down, chained };
-            Ok(d2::write(out, &all_drawn(loaded, choice), boards)?)
+            Ok(d2::write(out, &drawing.of_all(), boards)?)
         }
-        (Format::Dot, _) => Ok(dot::write(out, &all_drawn(loaded, choice))?),
-        (Format::Mermaid, _) => Ok(mermaid::write(out, &all_drawn(loaded, choice))?),
-        (Format::GraphMl, _) => Ok(graphml::write(out, &all_drawn(loaded, choice))?),
+        (Format::Dot, _) => Ok(dot::write(out, &drawing.of_all())?),
+        (Format::Mermaid, _) => Ok(mermaid::write(out, &drawing.of_all())?),
+        (Format::GraphMl, _) => Ok(graphml::write(out, &drawing.of_all())?),
+        (Format::Svg, _) => drawing.svg(out),
         (Format::TreeJson, _) => tree(loaded, out),
         (Format::Chrome, _) => {
             let mut traces = chrome::Traces::default();
@@ -111,22 +152,27 @@ fn write(loaded: &Loaded, choice: &Choice, out: &mut impl Write) -> Result<(), C
             Ok(write_document(out, &otlp::TracesDoc::new(sessions))?)
         }
         (Format::ThoughtFlow, _) => {
-            let [session] = loaded.sessions.as_slice() else { return Err(too_many(loaded.sessions.len())) };
+            let [session] = loaded.sessions.as_slice() else {
+                return Err(too_many("a ThoughtFlow", loaded.sessions.len()));
+            };
             let flow = loaded.corpus.flow(*session);
             Ok(write_document(out, &thoughtflow::thoughtflow(&flow, &loaded.corpus.batch))?)
         }
         (Format::Causality, _) => {
             let mut document = causality::CausalityDoc::default();
             for flow in loaded.flows() {
-                document.add(&flow, &loaded.corpus.batch, &drawn(loaded, choice, &flow));
+                document.add(&flow, &loaded.corpus.batch, &drawing.of(&flow));
             }
             Ok(write_document(out, &document)?)
         }
         (Format::Pattern, _) => {
             let found = Each(|| {
-                loaded
-                    .flows()
-                    .map(|flow| pattern::workflow_doc(flow.session.id.show('x'), &pattern_of(loaded, &flow)))
+                loaded.flows().map(|flow| {
+                    pattern::workflow_doc(
+                        flow.session.id.show('x'),
+                        &pattern_of(loaded, &flow, Grouping::Parent),
+                    )
+                })
             });
             Ok(write_document(out, &pattern::WorkflowsDoc::new(found))?)
         }
@@ -158,39 +204,61 @@ fn tree(loaded: &Loaded, out: &mut impl Write) -> Result<(), CliError> {
     Ok(write_document(out, &TreesDoc::new(trees))?)
 }
 
-fn graph_json(loaded: &Loaded, choice: &Choice, out: &mut impl Write) -> Result<(), CliError> {
+fn graph_json(drawing: &Drawing<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    let choice = drawing.choice;
     let level = (choice.view != View::Workflow).then(|| choice.graph.level.name());
-    let graphs = Each(|| loaded.flows().map(|flow| graph_doc(&flow, &drawn(loaded, choice, &flow), level)));
+    let graphs = Each(|| drawing.loaded.flows().map(|flow| graph_doc(&flow, &drawing.of(&flow), level)));
     Ok(write_document(out, &GraphsDoc::new(graphs))?)
 }
 
-/// A session's graph, as chosen.
-fn drawn(loaded: &Loaded, choice: &Choice, flow: &Flow) -> Graph {
-    let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
-    if choice.view == View::Workflow {
-        return from_workflow(&session_title(flow, batch), &pattern_of(loaded, flow));
+impl Drawing<'_> {
+    /// A session's graph, as chosen.
+    fn of(&self, flow: &Flow) -> Graph {
+        let (loaded, choice) = (self.loaded, self.choice);
+        let batch = &loaded.corpus.batch;
+        if choice.view == View::Workflow {
+            return from_workflow(&session_title(flow, batch), &pattern_of(loaded, flow, Grouping::Path));
+        }
+        let mut graph = chosen_graph(loaded, flow, &choice.graph, self.asked.as_ref());
+        if choice.graph.group_by == GroupBy::Run {
+            name_lanes(flow, &mut graph);
+        }
+        graph
     }
-    let mut graph = graph(flow, batch, prices, &choice.graph, &|_| true);
-    if choice.graph.group_by == GroupBy::Run {
-        name_lanes(flow, &mut graph);
+
+    /// The graphs of all sessions as one.
+    fn of_all(&self) -> Graph {
+        let named = |flow: Flow| (flow.session.id.show('x'), self.of(&flow));
+        join(self.loaded.flows().map(named).collect())
     }
-    graph
+
+    /// The picture of one session: a page has room for no more.
+    fn svg(&self, out: &mut impl Write) -> Result<(), CliError> {
+        let [session] = self.loaded.sessions.as_slice() else {
+            return Err(too_many("an SVG", self.loaded.sessions.len()));
+        };
+        let flow = self.loaded.corpus.flow(*session);
+        let (theme, batch) = (self.choice.theme, &self.loaded.corpus.batch);
+        let text = if self.choice.view == View::Timeline {
+            let (picture, _) = TimelinePicture::of(&flow, batch);
+            timeline_svg(&picture, theme, &TimelineOptions::default())
+        } else {
+            svg(&Picture::of(&self.of(&flow)), &SvgOptions { theme, ..SvgOptions::default() }, None)
+        };
+        Ok(out.write_all(text.as_bytes())?)
+    }
 }
 
-fn pattern_of(loaded: &Loaded, flow: &Flow) -> Workflow {
-    workflow(&items(flow, &loaded.corpus.batch, &loaded.prices, None), &Options::default())
+fn pattern_of(loaded: &Loaded, flow: &Flow, grouping: Grouping) -> Workflow {
+    let items = items(flow, &loaded.corpus.batch, &loaded.prices, None);
+    workflow(&items, &Options { grouping, ..Options::default() })
 }
 
-fn too_many(count: usize) -> CliError {
+fn too_many(what: &str, count: usize) -> CliError {
     CliError::Usage {
-        why: format!("a ThoughtFlow file holds one session, and there are {count}"),
+        why: format!("{what} file holds one session, and there are {count}"),
         hint: "name one session by its id; `unspool ls` lists them",
     }
-}
-
-/// The graphs of all sessions as one.
-fn all_drawn(loaded: &Loaded, choice: &Choice) -> Graph {
-    join(loaded.flows().map(|flow| (flow.session.id.show('x'), drawn(loaded, choice, &flow))).collect())
 }
 
 /// One record: its bytes and nothing else. Several: one per line.

@@ -10,7 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use unspool_formats::Detail;
 use unspool_view::findings::{CostDoc, FINDERS, FindingDoc, FindingsDoc, SessionFindingsDoc, findings};
-use unspool_view::templates::{TemplateDoc, Templates};
+use unspool_view::templates::{MAX_CANDIDATES, TemplateDoc, Templates};
 
 #[derive(clap::Args)]
 pub(crate) struct FindingsArgs {
@@ -42,7 +42,13 @@ pub(crate) fn run(args: &Args, wanted: &FindingsArgs) -> Result<(), CliError> {
             .retain(|one| wanted.only.is_empty() || wanted.only.iter().any(|code| code == one.code));
         sessions.push(session);
     }
-    let doc = FindingsDoc { schema: "unspool.findings/1", sessions, templates: templates.finish() };
+    let gathered = templates.finish();
+    let doc = FindingsDoc {
+        schema: "unspool.findings/1",
+        sessions,
+        templates: gathered.templates,
+        unmatched_prompts: gathered.unmatched,
+    };
     if wanted.json {
         let mut out = BufWriter::new(io::stdout().lock());
         unspool_view::document::write_document(&mut out, &doc)?;
@@ -69,6 +75,13 @@ fn write_all(out: &mut dyn Write, doc: &FindingsDoc, with_templates: bool) -> io
     if with_templates && !doc.templates.is_empty() {
         writeln!(out, "\n{}", paint(BOLD, "Task templates (told from the first words of prompts)"))?;
         write_templates(out, &doc.templates)?;
+    }
+    if with_templates && doc.unmatched_prompts > 0 {
+        let line = format!(
+            "{} compared with the first {MAX_CANDIDATES} patterns only; templates may be missing",
+            plural(doc.unmatched_prompts, "prompt")
+        );
+        writeln!(out, "{}", paint(DIM, &cut(&line, screen)))?;
     }
     Ok(())
 }

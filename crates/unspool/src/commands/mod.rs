@@ -5,17 +5,25 @@ pub(crate) mod diff;
 mod doctor;
 mod explain;
 pub(crate) mod export;
+mod failures;
 mod findings;
+pub(crate) mod graph;
 mod home;
 mod inspect;
 mod ls;
+mod metrics;
 mod path;
+mod process;
 pub(crate) mod query;
 mod show;
 mod stats;
+pub(crate) mod timeline;
 
+pub(crate) use failures::FailuresArgs;
 pub(crate) use findings::FindingsArgs;
+pub(crate) use metrics::MetricsArgs;
 pub(crate) use path::PathArgs;
+pub(crate) use process::ProcessArgs;
 
 use crate::args::{Args, Color, Command};
 use crate::error::CliError;
@@ -38,6 +46,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Explain(explain)) => explain::run(args, explain),
         Some(Command::Path(path)) => path::run(args, path),
         Some(Command::Findings(findings)) => findings::run(args, findings),
+        Some(Command::Failures(failures)) => failures::run(args, failures),
+        Some(Command::Metrics(metrics)) => metrics::run(args, metrics),
+        Some(Command::Process(process)) => process::run(args, process),
+        Some(Command::Graph(graph)) => graph::run(args, graph),
+        Some(Command::Timeline(timeline)) => timeline::run(args, timeline),
         Some(Command::Export(export)) => export::run(args, export),
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),

@@ -287,7 +287,8 @@ fn piece_cells(piece: &SegmentDoc, wall_ms: i64) -> Vec<Cell> {
     ]
 }
 
-fn write_runs(out: &mut dyn Write, runs: &[ScopeDoc]) -> io::Result<()> {
+/// A row per run: what its time was spent on.
+pub(super) fn write_runs(out: &mut dyn Write, runs: &[ScopeDoc]) -> io::Result<()> {
     let table = [
         Column::number("RUN"),
         Column::number("TIME"),

@@ -1,22 +1,21 @@
 //! `unspool query`: the steps for which a query holds, over one session or many.
 
 use crate::args::Args;
+use crate::asked::{Asked, refused};
 use crate::error::CliError;
 use crate::figures::{count, duration, minute, money, plural};
-use crate::load::{Loaded, load, settings};
-use crate::natives::Bytes;
+use crate::load::{load, settings};
 use crate::table::{Cell, Column, cell, styled, write_table};
-use crate::term::{CYAN, DIM, RED, columns, cut, paint, text_width};
-use std::cell::{Cell as Counter, RefCell};
+use crate::term::{CYAN, DIM, RED, columns, cut, paint};
+use std::cell::Cell as Counter;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use unspool_formats::Detail;
-use unspool_model::{Flow, Timestamp};
+use unspool_model::{Flow, Witness};
 use unspool_view::document::{Each, write_document};
-use unspool_view::query::{Query, QueryError, Scope, select};
+use unspool_view::query::Query;
 use unspool_view::query_json::{QueryDoc, SessionHits, StepHit, session_hits};
-use unspool_view::search::look;
 
 #[derive(clap::Args)]
 pub(crate) struct QueryArgs {
@@ -45,8 +44,7 @@ pub(crate) fn run(args: &Args, wanted: &QueryArgs) -> Result<ExitCode, CliError>
     let query = Query::parse(&wanted.query).map_err(|error| refused(&wanted.query, &error))?;
     let now = settings(args)?.as_of;
     let loaded = load(args, &wanted.paths, &wanted.places, Detail::Full)?;
-    let bytes = RefCell::new(Bytes::new(&loaded.natives, &loaded.corpus.batch));
-    let asked = Asked { loaded: &loaded, query: &query, now, bytes };
+    let asked = Asked::new(&loaded, &query, now);
     let limit = if wanted.limit == 0 { usize::MAX } else { wanted.limit };
     let found = if wanted.json {
         write_json(&asked, limit)?
@@ -58,43 +56,18 @@ pub(crate) fn run(args: &Args, wanted: &QueryArgs) -> Result<ExitCode, CliError>
     Ok(if found > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A query and what it is asked of.
-struct Asked<'a> {
-    loaded: &'a Loaded,
-    query: &'a Query,
-    now: Timestamp,
-    /// Files stay open from one session to the next.
-    bytes: RefCell<Bytes<'a>>,
-}
-
-impl Asked<'_> {
-    /// What the query means in one session, with at most so many steps.
-    fn hits(&self, flow: &Flow, limit: usize) -> SessionHits {
-        let (batch, prices) = (&self.loaded.corpus.batch, &self.loaded.prices);
-        let answers = look(self.query, flow, batch, &mut *self.bytes.borrow_mut());
-        let scope = Scope { flow, batch, prices, now: self.now };
-        let selected = select(self.query, &scope, &answers.selections());
-        session_hits(flow, batch, prices, &selected, &answers, limit)
-    }
-}
-
-/// The error as the user meets it: the query with a mark below it.
-pub(crate) fn refused(query: &str, error: &QueryError) -> CliError {
-    let width = |text: Option<&str>| text.map_or(0, |text| text_width(&crate::term::plain(text)));
-    let before = width(query.get(..error.at.start));
-    let marks = width(query.get(error.at.clone())).max(1);
-    CliError::Query {
-        why: error.message.clone(),
-        pointed: vec![query.to_string(), format!("{}{}", " ".repeat(before), "^".repeat(marks))],
-        hint: error.hint.clone().unwrap_or_else(|| "docs/query.md has the language with examples".into()),
-    }
+/// What a query means in one session, with at most so many steps.
+fn hits(asked: &Asked<'_>, flow: &Flow, limit: usize) -> SessionHits {
+    let (batch, prices) = (&asked.loaded.corpus.batch, &asked.loaded.prices);
+    let (selected, answers) = asked.select(flow);
+    session_hits(flow, batch, prices, &selected, &answers, limit)
 }
 
 fn write_json(asked: &Asked<'_>, limit: usize) -> Result<usize, CliError> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     let (found, listed) = (Counter::new(0), Counter::new(0));
     let sessions = Each(|| {
-        let hits = asked.loaded.flows().map(|flow| asked.hits(&flow, limit - listed.get()));
+        let hits = asked.loaded.flows().map(|flow| hits(asked, &flow, limit - listed.get()));
         hits.filter(|session| session.found > 0).inspect(|session| {
             found.set(found.get() + session.found);
             listed.set(listed.get() + session.steps.len());
@@ -109,7 +82,7 @@ fn write_counts(asked: &Asked<'_>) -> Result<usize, CliError> {
     let mut rows = Vec::new();
     let mut found = 0;
     for flow in asked.loaded.flows() {
-        let session = asked.hits(&flow, 0);
+        let session = hits(asked, &flow, 0);
         if session.found > 0 {
             found += session.found;
             rows.push(vec![
@@ -141,7 +114,7 @@ fn write_steps(asked: &Asked<'_>, limit: usize) -> Result<usize, CliError> {
     let mut shown: Vec<(String, StepHit)> = Vec::new();
     let (mut found, mut sessions, mut unread) = (0, 0, 0);
     for flow in asked.loaded.flows() {
-        let session = asked.hits(&flow, limit - shown.len());
+        let session = hits(asked, &flow, limit - shown.len());
         let name = short_session(&session);
         sessions += u64::from(session.found > 0);
         found += session.found;
@@ -160,7 +133,10 @@ fn write_steps(asked: &Asked<'_>, limit: usize) -> Result<usize, CliError> {
     }
     writeln!(out, "{}", paint(DIM, &line))?;
     if unread > 0 {
-        crate::term::note(&format!("{} could not be looked into", plural(unread, "record")));
+        let streams = &asked.loaded.corpus.batch.streams;
+        let is_export = streams.iter().any(|stream| stream.witness == Witness::Answer);
+        let why = if is_export { ": an export holds first words, not what was said" } else { "" };
+        crate::term::note(&format!("{} could not be looked into{why}", plural(unread, "record")));
     }
     Ok(found)
 }

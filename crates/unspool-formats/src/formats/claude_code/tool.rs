@@ -5,6 +5,7 @@ use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::prose::preview;
 use crate::sink::Sink;
 use memchr::memmem;
+use std::ops::Range;
 use unspool_model::prompt::{input_hash, text_hash};
 use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp};
 
@@ -26,6 +27,10 @@ pub(crate) struct ToolInput<'a> {
     /// The field that shows best what the call does.
     subject: Option<RawStr<'a>>,
     background: Option<bool>,
+    /// It is a command.
+    is_command: bool,
+    /// Where in `raw` the description lies.
+    note: Range<usize>,
     /// All of it.
     raw: &'a [u8],
     /// What is odd about fields that link, if the tool is one that starts agents or writes to them.
@@ -61,7 +66,12 @@ impl<'a> ToolInput<'a> {
         let mut subjects_seen = [false; SUBJECTS.len()];
         let odd = &mut input.odd;
         let _ = json.object(|json, key| match key {
-            b"description" => odd.text(json, key, &mut input.description),
+            b"description" => {
+                let start = json.mark();
+                let read = odd.text(json, key, &mut input.description);
+                input.note = start..json.mark();
+                read
+            }
             b"prompt" => odd.text(json, key, &mut input.prompt),
             b"subagent_type" => odd.text(json, key, &mut input.agent_type),
             b"name" => odd.text(json, key, &mut input.name),
@@ -78,6 +88,7 @@ impl<'a> ToolInput<'a> {
                     free.duplicate(key);
                 }
                 let value = json.string()?;
+                input.is_command |= key == b"command";
                 // `pattern` says more than the `path` it is looked for in.
                 if input.subject.is_none() || matches!(key, b"pattern" | b"command" | b"query") {
                     input.subject = value.or(input.subject);
@@ -93,6 +104,14 @@ impl<'a> ToolInput<'a> {
     /// Whether a field shows what the call does.
     pub(crate) fn has_subject(&self) -> bool {
         self.subject.is_some() || self.prompt.is_some() || self.description.is_some()
+    }
+
+    /// Tells whether two calls were given the same. How a command is described beside it does not change what it does.
+    fn hash(&self) -> u32 {
+        match (self.raw.get(..self.note.start), self.raw.get(self.note.end..)) {
+            (Some(before), Some(after)) if self.is_command => input_hash(&[before, after].concat()),
+            _ => input_hash(self.raw),
+        }
     }
 
     /// Emits the call with its keys and attributes.
@@ -135,7 +154,7 @@ impl<'a> ToolInput<'a> {
         if out.wants_text() {
             out.text(AttrName::Summary, &text(self.subject.or(self.prompt)));
             if !self.raw.is_empty() {
-                out.int(AttrName::InputHash, input_hash(self.raw).into());
+                out.int(AttrName::InputHash, self.hash().into());
             }
         }
     }

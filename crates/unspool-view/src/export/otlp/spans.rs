@@ -80,9 +80,18 @@ impl<'f> Writer<'f> {
         self.batch.text.get(sym)
     }
 
-    /// Agents begin and end with their spans.
+    /// Agents begin and end with their spans; only tokens that are told there need one of their own.
     fn has_span(&self, n: usize) -> bool {
-        !self.opens[n] && !matches!(self.flow.steps[n].kind, StepKind::AgentStart | StepKind::AgentStop)
+        let step = &self.flow.steps[n];
+        let borders = matches!(step.kind, StepKind::AgentStart | StepKind::AgentStop);
+        !self.opens[n] && (!borders || self.flow.usage_of(step).is_some())
+    }
+
+    /// Why a begin or end without a span of its own failed.
+    fn border_error(&self, n: u32) -> Option<String> {
+        let failed =
+            self.flow.steps[n as usize].is_error && !self.has_span(n as usize) && !self.opens[n as usize];
+        failed.then(|| self.text(self.flow.error_of(n as usize)).to_string())
     }
 
     fn trace(&self, run: u32) -> [u8; 16] {
@@ -160,7 +169,8 @@ impl<'f> Writer<'f> {
             end_ns: ns(end),
             attributes,
             links,
-            error: (agent.status == unspool_model::Status::Failed).then(String::new),
+            // A step that failed says so itself and must not count twice.
+            error: steps.iter().find_map(|n| self.border_error(*n)),
         }
     }
 
@@ -181,6 +191,7 @@ impl<'f> Writer<'f> {
             StepKind::Guardrail => attributes.push(("openinference.span.kind", text("GUARDRAIL"))),
             _ => {}
         }
+        self.usage(step, &mut attributes);
         if !matches!(step.kind, StepKind::ModelCall | StepKind::ToolCall) && !step.preview.is_empty() {
             attributes.push(("unspool.preview", text(self.text(step.preview))));
         }
@@ -253,6 +264,10 @@ impl<'f> Writer<'f> {
         if !parts.is_empty() {
             attributes.push(("gen_ai.output.messages", messages("assistant", &parts)));
         }
+    }
+
+    /// Tokens as the conventions count them: input includes what a cache served or took, output includes thinking.
+    fn usage(&self, step: &Step, attributes: &mut Vec<Attribute>) {
         let Some(usage) = self.flow.usage_of(step) else { return };
         for (key, count) in [
             ("gen_ai.usage.input_tokens", usage.input + usage.cache_read + usage.cache_write),

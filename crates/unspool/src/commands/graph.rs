@@ -1,0 +1,143 @@
+//! `unspool graph`: what led to what, as lines of text.
+
+use crate::args::Args;
+use crate::asked::Asked;
+use crate::error::CliError;
+use crate::figures::{count, duration, plural};
+use crate::graph_args::{GraphArgs, chosen_graph};
+use crate::load::{Loaded, load, settings};
+use crate::term::{BOLD, CYAN, DIM, PLAIN, RED, YELLOW, columns, note, paint};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use unspool_formats::Detail;
+use unspool_model::Flow;
+use unspool_view::draw::Picture;
+use unspool_view::draw::text::{Charset, Line, TextOptions, legend, lines};
+use unspool_view::graph::{Graph, GroupBy, Level, from_workflow};
+use unspool_view::labels::session_title;
+use unspool_view::workflow::{Grouping, Options, items, workflow};
+
+#[derive(clap::Args)]
+pub(crate) struct DrawArgs {
+    /// A session id or a unique start of one, or a file or folder.
+    #[arg(value_name = "SESSION|PATH")]
+    target: PathBuf,
+    /// Look for the session here instead of in the usual places.
+    #[arg(long = "in", value_name = "PATH")]
+    places: Vec<PathBuf>,
+    /// Draw the pattern instead: steps of one name are one node, with how often one followed the other.
+    #[arg(long)]
+    workflow: bool,
+    /// Draw with characters that every terminal has.
+    #[arg(long)]
+    ascii: bool,
+    #[command(flatten)]
+    graph: GraphArgs,
+}
+
+/// The width of a drawing that goes to a file or a program.
+const PIPED_COLUMNS: usize = 100;
+
+pub(crate) fn run(args: &Args, wanted: &DrawArgs) -> Result<(), CliError> {
+    let level = wanted.graph.level.unwrap_or_default();
+    wanted.graph.check_nodes(level)?;
+    if let (true, Some(option)) = (wanted.workflow, wanted.graph.given()) {
+        return crate::graph_args::usage(
+            format!(
+                "`{option}` chooses what a graph shows, and `--workflow` draws the pattern of everything"
+            ),
+            "leave one of the two out",
+        );
+    }
+    let query = wanted.graph.query()?;
+    let loaded = load(args, std::slice::from_ref(&wanted.target), &wanted.places, Detail::Full)?;
+    let now = settings(args)?.as_of;
+    let asked = query.as_ref().map(|query| Asked::new(&loaded, query, now));
+    let charset = if wanted.ascii { Charset::Ascii } else { Charset::Unicode };
+    let options = TextOptions { width: columns().unwrap_or(PIPED_COLUMNS), charset };
+    let mut out = anstream::stdout().lock();
+    for (n, flow) in loaded.flows().enumerate() {
+        if n > 0 {
+            writeln!(out)?;
+        }
+        let graph = if wanted.workflow {
+            pattern(&loaded, &flow)
+        } else {
+            let view = wanted.graph.view(level, GroupBy::Agent);
+            chosen_graph(&loaded, &flow, &view, asked.as_ref())
+        };
+        let what = if wanted.workflow { "the pattern" } else { level_words(level) };
+        draw(&mut out, &graph, what, &options)?;
+    }
+    writeln!(out, "\n{}", paint(DIM, legend(charset)))?;
+    Ok(())
+}
+
+fn pattern(loaded: &Loaded, flow: &Flow) -> Graph {
+    let batch = &loaded.corpus.batch;
+    let pattern = workflow(
+        &items(flow, batch, &loaded.prices, None),
+        &Options { grouping: Grouping::Path, ..Options::default() },
+    );
+    from_workflow(&session_title(flow, batch), &pattern)
+}
+
+fn level_words(level: Level) -> &'static str {
+    match level {
+        Level::Step => "a line per step",
+        Level::ModelCall => "a line per model call",
+        Level::Agent => "a line per agent",
+        Level::Run => "a line per run",
+    }
+}
+
+fn draw(out: &mut dyn Write, graph: &Graph, what: &str, options: &TextOptions) -> io::Result<()> {
+    let picture = Picture::of(graph);
+    writeln!(out, "{}", paint(BOLD, &crate::term::plain(&graph.title)))?;
+    writeln!(out, "{}", paint(DIM, &summary(graph, what)))?;
+    writeln!(out)?;
+    for line in lines(&picture, options) {
+        let is_error = line.of.is_some_and(|node| picture.boxes[node].is_error);
+        writeln!(out, "{}", coloured(&line, is_error))?;
+    }
+    if let Some(limit) = graph.tally.limit_reached {
+        note(&format!(
+            "max_contraction_visits: edges through steps that are not drawn were followed {limit} times and then no more; \
+             some may be missing"
+        ));
+    }
+    Ok(())
+}
+
+/// What is drawn and what is not.
+fn summary(graph: &Graph, what: &str) -> String {
+    let tally = &graph.tally;
+    let mut words = vec![what.to_string(), plural(graph.nodes.len() as u64, "node")];
+    words.push(plural(graph.edges.len() as u64, "edge"));
+    for (share, name) in [(&tally.contracted, "not drawn"), (&tally.filtered, "left out by the filter")] {
+        if share.totals.steps > 0 {
+            let took = i64::try_from(share.busy_ms).unwrap_or(i64::MAX);
+            let took = if took > 0 { format!(", {}", duration(took)) } else { String::new() };
+            words.push(format!("{} steps {name}{took}", count(share.totals.steps)));
+        }
+    }
+    words.join(" · ")
+}
+
+fn coloured(line: &Line, is_error: bool) -> String {
+    let parts = [
+        ("", DIM, &line.lanes),
+        (" ", CYAN, &line.frame),
+        (" ", if is_error { RED } else { PLAIN }, &line.label),
+        (" ", YELLOW, &line.marks),
+        ("  ", DIM, &line.detail),
+    ];
+    let mut text = String::new();
+    for (room, style, part) in parts {
+        if !part.is_empty() {
+            text.push_str(room);
+            text.push_str(&paint(style, part));
+        }
+    }
+    text
+}

@@ -1,0 +1,200 @@
+//! What a graph shows, as typed: level, boxes, filters, a query.
+
+use crate::args::moment;
+use crate::asked::{Asked, refused};
+use crate::error::CliError;
+use crate::load::Loaded;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use unspool_model::{Confidence, EdgeKind, Flow, StepKind, Timestamp};
+use unspool_view::graph::{Filter, Graph, GroupBy, Level, StatusFilter, View, graph};
+use unspool_view::query::Query;
+
+/// What a graph shows.
+#[derive(clap::Args)]
+#[command(next_help_heading = "What a graph shows")]
+pub(crate) struct GraphArgs {
+    /// What a node is (default: step).
+    #[arg(long, value_name = "LEVEL", value_parser = named(&Level::ALL, Level::name, about_level))]
+    pub(crate) level: Option<Level>,
+    /// What the boxes around nodes are (default: agent; in D2, run).
+    #[arg(long, value_name = "WHAT", value_parser = named(&GROUPS, group_name, about_group))]
+    pub(crate) group_by: Option<GroupBy>,
+    /// Only agents whose type, name or id contains this; may be repeated.
+    #[arg(long, value_name = "TEXT")]
+    agent: Vec<String>,
+    /// Only steps of this kind; may be repeated.
+    #[arg(long, value_name = "KIND", value_parser = named(&StepKind::ALL, StepKind::name, nothing))]
+    kind: Vec<StepKind>,
+    /// Only calls of this tool; may be repeated.
+    #[arg(long, value_name = "TOOL")]
+    tool: Vec<String>,
+    /// Only what ended then or later (RFC 3339).
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    after: Option<Timestamp>,
+    /// Only what began then or earlier (RFC 3339).
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    before: Option<Timestamp>,
+    /// Only steps that ended so.
+    #[arg(long, value_name = "STATUS", value_parser = named(&STATUSES, status_name, nothing))]
+    status: Option<StatusFilter>,
+    /// Only edges of this kind; may be repeated.
+    #[arg(long, value_name = "KIND", value_parser = named(&EdgeKind::ALL, EdgeKind::name, nothing))]
+    edge: Vec<EdgeKind>,
+    /// Only edges believed at least this much, from 0 to 1.
+    #[arg(long, value_name = "N", value_parser = confidence)]
+    min_confidence: Option<Confidence>,
+    /// Guess that conversations of one sort that follow each other closely belong together.
+    #[arg(long)]
+    sequential: bool,
+    /// System and hook steps and injected messages too.
+    #[arg(long)]
+    full: bool,
+    /// Only steps for which a query holds, like `tool:Bash is:error`; docs/query.md has the language.
+    #[arg(long = "where", value_name = "QUERY", allow_hyphen_values = true)]
+    wanted: Option<String>,
+}
+
+/// Accepts the names of some things, each with a line of help.
+pub(crate) fn named<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+    about: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let shown = all.iter().map(|one| {
+        let value = PossibleValue::new(name(*one));
+        if about(*one).is_empty() { value } else { value.help(about(*one)) }
+    });
+    PossibleValuesParser::new(shown)
+        .try_map(move |text| all.iter().copied().find(|one| name(*one) == text).ok_or("is no such name"))
+}
+
+fn nothing<T>(_: T) -> &'static str {
+    ""
+}
+
+fn about_level(level: Level) -> &'static str {
+    match level {
+        Level::Step => "one step",
+        Level::ModelCall => "one call of a model; what tools did in between is an edge",
+        Level::Agent => "one agent",
+        Level::Run => "one run: from an input to the last thing it caused",
+    }
+}
+
+const GROUPS: [GroupBy; 3] = [GroupBy::Agent, GroupBy::Run, GroupBy::Nothing];
+
+fn group_name(group: GroupBy) -> &'static str {
+    match group {
+        GroupBy::Agent => "agent",
+        GroupBy::Run => "run",
+        GroupBy::Nothing => "nothing",
+    }
+}
+
+fn about_group(group: GroupBy) -> &'static str {
+    match group {
+        GroupBy::Agent => "a box per sub-agent, inside that of the agent that started it",
+        GroupBy::Run => "a box per run",
+        GroupBy::Nothing => "no boxes",
+    }
+}
+
+const STATUSES: [StatusFilter; 3] = [StatusFilter::Error, StatusFilter::Ok, StatusFilter::Pending];
+
+fn status_name(status: StatusFilter) -> &'static str {
+    match status {
+        StatusFilter::Error => "error",
+        StatusFilter::Ok => "ok",
+        StatusFilter::Pending => "pending",
+    }
+}
+
+/// A share of one as typed.
+fn confidence(text: &str) -> Result<Confidence, String> {
+    let wrong = || "write a number from 0 to 1".to_string();
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share)).ok_or_else(wrong)?;
+    format!("{:.0}", share * 1e4).parse().map(Confidence::from_ten_thousandths).map_err(|_| wrong())
+}
+
+/// Arguments that mean nothing together.
+pub(crate) fn usage<T>(why: String, hint: &'static str) -> Result<T, CliError> {
+    Err(CliError::Usage { why, hint })
+}
+
+impl GraphArgs {
+    /// How to look at a flow.
+    pub(crate) fn view(&self, level: Level, usual_group: GroupBy) -> View {
+        View {
+            level,
+            group_by: self.group_by.unwrap_or(usual_group),
+            filter: Filter {
+                agents: self.agent.clone(),
+                kinds: self.kind.clone(),
+                tools: self.tool.clone(),
+                after: self.after,
+                before: self.before,
+                status: self.status,
+                edges: self.edge.clone(),
+                min_confidence: self.min_confidence,
+            },
+            sequential: self.sequential,
+            full: self.full,
+        }
+    }
+
+    /// The query that chooses steps.
+    pub(crate) fn query(&self) -> Result<Option<Query>, CliError> {
+        let parse = |text: &String| Query::parse(text).map_err(|error| refused(text, &error));
+        self.wanted.as_ref().map(parse).transpose()
+    }
+
+    /// The first option that was used.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let used = [
+            ("--level", self.level.is_some()),
+            ("--group-by", self.group_by.is_some()),
+            ("--agent", !self.agent.is_empty()),
+            ("--kind", !self.kind.is_empty()),
+            ("--tool", !self.tool.is_empty()),
+            ("--after", self.after.is_some()),
+            ("--before", self.before.is_some()),
+            ("--status", self.status.is_some()),
+            ("--edge", !self.edge.is_empty()),
+            ("--min-confidence", self.min_confidence.is_some()),
+            ("--sequential", self.sequential),
+            ("--full", self.full),
+            ("--where", self.wanted.is_some()),
+        ];
+        used.into_iter().find(|(_, used)| *used).map(|(name, _)| name)
+    }
+
+    /// Whether any step can be left at all.
+    pub(crate) fn check_nodes(&self, level: Level) -> Result<(), CliError> {
+        if self.after.zip(self.before).is_some_and(|(after, before)| after > before) {
+            return usage("`--after` is later than `--before`".into(), "exchange the two");
+        }
+        let lacks = |kind: StepKind| !self.kind.is_empty() && !self.kind.contains(&kind);
+        if level == Level::ModelCall && (!self.tool.is_empty() || lacks(StepKind::ModelCall)) {
+            return usage(
+                "at level model-call only model calls are nodes, and these are left out".into(),
+                "use `--level step` to choose tools and kinds",
+            );
+        }
+        if !self.tool.is_empty() && lacks(StepKind::ToolCall) {
+            return usage(
+                "`--tool` keeps only tool calls, and `--kind` leaves them out".into(),
+                "leave one of the two out, or add `--kind tool_call`",
+            );
+        }
+        Ok(())
+    }
+}
+
+/// A session's graph with the steps for which a query holds.
+pub(crate) fn chosen_graph(loaded: &Loaded, flow: &Flow, view: &View, asked: Option<&Asked<'_>>) -> Graph {
+    let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
+    match asked.map(|asked| asked.select(flow).0) {
+        Some(selected) => graph(flow, batch, prices, view, &|step| selected.has(step)),
+        None => graph(flow, batch, prices, view, &|_| true),
+    }
+}
