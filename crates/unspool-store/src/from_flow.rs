@@ -6,7 +6,8 @@ use crate::rows::{AgentRow, EdgeRow, IssueRow, RunRow, SessionFacts, SessionRow,
 use std::ops::Range;
 use unspool_model::flow::NONE;
 use unspool_model::{
-    Agent, Batch, Edge, Flow, Id, IntentSource, Issue, RecordIx, Run, Status, Step, Sym, Timestamp, Usage,
+    Agent, Batch, Edge, Flow, Id, IntentSource, Issue, RecordIx, Run, Status, Step, StepKind, Sym, Timestamp,
+    Usage,
 };
 
 /// What a flow does not say about its session.
@@ -66,6 +67,8 @@ impl Rows<'_> {
         let Flow { session, agents, runs, steps, .. } = self.flow;
         let mut usage = Usage::default();
         steps.iter().filter_map(|step| self.flow.usage_of(step)).for_each(|one| usage.add(one));
+        let calls = steps.iter().filter(|step| step.kind == StepKind::ModelCall);
+        let uncounted = calls.filter(|step| self.flow.usage_of(step).is_none());
         let main = agents.iter().find(|agent| agent.main).or(agents.first());
         SessionRow {
             id: session.id,
@@ -88,6 +91,7 @@ impl Rows<'_> {
             cache_write_long_tokens: number(usage.cache_write_long),
             output_tokens: number(usage.output),
             reasoning_tokens: number(usage.reasoning),
+            uncounted_calls: count(uncounted.count()),
             cost_nano_usd: beside.cost_nano_usd,
             context_records: self.flow.context_records.into(),
             native_bytes: number(beside.native_bytes),

@@ -66,6 +66,8 @@ pub struct SessionRow {
     pub output_tokens: i64,
     /// Thinking.
     pub reasoning_tokens: i64,
+    /// Model calls whose sources do not say how many tokens they took: when not 0, the sums are a part only.
+    pub uncounted_calls: i64,
     /// What it cost, where all prices are known.
     pub cost_nano_usd: Option<i64>,
     /// Records that belong to it and to no step.

@@ -148,8 +148,8 @@ macro_rules! tables {
 tables! {
     "sessions" SessionRow {
         id native_ids title title_inferred cwd versions formats status started_ns ended_ns agent_count run_count step_count error_count
-        input_tokens cache_read_tokens cache_write_tokens cache_write_long_tokens output_tokens reasoning_tokens cost_nano_usd
-        context_records native_bytes first_position end_position
+        input_tokens cache_read_tokens cache_write_tokens cache_write_long_tokens output_tokens reasoning_tokens uncounted_calls
+        cost_nano_usd context_records native_bytes first_position end_position
     }
     "agents" AgentRow {
         id native_id kind kind_inferred name model parent_id depth status internal main task_number spawn_step_id spawn_tool_use_id

@@ -85,6 +85,7 @@ impl Random {
             cache_write_long_tokens: self.count(),
             output_tokens: self.number().saturating_abs(),
             reasoning_tokens: self.count(),
+            uncounted_calls: self.count(),
             cost_nano_usd: self.maybe(Random::number),
             context_records: self.count(),
             native_bytes: self.count(),

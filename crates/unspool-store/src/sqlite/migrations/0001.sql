@@ -13,7 +13,7 @@ CREATE TABLE sessions (
     agent_count INTEGER NOT NULL, run_count INTEGER NOT NULL, step_count INTEGER NOT NULL, error_count INTEGER NOT NULL,
     input_tokens INTEGER NOT NULL, cache_read_tokens INTEGER NOT NULL, cache_write_tokens INTEGER NOT NULL,
     cache_write_long_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, reasoning_tokens INTEGER NOT NULL,
-    cost_nano_usd INTEGER, context_records INTEGER NOT NULL, native_bytes INTEGER NOT NULL,
+    uncounted_calls INTEGER NOT NULL, cost_nano_usd INTEGER, context_records INTEGER NOT NULL, native_bytes INTEGER NOT NULL,
     first_position INTEGER NOT NULL, end_position INTEGER NOT NULL, total_tokens INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX sessions_by_start ON sessions (COALESCE(started_ns, -9223372036854775808), id);
