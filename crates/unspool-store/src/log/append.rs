@@ -51,6 +51,11 @@ impl Log {
         }
     }
 
+    /// How many appends wait for the next write.
+    pub fn waiting(&self) -> usize {
+        held(&self.queue).waiting.len()
+    }
+
     fn write_group(&self, group: &[(u64, Arc<[Entry]>)], first: u64) -> Result<(), LogError> {
         let entries = group.iter().flat_map(|(_, entries)| entries.iter()).map(|entry| EntryRef {
             stream: &entry.stream,

@@ -66,6 +66,17 @@ impl SqliteStore {
         Ok(SqliteStore { connection, name })
     }
 
+    /// Reads the whole file and says what is damaged in it; nothing when all is well.
+    pub fn check(&self) -> Result<Vec<String>, StoreError> {
+        let mut found: Vec<String> = self.reading(|connection| {
+            let mut statement = connection.prepare("PRAGMA integrity_check")?;
+            let rows = statement.query_map([], |row| row.get(0))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })?;
+        found.retain(|line| line != "ok");
+        Ok(found)
+    }
+
     fn reading<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, StoreError> {
         // One transaction, so that all queries of an answer see the same commits.
         let transaction = self.connection.unchecked_transaction().map_err(|error| self.failed(&error))?;

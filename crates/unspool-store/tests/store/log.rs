@@ -83,30 +83,33 @@ fn a_record_over_the_limit_is_refused_by_name() {
 }
 
 #[test]
-fn several_appends_share_a_sync() {
+fn appends_that_wait_together_share_a_sync() {
     let files = FaultyFiles::default();
-    let log = Arc::new(open(&files).0);
+    let log = Arc::new(Log::open(Arc::new(files.clone()), LogOptions::default()).unwrap().0);
     log.append(vec![entry(0)]).unwrap();
     let before = files.state().syncs;
-    let threads: Vec<_> = (0..16_u64)
+    // While the disk is held, one append is being written and all others wait.
+    let disk = files.state();
+    let threads: Vec<_> = (1..=16_u64)
         .map(|n| {
             let log = Arc::clone(&log);
-            std::thread::spawn(move || {
-                (0..20).map(|k| log.append(vec![entry(n * 100 + k)]).unwrap().first).collect::<Vec<_>>()
-            })
+            std::thread::spawn(move || (n, log.append(vec![entry(n), entry(n + 100)]).unwrap().first))
         })
         .collect();
-    let mut all: Vec<u64> = Vec::new();
-    for (n, thread) in threads.into_iter().enumerate() {
-        let positions = thread.join().unwrap();
-        for (k, position) in positions.iter().enumerate() {
-            assert_eq!(log.read(*position).unwrap(), Some(entry(n as u64 * 100 + k as u64)));
-        }
-        all.extend(positions);
+    while log.waiting() < 15 {
+        std::thread::yield_now();
     }
-    all.sort_unstable();
-    assert_eq!(all, (1..=320).collect::<Vec<u64>>());
-    assert!(files.state().syncs - before <= 320 + 64);
+    drop(disk);
+    let mut positions = Vec::new();
+    for thread in threads {
+        let (n, first) = thread.join().unwrap();
+        assert_eq!(log.read(first).unwrap(), Some(entry(n)));
+        assert_eq!(log.read(first + 1).unwrap(), Some(entry(n + 100)));
+        positions.push(first);
+    }
+    positions.sort_unstable();
+    assert_eq!(positions, (0..16).map(|n| 1 + 2 * n).collect::<Vec<u64>>());
+    assert_eq!(files.state().syncs - before, 2);
 }
 
 #[test]

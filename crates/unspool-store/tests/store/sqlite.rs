@@ -128,6 +128,26 @@ fn a_later_schema_and_other_databases_are_refused_untouched() {
 }
 
 #[test]
+fn a_damaged_page_is_found_and_what_to_do_is_said() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("store.db");
+    let mut store = SqliteStore::open(&path).unwrap();
+    store.commit(&released()).unwrap();
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
+    drop(store);
+    let whole = std::fs::read(&path).unwrap();
+    for page in 1..whole.len() / 8192 {
+        let mut bytes = whole.clone();
+        bytes[page * 8192..page * 8192 + 600].fill(0xa5);
+        std::fs::write(&path, bytes).unwrap();
+        match SqliteStore::open(&path).and_then(|store| store.check()) {
+            Ok(found) => assert!(!found.is_empty(), "page {page}"),
+            Err(error) => assert!(error.hint().unwrap().contains("unspool rebuild"), "page {page}: {error}"),
+        }
+    }
+}
+
+#[test]
 fn a_list_in_order_of_time_needs_no_sorting() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("store.db");
