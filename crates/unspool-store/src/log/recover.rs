@@ -83,7 +83,8 @@ pub(crate) fn walk(
         }
         offset = next;
     }
-    if !whole_head && size > 0 {
+    // A beginning that failed, and after which writing went on elsewhere, is nothing to speak of.
+    if !whole_head && size > 0 && name.first < limit {
         walked.note(name, DamageKind::Tail, 0, size, name.first);
     }
     // The next segment says where this one ended; what is missing up to there was acknowledged.

@@ -79,6 +79,26 @@ fn a_full_disk_refuses_and_goes_on_when_there_is_room() {
     }
 }
 
+#[test]
+fn what_is_left_of_segments_that_could_not_begin_is_no_damage() {
+    let files = FaultyFiles::default();
+    let (log, _) = open(&files);
+    {
+        let mut state = files.state();
+        (state.syncs_left, state.stuck) = (Some(0), true);
+    }
+    for n in 0..3 {
+        assert!(log.append(vec![entry(n)]).is_err());
+    }
+    files.state().syncs_left = None;
+    log.append(vec![entry(7)]).unwrap();
+    for kept in [0, 1, 16] {
+        let (log, _) = open(&files.after_crash(|_| kept));
+        assert_eq!(records(&log), [entry(7)]);
+        assert_eq!(log.check().unwrap(), []);
+    }
+}
+
 /// The folder of the process that is going to be killed.
 const VICTIM: &str = "UNSPOOL_STORE_TEST_VICTIM";
 
