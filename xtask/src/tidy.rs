@@ -9,7 +9,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("unspool-formats", &["unspool-model"]),
     ("unspool-link", &["unspool-model"]),
     ("unspool-view", &["unspool-model"]),
-    ("unspool-engine", &["unspool-formats", "unspool-link", "unspool-model"]),
+    ("unspool-store", &["unspool-model"]),
+    ("unspool-engine", &["unspool-formats", "unspool-link", "unspool-model", "unspool-store"]),
     ("unspool", &["unspool-engine", "unspool-formats", "unspool-link", "unspool-model", "unspool-view"]),
     ("unspool-testkit", &["unspool-formats", "unspool-link", "unspool-model", "unspool-view"]),
     ("unspool-specs", &["unspool-formats", "unspool-link", "unspool-model", "unspool-view"]),
@@ -35,6 +36,7 @@ const DOCUMENTS: &[&str] = &[
     "docs/benchmarks.md",
     "docs/formats.md",
     "docs/exports.md",
+    "docs/store.md",
 ];
 
 pub(crate) fn run(root: &Path) -> Result<(), String> {

@@ -1,0 +1,145 @@
+//! What can go wrong in the log and in a store, each with what can be done about it.
+
+use std::io;
+
+/// Why the log could not do what was asked. Nothing acknowledged before is touched by any of these.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// Another process holds the folder.
+    #[error("{folder} is in use by {holder}")]
+    Held {
+        /// The folder.
+        folder: String,
+        /// Who holds it, in its own words.
+        holder: String,
+    },
+    /// The file system refused.
+    #[error("could not {doing} {name}: {source}")]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// On which file.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A record was stored and cannot be given back.
+    #[error("record {position} cannot be read: {why}")]
+    Damaged {
+        /// Which record.
+        position: u64,
+        /// What is damaged.
+        why: String,
+    },
+    /// A record is too large to be stored.
+    #[error("a record of {bytes} bytes is over the limit `max_log_record_bytes` ({limit})")]
+    TooLarge {
+        /// How large it is.
+        bytes: usize,
+        /// How large it may be.
+        limit: usize,
+    },
+    /// The log was written by a later version.
+    #[error("{name} has version {version} of the log; this program knows up to {known}")]
+    TooNew {
+        /// The file.
+        name: String,
+        /// Its version.
+        version: u16,
+        /// The last version known here.
+        known: u16,
+    },
+}
+
+impl LogError {
+    /// What the user can do, if anything.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            LogError::Held { .. } => Some("stop the other process, or choose another folder with --data-dir"),
+            LogError::Io { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    Some("free some space; what was acknowledged is safe, and writing goes on by itself")
+                }
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    Some("the folder must be writable; choose another with --data-dir")
+                }
+                _ => None,
+            },
+            LogError::Damaged { .. } => Some("`unspool db check` lists everything that is damaged"),
+            LogError::TooLarge { .. } => None,
+            LogError::TooNew { .. } => Some("use the newer version of unspool that wrote it"),
+        }
+    }
+
+    /// The same error for each of several callers whose records went to the disk together.
+    pub(crate) fn share(&self) -> LogError {
+        match self {
+            LogError::Held { folder, holder } => {
+                LogError::Held { folder: folder.clone(), holder: holder.clone() }
+            }
+            LogError::Io { doing, name, source } => LogError::Io {
+                doing,
+                name: name.clone(),
+                source: source.raw_os_error().map_or_else(
+                    || io::Error::new(source.kind(), source.to_string()),
+                    io::Error::from_raw_os_error,
+                ),
+            },
+            LogError::Damaged { position, why } => {
+                LogError::Damaged { position: *position, why: why.clone() }
+            }
+            LogError::TooLarge { bytes, limit } => LogError::TooLarge { bytes: *bytes, limit: *limit },
+            LogError::TooNew { name, version, known } => {
+                LogError::TooNew { name: name.clone(), version: *version, known: *known }
+            }
+        }
+    }
+}
+
+/// Why a store could not do what was asked. Nothing committed before is touched by any of these.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database refused.
+    #[error("the database {name} failed: {why}")]
+    Database {
+        /// Which one.
+        name: String,
+        /// What it said.
+        why: String,
+        /// What can be done, if that is known.
+        hint: Option<&'static str>,
+    },
+    /// It was made by a later version.
+    #[error("the database {name} has schema {found}; this program knows up to {known}")]
+    TooNew {
+        /// Which one.
+        name: String,
+        /// Its schema.
+        found: i64,
+        /// The last schema known here.
+        known: i64,
+    },
+    /// A row does not hold what its column should.
+    #[error("column {column} holds what it never should")]
+    Value {
+        /// Which one.
+        column: &'static str,
+    },
+    /// A cursor is none, or belongs to another order.
+    #[error("the cursor does not belong to this question")]
+    Cursor,
+}
+
+impl StoreError {
+    /// What the user can do, if anything.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            StoreError::Database { hint, .. } => *hint,
+            StoreError::TooNew { .. } => Some("use the newer version of unspool that wrote it"),
+            StoreError::Value { .. } => {
+                Some("`unspool rebuild` makes everything derived again from the records")
+            }
+            StoreError::Cursor => Some("ask again without a cursor"),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! A flow as rows.
+//!
+//! In: a flow, the batch its records are in, and what only the caller knows. Out: rows whose every reference is an id. Never here: a store.
+
+use crate::rows::{AgentRow, EdgeRow, IssueRow, RunRow, SessionFacts, SessionRow, StepRow};
+use std::ops::Range;
+use unspool_model::flow::NONE;
+use unspool_model::{
+    Agent, Batch, Edge, Flow, Id, IntentSource, Issue, RecordIx, Run, Status, Step, StepKind, Sym, Timestamp,
+    Usage,
+};
+
+/// What a flow does not say about its session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// What it cost, where all prices are known.
+    pub cost_nano_usd: Option<i64>,
+    /// Bytes of its records.
+    pub native_bytes: u64,
+    /// Where in the log its records lie: from its first to behind its last.
+    pub positions: Range<u64>,
+}
+
+impl SessionFacts {
+    /// The rows of a flow.
+    pub fn of(flow: &Flow, batch: &Batch, beside: &Beside) -> SessionFacts {
+        let rows = Rows { flow, batch };
+        SessionFacts {
+            session: rows.session(beside),
+            agents: flow.agents.iter().map(|agent| rows.agent(agent)).collect(),
+            runs: flow.runs.iter().map(|run| rows.run(run)).collect(),
+            steps: flow.steps.iter().enumerate().map(|(n, step)| rows.step(n, step)).collect(),
+            edges: flow.edges.iter().map(|edge| rows.edge(edge)).collect(),
+            issues: flow.issues.iter().map(|issue| rows.issue(issue)).collect(),
+        }
+    }
+}
+
+struct Rows<'a> {
+    flow: &'a Flow,
+    batch: &'a Batch,
+}
+
+impl Rows<'_> {
+    /// Text as every database takes it: not all have room for NUL.
+    fn text(&self, sym: Sym) -> String {
+        self.batch.text.get(sym).replace('\0', "\u{fffd}")
+    }
+
+    fn texts(&self, syms: &[Sym]) -> Vec<String> {
+        syms.iter().map(|sym| self.text(*sym)).collect()
+    }
+
+    fn step_id(&self, n: u32) -> Option<Id> {
+        self.flow.steps.get(n as usize).filter(|_| n != NONE).map(|step| step.id)
+    }
+
+    fn agent_id(&self, n: u32) -> Option<Id> {
+        self.flow.agents.get(n as usize).filter(|_| n != NONE).map(|agent| agent.id)
+    }
+
+    fn record_ids(&self, records: &[RecordIx]) -> Vec<Id> {
+        records.iter().filter_map(|n| self.batch.records.get(*n as usize)).map(|record| record.id).collect()
+    }
+
+    fn session(&self, beside: &Beside) -> SessionRow {
+        let Flow { session, agents, runs, steps, .. } = self.flow;
+        let mut usage = Usage::default();
+        steps.iter().filter_map(|step| self.flow.usage_of(step)).for_each(|one| usage.add(one));
+        let calls = steps.iter().filter(|step| step.kind == StepKind::ModelCall);
+        let uncounted = calls.filter(|step| self.flow.usage_of(step).is_none());
+        let main = agents.iter().find(|agent| agent.main).or(agents.first());
+        SessionRow {
+            id: session.id,
+            native_ids: self.texts(&session.native_ids),
+            title: self.text(session.title),
+            title_inferred: session.title_inferred,
+            cwd: self.text(session.cwd),
+            versions: self.texts(&session.versions),
+            formats: self.texts(&session.formats),
+            status: main.map_or(Status::Unknown, |agent| agent.status).name().into(),
+            started_ns: session.started.ns(),
+            ended_ns: session.ended.ns(),
+            agent_count: count(agents.len()),
+            run_count: count(runs.len()),
+            step_count: count(steps.len()),
+            error_count: count(steps.iter().filter(|step| step.is_error).count()),
+            input_tokens: number(usage.input),
+            cache_read_tokens: number(usage.cache_read),
+            cache_write_tokens: number(usage.cache_write),
+            cache_write_long_tokens: number(usage.cache_write_long),
+            output_tokens: number(usage.output),
+            reasoning_tokens: number(usage.reasoning),
+            uncounted_calls: count(uncounted.count()),
+            cost_nano_usd: beside.cost_nano_usd,
+            context_records: self.flow.context_records.into(),
+            native_bytes: number(beside.native_bytes),
+            first_position: number(beside.positions.start),
+            end_position: number(beside.positions.end),
+        }
+    }
+
+    fn agent(&self, agent: &Agent) -> AgentRow {
+        let spawn = agent.spawn.as_ref();
+        AgentRow {
+            id: agent.id,
+            native_id: self.text(agent.native_id),
+            kind: self.text(agent.kind),
+            kind_inferred: agent.kind_inferred,
+            name: self.text(agent.name),
+            model: self.text(agent.model),
+            parent_id: self.agent_id(agent.parent),
+            depth: agent.depth.into(),
+            status: agent.status.name().into(),
+            internal: agent.internal,
+            main: agent.main,
+            task_number: agent.task_number.into(),
+            spawn_step_id: spawn.and_then(|spawn| self.step_id(spawn.step)),
+            spawn_tool_use_id: spawn.map(|spawn| self.text(spawn.tool_use_id)).unwrap_or_default(),
+            spawn_rule: spawn.map(|spawn| spawn.rule.name().into()).unwrap_or_default(),
+            spawn_confidence: spawn.map_or(0, |spawn| spawn.confidence.ten_thousandths().into()),
+            rival_count: agent.rival_count.into(),
+            started_ns: agent.started.ns(),
+            ended_ns: agent.ended.ns(),
+            message_count: agent.message_count.into(),
+        }
+    }
+
+    fn run(&self, run: &Run) -> RunRow {
+        RunRow {
+            id: run.id,
+            native_id: self.text(run.native_id),
+            channel: self.text(run.channel),
+            stated: self.text(run.stated),
+            trigger_id: self.step_id(run.trigger),
+            status: run.status.name().into(),
+            started_ns: run.started.ns(),
+            ended_ns: run.ended.ns(),
+        }
+    }
+
+    fn step(&self, n: usize, step: &Step) -> StepRow {
+        let usage = self.flow.usage_of(step);
+        let tokens = |bucket: fn(&Usage) -> u64| usage.map(|usage| number(bucket(usage)));
+        let run = self.flow.runs.get(step.run as usize).filter(|_| step.run != NONE);
+        StepRow {
+            id: step.id,
+            kind: step.kind.name().into(),
+            started_ns: Timestamp::ns(step.started),
+            ended_ns: step.ended.ns(),
+            duration_ms: step.duration_ms.get(),
+            agent_id: self.agent_id(step.agent),
+            agent_source: step.agent_source.name().into(),
+            run_id: run.map(|run| run.id),
+            parent_id: self.step_id(step.parent),
+            name: self.text(step.name),
+            tool_use_id: self.text(step.tool_use_id),
+            message_id: self.text(step.message_id),
+            uuid: self.text(step.uuid),
+            native_id: self.text(step.native_id),
+            model: self.text(step.model),
+            preview: self.text(step.preview),
+            intent: self.text(step.intent),
+            intent_inferred: step.intent_source == IntentSource::Rule,
+            error: self.text(self.flow.error_of(n)),
+            input_hash: u32::try_from(n).ok().and_then(|n| self.flow.input_of(n)).map(i64::from),
+            is_error: step.is_error,
+            start_estimated: step.start_estimated,
+            pending: step.pending,
+            meta: step.meta,
+            is_async: step.is_async,
+            input_tokens: tokens(|usage| usage.input),
+            cache_read_tokens: tokens(|usage| usage.cache_read),
+            cache_write_tokens: tokens(|usage| usage.cache_write),
+            cache_write_long_tokens: tokens(|usage| usage.cache_write_long),
+            output_tokens: tokens(|usage| usage.output),
+            reasoning_tokens: tokens(|usage| usage.reasoning),
+            witnesses: self.record_ids(self.flow.witnesses_of(step)),
+        }
+    }
+
+    fn edge(&self, edge: &Edge) -> EdgeRow {
+        EdgeRow {
+            from_id: self.step_id(edge.from).unwrap_or_default(),
+            to_id: self.step_id(edge.to).unwrap_or_default(),
+            kind: edge.kind.name().into(),
+            rule: edge.rule.name().into(),
+            confidence: edge.confidence.ten_thousandths().into(),
+            tool_use_id: self.text(edge.tool_use_id),
+            is_error: edge.is_error,
+            evidence: self.record_ids(self.flow.evidence_of(edge)),
+        }
+    }
+
+    fn issue(&self, issue: &Issue) -> IssueRow {
+        IssueRow {
+            code: issue.code.name().into(),
+            detail: self.text(issue.detail),
+            count: number(issue.count),
+            records: self.record_ids(&issue.records),
+        }
+    }
+}
+
+fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+fn count(value: usize) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}

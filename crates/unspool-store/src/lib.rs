@@ -1,0 +1,26 @@
+//! What is kept. The record log is the ground; derived tables follow from it and can be made again.
+//!
+//! In: records as received, and rows derived from them. Out: the same bytes, the same rows, and answers that are alike on every store.
+//! Never here: formats, links, HTTP, threads of its own, the clock.
+
+mod bytes;
+mod cut;
+mod error;
+pub mod files;
+mod from_flow;
+mod ground;
+pub mod log;
+mod memory;
+pub mod question;
+pub mod rows;
+mod sqlite;
+mod store;
+
+pub use error::{LogError, StoreError};
+pub use from_flow::Beside;
+pub use ground::{Ground, GroundError, Retired};
+pub use log::{Damage, DamageKind, Entry, Log, LogOptions, LogSize, Receipt, Recovery, Scan, Scanned};
+pub use memory::MemoryStore;
+pub use question::{Cursor, Filter, Page, Question, Sort};
+pub use sqlite::SqliteStore;
+pub use store::{Commit, Forgotten, Standing, Store};

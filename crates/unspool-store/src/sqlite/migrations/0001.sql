@@ -1,0 +1,78 @@
+-- The first schema. Ids are 16 bytes; moments are nanoseconds since the epoch; lists are bytes that only the program reads.
+
+-- How far the store has come. One row.
+CREATE TABLE standing (only INTEGER PRIMARY KEY CHECK (only = 1), version INTEGER NOT NULL, through INTEGER NOT NULL) STRICT;
+INSERT INTO standing VALUES (1, 0, 0);
+
+-- Every session that ever was, with the version of what is known of it. One without a row in `sessions` is gone.
+CREATE TABLE session_versions (session INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, version INTEGER NOT NULL) STRICT;
+
+CREATE TABLE sessions (
+    session INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, native_ids BLOB NOT NULL, title TEXT NOT NULL, title_inferred INTEGER NOT NULL,
+    cwd TEXT NOT NULL, versions BLOB NOT NULL, formats BLOB NOT NULL, status TEXT NOT NULL, started_ns INTEGER, ended_ns INTEGER,
+    agent_count INTEGER NOT NULL, run_count INTEGER NOT NULL, step_count INTEGER NOT NULL, error_count INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL, cache_read_tokens INTEGER NOT NULL, cache_write_tokens INTEGER NOT NULL,
+    cache_write_long_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL, reasoning_tokens INTEGER NOT NULL,
+    uncounted_calls INTEGER NOT NULL, cost_nano_usd INTEGER, context_records INTEGER NOT NULL, native_bytes INTEGER NOT NULL,
+    first_position INTEGER NOT NULL, end_position INTEGER NOT NULL, total_tokens INTEGER NOT NULL
+) STRICT;
+CREATE INDEX sessions_by_start ON sessions (COALESCE(started_ns, -9223372036854775808), id);
+CREATE INDEX sessions_by_end ON sessions (COALESCE(ended_ns, -9223372036854775808), id);
+CREATE INDEX sessions_by_first_position ON sessions (first_position);
+
+-- Native ids and formats of sessions, to find them by.
+CREATE TABLE session_words (
+    role TEXT NOT NULL, word TEXT NOT NULL, session INTEGER NOT NULL, PRIMARY KEY (role, word, session)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX session_words_by_session ON session_words (session);
+
+CREATE TABLE agents (
+    session INTEGER NOT NULL, place INTEGER NOT NULL, id BLOB NOT NULL, native_id TEXT NOT NULL, kind TEXT NOT NULL,
+    kind_inferred INTEGER NOT NULL, name TEXT NOT NULL, model TEXT NOT NULL, parent_id BLOB, depth INTEGER NOT NULL,
+    status TEXT NOT NULL, internal INTEGER NOT NULL, main INTEGER NOT NULL, task_number INTEGER NOT NULL, spawn_step_id BLOB,
+    spawn_tool_use_id TEXT NOT NULL, spawn_rule TEXT NOT NULL, spawn_confidence INTEGER NOT NULL, rival_count INTEGER NOT NULL,
+    started_ns INTEGER, ended_ns INTEGER, message_count INTEGER NOT NULL, PRIMARY KEY (session, place)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE runs (
+    session INTEGER NOT NULL, place INTEGER NOT NULL, id BLOB NOT NULL, native_id TEXT NOT NULL, channel TEXT NOT NULL,
+    stated TEXT NOT NULL, trigger_id BLOB, status TEXT NOT NULL, started_ns INTEGER, ended_ns INTEGER, PRIMARY KEY (session, place)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE steps (
+    session INTEGER NOT NULL, place INTEGER NOT NULL, id BLOB NOT NULL, kind TEXT NOT NULL, started_ns INTEGER, ended_ns INTEGER,
+    duration_ms INTEGER, agent_id BLOB, agent_source TEXT NOT NULL, run_id BLOB, parent_id BLOB, name TEXT NOT NULL,
+    tool_use_id TEXT NOT NULL, message_id TEXT NOT NULL, uuid TEXT NOT NULL, native_id TEXT NOT NULL, model TEXT NOT NULL,
+    preview TEXT NOT NULL, intent TEXT NOT NULL, intent_inferred INTEGER NOT NULL, error TEXT NOT NULL, input_hash INTEGER,
+    is_error INTEGER NOT NULL, start_estimated INTEGER NOT NULL, pending INTEGER NOT NULL, meta INTEGER NOT NULL,
+    is_async INTEGER NOT NULL, input_tokens INTEGER, cache_read_tokens INTEGER, cache_write_tokens INTEGER,
+    cache_write_long_tokens INTEGER, output_tokens INTEGER, reasoning_tokens INTEGER, witnesses BLOB NOT NULL,
+    PRIMARY KEY (session, place)
+) STRICT, WITHOUT ROWID;
+-- Within sessions: an index over all ids, which come in no order, would be written all over with every commit.
+CREATE INDEX steps_by_id ON steps (session, id);
+
+CREATE TABLE edges (
+    session INTEGER NOT NULL, place INTEGER NOT NULL, from_id BLOB NOT NULL, to_id BLOB NOT NULL, kind TEXT NOT NULL, rule TEXT NOT NULL,
+    confidence INTEGER NOT NULL, tool_use_id TEXT NOT NULL, is_error INTEGER NOT NULL, evidence BLOB NOT NULL,
+    PRIMARY KEY (session, place)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE issues (
+    session INTEGER NOT NULL, place INTEGER NOT NULL, code TEXT NOT NULL, detail TEXT NOT NULL, count INTEGER NOT NULL,
+    records BLOB NOT NULL, PRIMARY KEY (session, place)
+) STRICT, WITHOUT ROWID;
+
+-- What is not derived, and stays when the tables above are made again.
+CREATE TABLE forgotten (id BLOB PRIMARY KEY, end_position INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE checkpoints (
+    version INTEGER NOT NULL, source TEXT PRIMARY KEY, "offset" INTEGER NOT NULL, fingerprint BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE receipts (
+    version INTEGER NOT NULL, source TEXT PRIMARY KEY, seen INTEGER NOT NULL, stored INTEGER NOT NULL, duplicate INTEGER NOT NULL,
+    rejected INTEGER NOT NULL, last_ns INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE TABLE links (
+    version INTEGER NOT NULL, id BLOB PRIMARY KEY, from_id BLOB NOT NULL, to_id BLOB NOT NULL, kind TEXT NOT NULL, verdict TEXT NOT NULL,
+    author TEXT NOT NULL, said_ns INTEGER
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,219 @@
+//! The embedded store: `SQLite` in one file.
+//!
+//! In: a path. Out: a store. One value writes; any number of others, in the same or another process, may read the same file at
+//! the same time. Never here: native bytes, which are the log's. The file can be deleted and made again from the log, but for links,
+//! checkpoints and what was forgotten.
+
+mod columns;
+mod read;
+mod schema;
+mod write;
+
+use crate::error::StoreError;
+use crate::files::private_file;
+use crate::question::{Page, Question};
+use crate::rows::{Checkpoint, ManualLink, SessionFacts, SourceReceipt, StepRow};
+use crate::store::{Commit, Forgotten, Standing, Store};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use std::ops::Range;
+use std::path::Path;
+use std::time::Duration;
+use unspool_model::Id;
+
+/// How long a statement waits for another process before it fails.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
+
+/// Memory for pages of the database.
+const CACHE_KIB: i64 = 32 << 10;
+
+/// A store in a `SQLite` file.
+pub struct SqliteStore {
+    connection: Connection,
+    name: String,
+}
+
+impl SqliteStore {
+    /// Opens the file, makes it when it is not there, and brings its schema up to date.
+    pub fn open(path: &Path) -> Result<SqliteStore, StoreError> {
+        let name = path.display().to_string();
+        // SQLite gives its other files the rights of this one.
+        private_file().write(true).create(true).truncate(false).open(path).map_err(|error| {
+            StoreError::Database {
+                name: name.clone(),
+                why: error.to_string(),
+                hint: Some("the folder must be writable; choose another with --data-dir"),
+            }
+        })?;
+        let failed = |error| database_error(&name, &error);
+        let mut connection = Connection::open(path).map_err(failed)?;
+        connection.set_prepared_statement_cache_capacity(64);
+        connection.busy_timeout(BUSY_WAIT).map_err(failed)?;
+        let found = schema::version(&connection).map_err(failed)?.ok_or_else(|| StoreError::Database {
+            name: name.clone(),
+            why: "it is a database of another program".into(),
+            hint: Some("choose another folder with --data-dir"),
+        })?;
+        if found > schema::newest() {
+            return Err(StoreError::TooNew { name, found, known: schema::newest() });
+        }
+        let prepare = |connection: &mut Connection| {
+            connection.pragma_update(None, "page_size", 8192)?;
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+            schema::migrate(connection, found)
+        };
+        prepare(&mut connection).map_err(failed)?;
+        Ok(SqliteStore { connection, name })
+    }
+
+    /// Reads the whole file and says what is damaged in it; nothing when all is well.
+    pub fn check(&self) -> Result<Vec<String>, StoreError> {
+        let mut found: Vec<String> = self.reading(|connection| {
+            let mut statement = connection.prepare("PRAGMA integrity_check")?;
+            let rows = statement.query_map([], |row| row.get(0))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })?;
+        found.retain(|line| line != "ok");
+        Ok(found)
+    }
+
+    fn reading<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, StoreError> {
+        // One transaction, so that all queries of an answer see the same commits.
+        let transaction = self.connection.unchecked_transaction().map_err(|error| self.failed(&error))?;
+        work(&transaction).map_err(|problem| problem.of(&self.name))
+    }
+
+    fn writing<T>(
+        &mut self,
+        lasting: Lasting,
+        work: impl FnOnce(&Connection) -> Result<T, Problem>,
+    ) -> Result<T, StoreError> {
+        let name = self.name.clone();
+        let failed = |error| database_error(&name, &error);
+        let care = if lasting == Lasting::Always { "FULL" } else { "NORMAL" };
+        self.connection.pragma_update(None, "synchronous", care).map_err(failed)?;
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        let result = work(&transaction).map_err(|problem| problem.of(&name))?;
+        transaction.commit().map_err(failed)?;
+        Ok(result)
+    }
+
+    fn failed(&self, error: &rusqlite::Error) -> StoreError {
+        database_error(&self.name, error)
+    }
+}
+
+/// Whether a crash of the machine may take a commit back, all or nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lasting {
+    /// It may: everything in it is made again from the log.
+    UnlessTheMachineStops,
+    /// It must not: the log does not know.
+    Always,
+}
+
+/// What can go wrong inside: the database, or a value in it.
+enum Problem {
+    Database(rusqlite::Error),
+    Store(StoreError),
+}
+
+impl Problem {
+    fn of(self, name: &str) -> StoreError {
+        match self {
+            Problem::Database(error) => database_error(name, &error),
+            Problem::Store(error) => error,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Problem {
+    fn from(error: rusqlite::Error) -> Problem {
+        Problem::Database(error)
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Problem {
+        Problem::Store(error)
+    }
+}
+
+fn database_error(name: &str, error: &rusqlite::Error) -> StoreError {
+    let hint = match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => Some("free some space; what was acknowledged is safe in the log"),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            Some("move the file away and run `unspool rebuild`: the records are in the log")
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            Some("the file and its folder must be writable")
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            Some("another process is writing to it; try again")
+        }
+        _ => None,
+    };
+    StoreError::Database { name: name.into(), why: error.to_string(), hint }
+}
+
+impl Store for SqliteStore {
+    fn commit(&mut self, commit: &Commit) -> Result<(), StoreError> {
+        let lasting = if commit.links.is_empty() { Lasting::UnlessTheMachineStops } else { Lasting::Always };
+        self.writing(lasting, |connection| write::commit(connection, commit))
+    }
+
+    fn standing(&self) -> Result<Standing, StoreError> {
+        self.reading(read::standing)
+    }
+
+    fn sessions(&self, question: &Question) -> Result<Page, StoreError> {
+        question.check()?;
+        self.reading(|connection| read::sessions(connection, question))
+    }
+
+    fn session(&self, id: Id) -> Result<Option<SessionFacts>, StoreError> {
+        self.reading(|connection| read::session(connection, id))
+    }
+
+    fn steps(&self, session: Id, places: Range<u32>) -> Result<Vec<StepRow>, StoreError> {
+        self.reading(|connection| read::steps(connection, session, &places))
+    }
+
+    fn place_of_step(&self, step: Id, session: Option<Id>) -> Result<Option<(Id, u32)>, StoreError> {
+        self.reading(|connection| read::place_of_step(connection, step, session))
+    }
+
+    fn checkpoint(&self, source: &str) -> Result<Option<Checkpoint>, StoreError> {
+        self.reading(|connection| read::checkpoint(connection, source))
+    }
+
+    fn receipts(&self) -> Result<Vec<SourceReceipt>, StoreError> {
+        self.reading(|connection| read::rows(connection, "ORDER BY source", []))
+    }
+
+    fn links(&self) -> Result<Vec<ManualLink>, StoreError> {
+        self.reading(|connection| read::rows(connection, "WHERE verdict <> 'withdraw' ORDER BY id", []))
+    }
+
+    fn forget(&mut self, sessions: &[Id]) -> Result<Forgotten, StoreError> {
+        self.writing(Lasting::Always, |connection| write::forget(connection, sessions))
+    }
+
+    fn oldest_position(&self) -> Result<Option<u64>, StoreError> {
+        self.reading(read::oldest_position)
+    }
+
+    fn drop_derived(&mut self) -> Result<(), StoreError> {
+        self.writing(Lasting::UnlessTheMachineStops, write::drop_derived)
+    }
+}
+
+/// Positions and versions as `SQLite` has them; none comes near the limit.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn unsigned(number: i64) -> u64 {
+    number.max(0).cast_unsigned()
+}

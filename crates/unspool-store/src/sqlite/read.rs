@@ -1,0 +1,167 @@
+//! Reading, inside a transaction of the caller's.
+
+use super::columns::TableRow;
+use super::{Problem, unsigned};
+use crate::question::{Cursor, Filter, Page, Question, Sort, SortKey};
+use crate::rows::{Checkpoint, SessionFacts, SessionRow, StepRow};
+use crate::store::Standing;
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension as _, Params, params, params_from_iter};
+use std::ops::Range;
+use unspool_model::Id;
+
+/// Rows of a table.
+pub(super) fn rows<R: TableRow>(
+    connection: &Connection,
+    behind: &str,
+    values: impl Params,
+) -> Result<Vec<R>, Problem> {
+    let mut statement = connection.prepare_cached(&R::select(behind))?;
+    let mut found = statement.query(values)?;
+    let mut rows = Vec::new();
+    while let Some(row) = found.next()? {
+        rows.push(R::read(row)?);
+    }
+    Ok(rows)
+}
+
+pub(super) fn standing(connection: &Connection) -> Result<Standing, Problem> {
+    let mut statement = connection.prepare_cached("SELECT version, through FROM standing")?;
+    let standing = statement.query_row([], |row| {
+        Ok(Standing { version: unsigned(row.get(0)?), through: unsigned(row.get(1)?) })
+    })?;
+    Ok(standing)
+}
+
+/// The expression sessions are ordered by; as it stands in the indexes.
+fn sort_sql(sort: Sort) -> &'static str {
+    match sort {
+        Sort::Started => "COALESCE(started_ns, -9223372036854775808)",
+        Sort::Ended => "COALESCE(ended_ns, -9223372036854775808)",
+        Sort::Steps => "step_count",
+        Sort::Errors => "error_count",
+        Sort::Tokens => "total_tokens",
+        Sort::Cost => "COALESCE(cost_nano_usd, -9223372036854775808)",
+        Sort::Title => "title",
+    }
+}
+
+/// Conditions joined by `AND`, and their values in order.
+struct Where {
+    sql: String,
+    values: Vec<Value>,
+}
+
+impl Where {
+    fn and(&mut self, condition: &str, values: impl IntoIterator<Item = Value>) {
+        self.sql.push_str(" AND ");
+        self.sql.push_str(condition);
+        self.values.extend(values);
+    }
+
+    fn of(filter: &Filter) -> Where {
+        let mut all = Where { sql: "WHERE TRUE".into(), values: Vec::new() };
+        let text = |wanted: &Option<String>| wanted.clone().map(Value::Text);
+        let number = |wanted: Option<i64>| wanted.map(Value::Integer);
+        let with_word = "session IN (SELECT session FROM session_words WHERE role = ? AND word = ?)";
+        let role = |role: &str| Value::Text(role.into());
+        let conditions = [
+            ("instr(title, ?) > 0", None, text(&filter.title_contains)),
+            (with_word, Some(role("native_id")), text(&filter.native_id)),
+            (with_word, Some(role("format")), text(&filter.format)),
+            ("cwd = ?", None, text(&filter.cwd)),
+            ("status = ?", None, text(&filter.status)),
+            ("started_ns >= ?", None, number(filter.since_ns)),
+            ("started_ns < ?", None, number(filter.until_ns)),
+        ];
+        for (condition, first, wanted) in conditions {
+            if wanted.is_some() {
+                all.and(condition, first.into_iter().chain(wanted));
+            }
+        }
+        if filter.with_errors {
+            all.and("error_count > 0", []);
+        }
+        all
+    }
+}
+
+pub(super) fn sessions(connection: &Connection, question: &Question) -> Result<Page, Problem> {
+    let mut all = Where::of(&question.filter);
+    let count = format!("SELECT count(*) FROM sessions {}", all.sql);
+    let matching: i64 =
+        connection.prepare_cached(&count)?.query_row(params_from_iter(&all.values), |row| row.get(0))?;
+    let key = sort_sql(question.sort);
+    let (direction, further) = if question.descending { ("DESC", '<') } else { ("ASC", '>') };
+    if let Some(Cursor { key: place, id, .. }) = &question.after {
+        let place = match place {
+            SortKey::Number(number) => Value::Integer(*number),
+            SortKey::Text(text) => Value::Text(text.clone()),
+        };
+        all.and(&format!("({key}, id) {further} (?, ?)"), [place, Value::Blob(id.to_bytes().to_vec())]);
+    }
+    let limit = question.page_limit();
+    let behind = format!("{} ORDER BY {key} {direction}, id {direction} LIMIT {}", all.sql, limit + 1);
+    let mut sessions: Vec<SessionRow> = rows(connection, &behind, params_from_iter(&all.values))?;
+    let goes_on = sessions.len() > limit;
+    sessions.truncate(limit);
+    let last = sessions.last().filter(|_| goes_on);
+    let next = last.map(|row| Cursor::behind(row, question.sort));
+    Ok(Page { sessions, next, matching: unsigned(matching) })
+}
+
+fn number_of(connection: &Connection, id: Id) -> Result<Option<i64>, Problem> {
+    let mut statement = connection.prepare_cached("SELECT session FROM sessions WHERE id = ?1")?;
+    Ok(statement.query_row([id.to_bytes()], |row| row.get(0)).optional()?)
+}
+
+pub(super) fn session(connection: &Connection, id: Id) -> Result<Option<SessionFacts>, Problem> {
+    let Some(number) = number_of(connection, id)? else { return Ok(None) };
+    let Some(session) = rows(connection, "WHERE session = ?1", [number])?.pop() else { return Ok(None) };
+    let parts = "WHERE session = ?1 ORDER BY place";
+    Ok(Some(SessionFacts {
+        session,
+        agents: rows(connection, parts, [number])?,
+        runs: rows(connection, parts, [number])?,
+        steps: rows(connection, parts, [number])?,
+        edges: rows(connection, parts, [number])?,
+        issues: rows(connection, parts, [number])?,
+    }))
+}
+
+pub(super) fn steps(
+    connection: &Connection,
+    session: Id,
+    places: &Range<u32>,
+) -> Result<Vec<StepRow>, Problem> {
+    let Some(number) = number_of(connection, session)? else { return Ok(Vec::new()) };
+    let behind = "WHERE session = ?1 AND place >= ?2 AND place < ?3 ORDER BY place";
+    rows(connection, behind, params![number, places.start, places.end])
+}
+
+pub(super) fn place_of_step(
+    connection: &Connection,
+    step: Id,
+    session: Option<Id>,
+) -> Result<Option<(Id, u32)>, Problem> {
+    // `CROSS JOIN` keeps the order of the tables: one look into the index of each session, in the order of their ids.
+    let any = "SELECT sessions.id, place FROM sessions CROSS JOIN steps USING (session)
+               WHERE steps.id = ?1 AND ?2 IS NULL ORDER BY sessions.id, place LIMIT 1";
+    let known = "SELECT sessions.id, place FROM sessions CROSS JOIN steps USING (session)
+                 WHERE steps.id = ?1 AND sessions.id = ?2 ORDER BY place LIMIT 1";
+    let session = session.map(Id::to_bytes);
+    let mut statement = connection.prepare_cached(if session.is_some() { known } else { any })?;
+    let found = statement
+        .query_row(params![step.to_bytes(), session], |row| Ok((row.get::<_, [u8; 16]>(0)?, row.get(1)?)));
+    Ok(found.optional()?.map(|(id, place)| (Id::from_u128(u128::from_be_bytes(id)), place)))
+}
+
+pub(super) fn checkpoint(connection: &Connection, source: &str) -> Result<Option<Checkpoint>, Problem> {
+    Ok(rows(connection, "WHERE source = ?1", [source])?.pop())
+}
+
+pub(super) fn oldest_position(connection: &Connection) -> Result<Option<u64>, Problem> {
+    let sql = "SELECT min(first_position) FROM sessions";
+    let oldest: Option<i64> = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+    Ok(oldest.map(unsigned))
+}

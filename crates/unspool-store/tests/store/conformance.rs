@@ -1,0 +1,253 @@
+//! What every store must do. A new store adds one line at the end.
+
+use crate::facts::{Random, TEXTS};
+use proptest::prelude::*;
+use std::path::Path;
+use unspool_model::Id;
+use unspool_store::rows::{ManualLink, SessionFacts, SessionRow, StepRow};
+use unspool_store::{Commit, Cursor, MemoryStore, Question, Sort, SqliteStore, Standing, Store, StoreError};
+
+/// Makes an empty store in an empty folder.
+type Factory = fn(&Path) -> Box<dyn Store>;
+
+fn id(n: u64) -> Id {
+    Id::of(&[&n.to_le_bytes()])
+}
+
+fn facts(n: u64, title: &str) -> SessionFacts {
+    let session = SessionRow {
+        id: id(n),
+        title: title.into(),
+        started_ns: Some(n.cast_signed()),
+        first_position: n.cast_signed(),
+        end_position: n.cast_signed() + 1,
+        step_count: 2,
+        native_bytes: 10,
+        ..SessionRow::default()
+    };
+    let steps = [1, 2].map(|k| StepRow { id: id(n * 100 + k), name: title.into(), ..StepRow::default() });
+    SessionFacts { session, steps: steps.into(), ..SessionFacts::default() }
+}
+
+fn commit(version: u64, sessions: Vec<SessionFacts>) -> Commit {
+    Commit { version, through: version * 10, sessions, ..Commit::default() }
+}
+
+/// Everything a store says, to be compared.
+fn everything(store: &dyn Store) -> (Standing, Vec<SessionFacts>, String) {
+    let page = store.sessions(&Question::default()).unwrap();
+    let sessions = page.sessions.iter().map(|row| store.session(row.id).unwrap().unwrap()).collect();
+    let checkpoints: Vec<_> = TEXTS.iter().map(|source| store.checkpoint(source).unwrap()).collect();
+    let rest =
+        (checkpoints, store.receipts().unwrap(), store.links().unwrap(), store.oldest_position().unwrap());
+    (store.standing().unwrap(), sessions, format!("{rest:?}"))
+}
+
+fn an_empty_store_answers(make: Factory) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = make(folder.path());
+    let (standing, sessions, _) = everything(&*store);
+    assert_eq!((standing, sessions), (Standing::default(), Vec::new()));
+    assert_eq!(store.session(id(1)).unwrap(), None);
+    assert_eq!(store.steps(id(1), 0..5).unwrap(), []);
+    assert_eq!(store.place_of_step(id(1), None).unwrap(), None);
+    assert_eq!(store.oldest_position().unwrap(), None);
+}
+
+fn a_newer_version_replaces_all_rows_and_an_older_none(make: Factory) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = make(folder.path());
+    store.commit(&commit(5, vec![facts(1, "five")])).unwrap();
+    let mut shorter = facts(1, "seven");
+    shorter.steps.pop();
+    store.commit(&commit(7, vec![shorter.clone()])).unwrap();
+    store.commit(&commit(6, vec![facts(1, "six")])).unwrap();
+    store.commit(&commit(7, vec![facts(1, "seven again")])).unwrap();
+    assert_eq!(store.session(id(1)).unwrap(), Some(shorter));
+    assert_eq!(store.place_of_step(id(102), None).unwrap(), None);
+    assert_eq!(store.standing().unwrap(), Standing { version: 7, through: 70 });
+    store.commit(&Commit { version: 9, gone: vec![id(1)], ..Commit::default() }).unwrap();
+    store.commit(&commit(8, vec![facts(1, "eight")])).unwrap();
+    assert_eq!(store.session(id(1)).unwrap(), None);
+    store.commit(&commit(10, vec![facts(1, "ten")])).unwrap();
+    assert_eq!(store.session(id(1)).unwrap(), Some(facts(1, "ten")));
+}
+
+fn steps_are_found_by_place_and_by_id(make: Factory) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = make(folder.path());
+    store.commit(&commit(1, vec![facts(1, "one"), facts(2, "two")])).unwrap();
+    assert_eq!(store.steps(id(2), 1..9).unwrap(), facts(2, "two").steps[1..]);
+    assert_eq!(store.steps(id(2), 2..9).unwrap(), []);
+    for session in [None, Some(id(2))] {
+        assert_eq!(store.place_of_step(id(202), session).unwrap(), Some((id(2), 1)));
+    }
+    assert_eq!(store.place_of_step(id(202), Some(id(1))).unwrap(), None);
+}
+
+fn pages_hold_every_session_once_in_every_order(make: Factory) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = make(folder.path());
+    let mut random = Random(3);
+    let all: Vec<SessionFacts> = (0..40).map(|n| random.facts(id(n))).collect();
+    store.commit(&commit(1, all)).unwrap();
+    for sort in Sort::ALL {
+        for descending in [false, true] {
+            let mut question = Question { sort, descending, limit: 7, ..Question::default() };
+            let mut seen = Vec::new();
+            loop {
+                let page = store.sessions(&question).unwrap();
+                assert_eq!(page.matching, 40);
+                seen.extend(page.sessions.iter().map(|row| (sort.key(row), row.id)));
+                // The cursor goes through its text form, as it does over the wire.
+                let Some(next) = page.next else { break };
+                question.after = Some(Cursor::parse(&next.show()).unwrap());
+            }
+            assert_eq!(seen.len(), 40, "{sort:?}");
+            if descending {
+                seen.reverse();
+            }
+            assert!(seen.is_sorted_by(|a, b| a < b), "{sort:?}");
+        }
+    }
+}
+
+fn a_cursor_outlives_its_session_and_belongs_to_one_order(make: Factory) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = make(folder.path());
+    store.commit(&commit(1, (0..6).map(|n| facts(n, "t")).collect())).unwrap();
+    let mut question = Question { limit: 2, ..Question::default() };
+    let page = store.sessions(&question).unwrap();
+    store.forget(&[id(0), id(1)]).unwrap();
+    question.after = page.next;
+    let rest: Vec<Id> = store.sessions(&question).unwrap().sessions.iter().map(|row| row.id).collect();
+    assert_eq!(rest, [id(2), id(3)]);
+    question.sort = Sort::Title;
+    assert!(matches!(store.sessions(&question), Err(StoreError::Cursor)));
+}
+
+fn what_is_forgotten_comes_back_only_with_later_records(make: Factory) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = make(folder.path());
+    store.commit(&commit(1, vec![facts(1, "old"), facts(2, "kept")])).unwrap();
+    assert_eq!(store.oldest_position().unwrap(), Some(1));
+    let gone = store.forget(&[id(1), id(1), id(77)]).unwrap();
+    assert_eq!((gone.sessions, gone.steps, gone.native_bytes), (1, 2, 10));
+    assert_eq!(store.oldest_position().unwrap(), Some(2));
+    store.commit(&commit(2, vec![facts(1, "old")])).unwrap();
+    store.drop_derived().unwrap();
+    store.commit(&commit(3, vec![facts(1, "old")])).unwrap();
+    assert_eq!(store.session(id(1)).unwrap(), None);
+    let mut later = facts(1, "new");
+    later.session.end_position += 1;
+    store.commit(&commit(4, vec![later.clone()])).unwrap();
+    assert_eq!(store.session(id(1)).unwrap(), Some(later));
+}
+
+fn only_what_is_derived_is_dropped(make: Factory) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = make(folder.path());
+    let link = ManualLink { id: id(9), verdict: "deny".into(), ..ManualLink::default() };
+    let whole = Commit { links: vec![link.clone()], ..commit(3, vec![facts(1, "one")]) };
+    store.commit(&whole).unwrap();
+    store.drop_derived().unwrap();
+    assert_eq!(store.standing().unwrap(), Standing { version: 3, through: 0 });
+    assert_eq!(store.sessions(&Question::default()).unwrap().matching, 0);
+    assert_eq!(store.links().unwrap(), [link]);
+    store.commit(&commit(4, vec![facts(1, "again")])).unwrap();
+    assert_eq!(store.session(id(1)).unwrap(), Some(facts(1, "again")));
+}
+
+/// The same commits, in another order and some of them twice, leave the same behind.
+fn commits_may_be_repeated_and_moved(make: Factory, seed: u64, order: &[usize]) {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let (mut one, mut other) = (make(folders[0].path()), make(folders[1].path()));
+    let mut random = Random(seed);
+    let commits: Vec<Commit> = (1..=6).map(|version| random.commit(version)).collect();
+    for commit in &commits {
+        one.commit(commit).unwrap();
+    }
+    for n in order.iter().copied().chain(0..commits.len()) {
+        other.commit(&commits[n % commits.len()]).unwrap();
+    }
+    assert_eq!(everything(&*one), everything(&*other));
+}
+
+/// Whatever is done and asked, the answer is that of the memory store.
+fn answers_as_the_memory_store_does(make: Factory, seed: u64, acts: &[u8]) {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut store, mut meaning) = (make(folder.path()), MemoryStore::default());
+    let mut random = Random(seed);
+    for act in acts {
+        match act {
+            0..8 => {
+                let version = random.below(12);
+                let commit = random.commit(version);
+                store.commit(&commit).unwrap();
+                meaning.commit(&commit).unwrap();
+            }
+            8 => {
+                let ids = [random.id(), random.id()];
+                assert_eq!(store.forget(&ids).unwrap(), meaning.forget(&ids).unwrap());
+            }
+            9 => {
+                store.drop_derived().unwrap();
+                meaning.drop_derived().unwrap();
+            }
+            _ => {
+                let mut question = random.question();
+                for _ in 0..4 {
+                    let (found, meant) =
+                        (store.sessions(&question).unwrap(), meaning.sessions(&question).unwrap());
+                    assert_eq!(found, meant, "{question:?}");
+                    let Some(next) = found.next else { break };
+                    question.after = Some(next);
+                }
+                let (session, step) = (random.id(), random.id());
+                assert_eq!(store.steps(session, 1..3).unwrap(), meaning.steps(session, 1..3).unwrap());
+                for session in [None, Some(session)] {
+                    assert_eq!(
+                        store.place_of_step(step, session).unwrap(),
+                        meaning.place_of_step(step, session).unwrap()
+                    );
+                }
+            }
+        }
+    }
+    assert_eq!(everything(&*store), everything(&meaning));
+}
+
+macro_rules! conformance {
+    ($store:ident, $make:expr) => {
+        mod $store {
+            use super::*;
+
+            const MAKE: Factory = $make;
+
+            conformance!(@checks an_empty_store_answers a_newer_version_replaces_all_rows_and_an_older_none
+                steps_are_found_by_place_and_by_id pages_hold_every_session_once_in_every_order
+                a_cursor_outlives_its_session_and_belongs_to_one_order
+                what_is_forgotten_comes_back_only_with_later_records only_what_is_derived_is_dropped);
+
+            proptest! {
+                #![proptest_config(ProptestConfig::with_cases(48))]
+
+                #[test]
+                fn commits_may_be_repeated_and_moved(seed: u64, order in proptest::collection::vec(0..6_usize, 0..12)) {
+                    super::commits_may_be_repeated_and_moved(MAKE, seed, &order);
+                }
+
+                #[test]
+                fn answers_as_the_memory_store_does(seed: u64, acts in proptest::collection::vec(0..16_u8, 0..24)) {
+                    super::answers_as_the_memory_store_does(MAKE, seed, &acts);
+                }
+            }
+        }
+    };
+    (@checks $($check:ident)*) => {
+        $(#[test] fn $check() { super::$check(MAKE); })*
+    };
+}
+
+conformance!(memory, |_| Box::new(MemoryStore::default()));
+conformance!(sqlite, |folder| Box::new(SqliteStore::open(&folder.join("store.db")).unwrap()));

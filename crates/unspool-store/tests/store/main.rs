@@ -1,0 +1,11 @@
+//! The log under faults, the conformance of stores, and both together.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests may stop")]
+
+mod conformance;
+mod crashes;
+mod facts;
+mod faults;
+mod ground;
+mod log;
+mod repeats;
+mod sqlite;
