@@ -10,8 +10,22 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("unspool-link", &["unspool-model"]),
     ("unspool-view", &["unspool-model"]),
     ("unspool-store", &["unspool-model"]),
-    ("unspool-engine", &["unspool-formats", "unspool-link", "unspool-model", "unspool-store"]),
-    ("unspool", &["unspool-engine", "unspool-formats", "unspool-link", "unspool-model", "unspool-view"]),
+    (
+        "unspool-engine",
+        &["unspool-formats", "unspool-link", "unspool-model", "unspool-store", "unspool-view"],
+    ),
+    ("unspool-server", &["unspool-engine", "unspool-model", "unspool-store", "unspool-view"]),
+    (
+        "unspool",
+        &[
+            "unspool-engine",
+            "unspool-formats",
+            "unspool-link",
+            "unspool-model",
+            "unspool-server",
+            "unspool-view",
+        ],
+    ),
     ("unspool-testkit", &["unspool-formats", "unspool-link", "unspool-model", "unspool-view"]),
     ("unspool-specs", &["unspool-formats", "unspool-link", "unspool-model", "unspool-view"]),
 ];

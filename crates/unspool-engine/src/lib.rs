@@ -4,6 +4,7 @@
 //! events are linked, what a person sees.
 
 mod discover;
+pub mod live;
 mod natives;
 mod packed;
 mod read;

@@ -402,7 +402,9 @@ fn sessions(batch: &mut Batch, table: &Table, seen: &[Seen], roots: &[usize], fo
         let mut current = Sym::EMPTY;
         for n in &by_user[&user] {
             let one = &seen[*n];
-            let pause = one.started.ms_since(reached).unwrap_or(0);
+            // Between a request that has a time and one that has none, nobody knows how long it was.
+            let pause = if one.started.is_some() || reached.is_some() { i64::MAX } else { 0 };
+            let pause = one.started.ms_since(reached).unwrap_or(pause);
             if current.is_empty() || pause > table.session_gap_ms {
                 let id = batch.records[one.record as usize].id;
                 current = batch.text.intern(&format!("log-{}", id.short()));

@@ -10,6 +10,7 @@ mod corpus;
 mod declared;
 mod draft;
 mod facts;
+mod families;
 mod finish;
 mod given;
 mod grouping;
@@ -25,4 +26,5 @@ mod table;
 mod union;
 
 pub use corpus::{Corpus, Counts};
+pub use families::{FamilyKey, Piece, pieces};
 pub use table::{Table, TableError};

@@ -96,7 +96,7 @@ pub struct Claim {
 }
 
 /// Records and events of some streams.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// The text all columns refer to.
     pub text: Interner,
@@ -173,6 +173,21 @@ impl Batch {
             .and_then(|record| self.streams.get(record.stream as usize))
             .copied()
             .unwrap_or_default()
+    }
+
+    /// About how many bytes of memory it takes.
+    pub fn weight(&self) -> usize {
+        let rows = [
+            size_of_val(self.streams.as_slice()),
+            size_of_val(self.records.as_slice()),
+            size_of_val(self.events.as_slice()),
+            size_of_val(self.keys.as_slice()),
+            size_of_val(self.attrs.as_slice()),
+            size_of_val(self.usages.as_slice()),
+            self.text.weight(),
+        ];
+        let given = self.given.sessions.iter().map(|given| size_of_val(given.flow.steps.as_slice()) * 2);
+        rows.into_iter().chain(given).sum()
     }
 
     /// Appends another batch, renumbering its text and rows.

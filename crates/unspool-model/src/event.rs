@@ -327,7 +327,7 @@ impl Attr {
     }
 
     /// Renumbers a text value when batches are joined.
-    pub(crate) fn remap(&mut self, map: impl Fn(Sym) -> Sym) {
+    pub(crate) fn remap(&mut self, mut map: impl FnMut(Sym) -> Sym) {
         if self.name.is_text() {
             self.raw = map(self.sym()).to_raw();
         }

@@ -6,7 +6,7 @@
 use crate::{Agent, Edge, Flow, Issue, RecordIx, Rival, Run, Session, Step, Sym};
 
 /// What exports hold: nothing in it needs linking.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Given {
     /// Their sessions.
     pub sessions: Vec<GivenSession>,
@@ -15,7 +15,7 @@ pub struct Given {
 }
 
 /// One session as an export holds it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct GivenSession {
     /// The record that is the session. It stands for all records the flow was made from: they are not at hand.
     pub record: RecordIx,

@@ -10,6 +10,7 @@ pub mod flow;
 pub mod given;
 pub mod ids;
 pub mod issue;
+mod pick;
 pub mod prompt;
 pub mod text;
 pub mod time;

@@ -48,6 +48,7 @@ impl fmt::Debug for Sym {
 }
 
 /// The table of interned strings.
+#[derive(Clone)]
 pub struct Interner {
     bytes: String,
     /// End of string `n` in `bytes`; its start is the end of string `n - 1`.
@@ -125,6 +126,13 @@ impl Interner {
     /// How many distinct strings there are.
     pub fn len(&self) -> usize {
         self.ends.len() + self.overflow.len()
+    }
+
+    /// About how many bytes of memory it takes.
+    pub fn weight(&self) -> usize {
+        let overflow: usize = self.overflow.iter().map(|text| text.len()).sum();
+        let lookup = (self.table.capacity() + RECENT) * size_of::<(u32, u32)>();
+        self.bytes.len() + size_of_val(self.ends.as_slice()) + overflow + lookup
     }
 
     /// Whether nothing but the empty string was interned.

@@ -6,6 +6,7 @@
 mod bytes;
 mod cut;
 mod error;
+mod families;
 pub mod files;
 mod from_flow;
 mod ground;
@@ -17,10 +18,11 @@ mod sqlite;
 mod store;
 
 pub use error::{LogError, StoreError};
+pub use families::{Families, FamilyId, Placed, RecordCounts};
 pub use from_flow::Beside;
 pub use ground::{Ground, GroundError, Retired};
 pub use log::{Damage, DamageKind, Entry, Log, LogOptions, LogSize, Receipt, Recovery, Scan, Scanned};
 pub use memory::MemoryStore;
 pub use question::{Cursor, Filter, Page, Question, Sort};
 pub use sqlite::SqliteStore;
-pub use store::{Commit, Forgotten, Standing, Store};
+pub use store::{Commit, Forgotten, Standing, Store, Totals};

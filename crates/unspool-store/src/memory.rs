@@ -3,7 +3,7 @@
 use crate::error::StoreError;
 use crate::question::{Cursor, Page, Question};
 use crate::rows::{Checkpoint, ManualLink, SessionFacts, SessionRow, SourceReceipt, StepRow};
-use crate::store::{Commit, Forgotten, Standing, Store};
+use crate::store::{Commit, Forgotten, Standing, Store, Totals};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use unspool_model::Id;
@@ -87,6 +87,11 @@ impl Store for MemoryStore {
         let last = found.last().filter(|_| goes_on);
         let next = last.map(|row| Cursor::behind(row, question.sort));
         Ok(Page { sessions: found.into_iter().cloned().collect(), next, matching })
+    }
+
+    fn totals(&self) -> Result<Totals, StoreError> {
+        let steps = self.facts().map(|facts| facts.session.step_count.max(0).cast_unsigned()).sum();
+        Ok(Totals { sessions: self.facts().count() as u64, steps })
     }
 
     fn session(&self, id: Id) -> Result<Option<SessionFacts>, StoreError> {

@@ -7,7 +7,7 @@
 use unspool_model::Id;
 
 /// Everything derived about one session.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SessionFacts {
     /// The session itself.
     pub session: SessionRow,
@@ -24,7 +24,7 @@ pub struct SessionFacts {
 }
 
 /// A session in a list: enough to show it without its steps.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SessionRow {
     /// Deterministic id.
     pub id: Id,
@@ -95,7 +95,7 @@ impl SessionRow {
 }
 
 /// One agent instance.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct AgentRow {
     /// Deterministic id.
     pub id: Id,
@@ -140,7 +140,7 @@ pub struct AgentRow {
 }
 
 /// One task.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RunRow {
     /// Deterministic id.
     pub id: Id,
@@ -161,7 +161,7 @@ pub struct RunRow {
 }
 
 /// One thing that happened.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StepRow {
     /// Deterministic id.
     pub id: Id,
@@ -230,7 +230,7 @@ pub struct StepRow {
 }
 
 /// A causal relation between steps.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct EdgeRow {
     /// Cause.
     pub from_id: Id,
@@ -251,7 +251,7 @@ pub struct EdgeRow {
 }
 
 /// Something odd, counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IssueRow {
     /// Its code in the catalogue.
     pub code: String,
@@ -264,7 +264,7 @@ pub struct IssueRow {
 }
 
 /// How far a source has been read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Checkpoint {
     /// The source.
     pub source: String,
@@ -275,7 +275,7 @@ pub struct Checkpoint {
 }
 
 /// What became of the records of a source, in all.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SourceReceipt {
     /// The source.
     pub source: String,
@@ -292,7 +292,7 @@ pub struct SourceReceipt {
 }
 
 /// What somebody said about a link.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ManualLink {
     /// Deterministic id, of the two steps.
     pub id: Id,

@@ -39,6 +39,15 @@ pub struct Standing {
     pub through: u64,
 }
 
+/// How much there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Sessions.
+    pub sessions: u64,
+    /// Their steps.
+    pub steps: u64,
+}
+
 /// What was forgotten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forgotten {
@@ -60,6 +69,9 @@ pub trait Store: Send {
 
     /// A page of sessions.
     fn sessions(&self, question: &Question) -> Result<Page, StoreError>;
+
+    /// How many sessions there are, and how many steps they have.
+    fn totals(&self) -> Result<Totals, StoreError>;
 
     /// All rows of a session, in their order.
     fn session(&self, id: Id) -> Result<Option<SessionFacts>, StoreError>;

@@ -198,6 +198,12 @@ Examples:
   unspool doctor                 the usual places
   unspool doctor PATH --json")]
     Doctor(DoctorArgs),
+    /// Receive, keep, link and show everything: OTLP, hooks, uploads and the sessions on this machine.
+    #[command(after_help = "\
+Examples:
+  unspool serve                  on http://127.0.0.1:4680, data in your data folder
+  unspool serve --listen 127.0.0.1:0 --data-dir ./data     on a free port, data here")]
+    Serve(crate::commands::ServeArgs),
     /// Show a small session that comes with the program.
     #[command(after_help = "\
 Examples:

@@ -44,6 +44,8 @@ pub(crate) enum CliError {
     Config { path: String, why: String },
     #[error("{why}")]
     Usage { why: String, hint: &'static str },
+    #[error("{why}")]
+    Data { why: String, hint: Option<String> },
     #[error("cannot write {path}: {why}")]
     Unwritable { path: String, why: String },
     #[error("cannot write the answer: {0}")]
@@ -87,6 +89,7 @@ impl CliError {
             CliError::Query { hint, .. } => hint,
             CliError::Config { .. } => "docs/configuration.md lists every setting",
             CliError::Usage { hint, .. } => hint,
+            CliError::Data { hint, .. } => return hint.as_deref(),
             CliError::Unwritable { .. } => "check that the folder exists and that you may write there",
             CliError::Output(_) | CliError::Json(_) => return None,
         })

@@ -181,7 +181,7 @@ pub(crate) fn read_found(
     Ok(Loaded { corpus, sessions, natives: reading.natives, prices: settings.prices })
 }
 
-fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_ms(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

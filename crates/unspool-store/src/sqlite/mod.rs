@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::files::private_file;
 use crate::question::{Page, Question};
 use crate::rows::{Checkpoint, ManualLink, SessionFacts, SourceReceipt, StepRow};
-use crate::store::{Commit, Forgotten, Standing, Store};
+use crate::store::{Commit, Forgotten, Standing, Store, Totals};
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use std::ops::Range;
 use std::path::Path;
@@ -140,7 +140,7 @@ impl From<StoreError> for Problem {
     }
 }
 
-fn database_error(name: &str, error: &rusqlite::Error) -> StoreError {
+pub(crate) fn database_error(name: &str, error: &rusqlite::Error) -> StoreError {
     let hint = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Some("free some space; what was acknowledged is safe in the log"),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
@@ -170,6 +170,10 @@ impl Store for SqliteStore {
     fn sessions(&self, question: &Question) -> Result<Page, StoreError> {
         question.check()?;
         self.reading(|connection| read::sessions(connection, question))
+    }
+
+    fn totals(&self) -> Result<Totals, StoreError> {
+        self.reading(read::totals)
     }
 
     fn session(&self, id: Id) -> Result<Option<SessionFacts>, StoreError> {

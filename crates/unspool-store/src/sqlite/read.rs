@@ -4,7 +4,7 @@ use super::columns::TableRow;
 use super::{Problem, unsigned};
 use crate::question::{Cursor, Filter, Page, Question, Sort, SortKey};
 use crate::rows::{Checkpoint, SessionFacts, SessionRow, StepRow};
-use crate::store::Standing;
+use crate::store::{Standing, Totals};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Params, params, params_from_iter};
 use std::ops::Range;
@@ -23,6 +23,14 @@ pub(super) fn rows<R: TableRow>(
         rows.push(R::read(row)?);
     }
     Ok(rows)
+}
+
+pub(super) fn totals(connection: &Connection) -> Result<Totals, Problem> {
+    let sql = "SELECT count(*), coalesce(sum(step_count), 0) FROM sessions";
+    let totals = connection
+        .prepare_cached(sql)?
+        .query_row([], |row| Ok(Totals { sessions: unsigned(row.get(0)?), steps: unsigned(row.get(1)?) }))?;
+    Ok(totals)
 }
 
 pub(super) fn standing(connection: &Connection) -> Result<Standing, Problem> {

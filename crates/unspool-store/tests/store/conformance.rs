@@ -38,8 +38,13 @@ fn everything(store: &dyn Store) -> (Standing, Vec<SessionFacts>, String) {
     let page = store.sessions(&Question::default()).unwrap();
     let sessions = page.sessions.iter().map(|row| store.session(row.id).unwrap().unwrap()).collect();
     let checkpoints: Vec<_> = TEXTS.iter().map(|source| store.checkpoint(source).unwrap()).collect();
-    let rest =
-        (checkpoints, store.receipts().unwrap(), store.links().unwrap(), store.oldest_position().unwrap());
+    let rest = (
+        checkpoints,
+        store.receipts().unwrap(),
+        store.links().unwrap(),
+        store.oldest_position().unwrap(),
+        store.totals().unwrap(),
+    );
     (store.standing().unwrap(), sessions, format!("{rest:?}"))
 }
 

@@ -15,6 +15,7 @@ mod metrics;
 mod path;
 mod process;
 pub(crate) mod query;
+mod serve;
 mod show;
 mod stats;
 pub(crate) mod timeline;
@@ -24,6 +25,7 @@ pub(crate) use findings::FindingsArgs;
 pub(crate) use metrics::MetricsArgs;
 pub(crate) use path::PathArgs;
 pub(crate) use process::ProcessArgs;
+pub(crate) use serve::ServeArgs;
 
 use crate::args::{Args, Color, Command};
 use crate::error::CliError;
@@ -54,6 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Export(export)) => export::run(args, export),
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),
+        Some(Command::Serve(serve)) => serve::run(args, serve),
         Some(Command::Demo(demo)) => demo::run(args, demo),
     };
     done.map(|()| ExitCode::SUCCESS)

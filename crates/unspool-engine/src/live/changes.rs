@@ -1,0 +1,96 @@
+//! The news: what became different, in order, with numbers by which a listener can go on where it stopped.
+//!
+//! In: what the deriver publishes. Out: changes behind a number. Only the last are kept; who is too slow is told to look at the whole again
+//! instead of being buffered for.
+
+use super::held;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use tokio::sync::watch;
+use unspool_model::{Id, Timestamp};
+use unspool_store::rows::SessionRow;
+
+/// So many changes are kept for listeners: `max_changes_kept`.
+const MAX_CHANGES_KEPT: usize = 8192;
+
+/// A session became different.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// Counted from 1 since the process began.
+    pub sequence: u64,
+    /// When it was published.
+    pub at: Timestamp,
+    /// Which session.
+    pub session: Id,
+    /// What is known of it now; `None` when it is no more.
+    pub row: Option<Arc<SessionRow>>,
+    /// Steps that are new or different.
+    pub steps: Vec<Id>,
+    /// Steps that are no more.
+    pub removed: Vec<Id>,
+    /// What it was before is not known: everything may be different.
+    pub whole: bool,
+}
+
+/// Some news.
+#[derive(Clone, Debug, Default)]
+pub struct Feed {
+    /// In order.
+    pub changes: Vec<Arc<Change>>,
+    /// There was more, which is not kept any longer: look at the whole again.
+    pub missed: bool,
+}
+
+/// All news that are kept.
+pub struct Changes {
+    kept: Mutex<VecDeque<Arc<Change>>>,
+    last: watch::Sender<u64>,
+}
+
+impl Default for Changes {
+    fn default() -> Changes {
+        Changes { kept: Mutex::default(), last: watch::Sender::new(0) }
+    }
+}
+
+impl Changes {
+    pub(crate) fn publish(&self, changes: Vec<Change>) {
+        if changes.is_empty() {
+            return;
+        }
+        let mut kept = held(&self.kept);
+        let mut sequence = *self.last.borrow();
+        for change in changes {
+            sequence += 1;
+            kept.push_back(Arc::new(Change { sequence, ..change }));
+        }
+        while kept.len() > MAX_CHANGES_KEPT {
+            kept.pop_front();
+        }
+        drop(kept);
+        self.last.send_replace(sequence);
+    }
+
+    /// The number of the last change.
+    pub fn last(&self) -> u64 {
+        *self.last.borrow()
+    }
+
+    /// Changes behind a number.
+    pub fn since(&self, sequence: u64) -> Feed {
+        let kept = held(&self.kept);
+        let first = kept.front().map_or(self.last() + 1, |change| change.sequence);
+        let from = kept.partition_point(|change| change.sequence <= sequence);
+        let missed = sequence + 1 < first || sequence > self.last();
+        Feed { changes: kept.range(from..).cloned().collect(), missed }
+    }
+
+    /// Tells when there is more; closed when the engine is.
+    pub fn watch(&self) -> watch::Receiver<u64> {
+        self.last.subscribe()
+    }
+
+    pub(crate) fn close(&self) {
+        self.last.send_replace(u64::MAX);
+    }
+}

@@ -1,0 +1,396 @@
+//! The one thread that derives: from acknowledged entries to what is shown.
+//!
+//! In: entries in the order of the log. Out: commits, snapshots and news. A family that takes long to link is linked less often, so that it
+//! never takes all the time; what the store has not seen of it is derived again after a crash.
+
+use super::decode::Decoded;
+use super::hot::{Hot, HotFamily, Shown};
+use super::queue::Waiting;
+use super::snapshots::{Linked, numbers, read_family, whole_stream};
+use super::{Change, Health, Shared, held, streams};
+use rustc_hash::{FxHashMap, FxHasher};
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use unspool_link::{Corpus, pieces};
+use unspool_model::{Batch, Flow, Id, RecordIx, Timestamp};
+use unspool_store::rows::{SessionFacts, StepRow};
+use unspool_store::{
+    Beside, Commit, Families, FamilyId, Ground, GroundError, RecordCounts, Scanned, SqliteStore, Store,
+    StoreError,
+};
+use unspool_view::Pricer;
+
+/// Bytes of entries that are derived together.
+const ROUND_BYTES: u64 = 4 << 20;
+/// A family rests so many times as long as it took to link.
+const REST: u32 = 3;
+/// What takes less needs no rest.
+const NO_REST: Duration = Duration::from_millis(5);
+/// How long to wait before trying again what the disk refused.
+const RETRY: Duration = Duration::from_secs(1);
+
+pub(crate) struct Deriver {
+    shared: Arc<Shared>,
+    ground: Ground<SqliteStore>,
+    families: Families,
+    hot: Hot,
+    version: u64,
+    /// Where the parts of files lie that are hot.
+    files: FxHashMap<FamilyId, BTreeMap<String, Vec<u64>>>,
+    numbers: RecordCounts,
+    /// Entries whose families are not known yet.
+    backlog: VecDeque<Waiting>,
+    /// Sessions that are no more, which no commit has said yet.
+    gone: Vec<Id>,
+}
+
+/// What came of the families of one round.
+#[derive(Default)]
+struct Round {
+    commit: Commit,
+    changes: Vec<Change>,
+    linked: Vec<(FamilyId, Linked)>,
+    shown: Vec<(FamilyId, Shown)>,
+}
+
+impl Deriver {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        ground: Ground<SqliteStore>,
+        families: Families,
+    ) -> Result<Deriver, StoreError> {
+        let version = ground.store().standing()?.version;
+        let mut deriver = Deriver {
+            shared,
+            ground,
+            families,
+            hot: Hot::default(),
+            version,
+            files: FxHashMap::default(),
+            numbers: RecordCounts::default(),
+            backlog: VecDeque::new(),
+            gone: Vec::new(),
+        };
+        deriver.numbers = deriver.families.counts(None)?;
+        deriver.tell();
+        Ok(deriver)
+    }
+
+    /// Derives until the engine is closed, and then what is left.
+    pub(crate) fn run(&mut self) {
+        self.catch_up();
+        loop {
+            let stopping = self.shared.stopping.load(Ordering::Acquire);
+            let pulled = self.shared.queue.pull(ROUND_BYTES, self.patience(stopping), &self.shared.stopping);
+            if pulled.is_empty() && stopping && self.hot.oldest_dirty().is_none() {
+                return;
+            }
+            if !self.round(pulled, stopping) && stopping {
+                return;
+            }
+        }
+    }
+
+    /// How long there is to wait until some family has rested; `None` when none is waiting.
+    fn patience(&self, stopping: bool) -> Option<Duration> {
+        let now = Instant::now();
+        let rest = |family: &FamilyId| {
+            let until = self.hot.get(*family).and_then(|one| one.rest_until);
+            until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
+        };
+        if stopping { Some(Duration::ZERO) } else { self.hot.dirty().iter().map(rest).min() }
+    }
+
+    /// Derives what the last process left.
+    fn catch_up(&mut self) {
+        let log = Arc::clone(&self.shared.log);
+        let mut pulled: Vec<Waiting> = Vec::new();
+        let mut bytes = 0;
+        let from = self.shared.queue.next();
+        let end = log.end();
+        for found in log.scan(from) {
+            let Ok(Scanned::Record(position, entry)) = found else { continue };
+            if position >= end || self.shared.stopping.load(Ordering::Acquire) {
+                break;
+            }
+            bytes += entry.bytes.len() as u64;
+            self.shared.queue.skip_to(position + 1);
+            pulled.push(Waiting {
+                position,
+                stream: entry.stream,
+                received: entry.received,
+                bytes: 0,
+                decoded: None,
+            });
+            if bytes >= ROUND_BYTES {
+                self.round(std::mem::take(&mut pulled), false);
+                bytes = 0;
+            }
+        }
+        self.shared.queue.skip_to(end);
+        self.round(pulled, false);
+    }
+
+    /// One round; false when the disk refused and everything is to be tried again.
+    fn round(&mut self, pulled: Vec<Waiting>, stopping: bool) -> bool {
+        let bytes: u64 = pulled.iter().map(|entry| entry.bytes).sum();
+        self.backlog.extend(pulled);
+        let mut done = self.place_all().and_then(|()| self.derive(stopping));
+        while let Err(error) = &done {
+            *held(&self.shared.broken) = Some(error.to_string());
+            if self.shared.stopping.load(Ordering::Acquire) {
+                return false;
+            }
+            std::thread::sleep(RETRY);
+            done = self.place_all().and_then(|()| self.derive(true));
+        }
+        *held(&self.shared.broken) = None;
+        let dirty = self.hot.oldest_dirty();
+        let shown = dirty.map_or_else(|| self.shared.queue.next(), |(position, _)| position);
+        self.shared.queue.shown(shown, bytes, dirty.map_or(Timestamp::NONE, |(_, at)| at));
+        self.hot.fit(self.shared.options.max_hot_bytes);
+        true
+    }
+
+    fn place_all(&mut self) -> Result<(), GroundError> {
+        while let Some(mut waiting) = self.backlog.pop_front() {
+            let decoded = waiting.decoded.take();
+            if let Err(error) = self.place(&waiting, decoded) {
+                self.backlog.push_front(waiting);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the families of an entry's records.
+    fn place(&mut self, waiting: &Waiting, decoded: Option<Decoded>) -> Result<(), GroundError> {
+        let (position, received) = (waiting.position, waiting.received);
+        let (batch, entry) = match decoded {
+            Some(Decoded { batch, .. }) => (batch, position),
+            None => match self.read(position, &waiting.stream)? {
+                Some(read) => read,
+                None => return Ok(()),
+            },
+        };
+        let pieces = pieces(&batch, &self.shared.options.table);
+        let mut placed: Vec<(FamilyId, Vec<RecordIx>)> = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            let found = self.families.place(&numbers(&piece.keys))?;
+            for other in found.absorbed {
+                self.absorb(found.family, other);
+            }
+            if found.new {
+                self.hot.of(found.family).whole = true;
+            }
+            placed.push((found.family, piece.records));
+        }
+        let mut by_family: BTreeMap<FamilyId, Vec<RecordIx>> = BTreeMap::new();
+        for (family, records) in placed {
+            by_family.entry(self.families.settle(family)).or_default().extend(records);
+        }
+        let only = by_family.len() == 1;
+        let mut batch = Some(batch);
+        for (family, mut records) in by_family {
+            self.families.add_entry(family, entry)?;
+            let part = if only {
+                batch.take()
+            } else {
+                records.sort_unstable();
+                batch.as_ref().map(|batch| batch.pick(&records))
+            };
+            let one = self.hot.of(family);
+            one.dirty = Some(one.dirty.unwrap_or((position, received)));
+            if let Some(part) = part {
+                one.put(entry, part);
+            }
+        }
+        Ok(())
+    }
+
+    /// The records of an entry's stream, and the first entry of that.
+    fn read(&mut self, position: u64, stream: &str) -> Result<Option<(Batch, u64)>, GroundError> {
+        if let streams::Sort::File { .. } = streams::Sort::of(stream) {
+            self.families.add_to_stream(stream, position)?;
+        }
+        let Ok(Some(entry)) = self.shared.log.read(position) else { return Ok(None) };
+        let whole = whole_stream(&self.shared.log, &self.families, position, &entry)?;
+        Ok(whole.map(|whole| {
+            let first = whole.positions.first().copied().unwrap_or(position);
+            (whole.batch, first)
+        }))
+    }
+
+    fn absorb(&mut self, family: FamilyId, other: FamilyId) {
+        self.shared.snapshots.drop(other);
+        if let Some(files) = self.files.remove(&other) {
+            self.files.entry(family).or_default().extend(files);
+        }
+        let other = self.hot.take(other).unwrap_or_default();
+        self.hot.of(family).absorb(other);
+    }
+
+    /// Links the families that changed and have rested, and shows what came of it.
+    fn derive(&mut self, all: bool) -> Result<(), GroundError> {
+        let now = Instant::now();
+        let mut round = Round::default();
+        let mut derived: Vec<FamilyId> = Vec::new();
+        for family in self.hot.dirty() {
+            let rested =
+                self.hot.get(family).is_none_or(|one| one.rest_until.is_none_or(|until| until <= now));
+            if rested || all {
+                self.family(family, &mut round)?;
+                derived.push(family);
+            }
+        }
+        if derived.is_empty() {
+            return Ok(());
+        }
+        self.families.save()?;
+        let now = (self.shared.options.now)();
+        round.changes.extend(self.gone.iter().map(|id| gone_change(*id, now)));
+        round.commit.gone.clone_from(&self.gone);
+        let undone = self.hot.dirty().into_iter().filter(|family| derived.binary_search(family).is_err());
+        let undone = undone.filter_map(|family| self.hot.get(family)?.dirty).map(|(position, _)| position);
+        self.version += 1;
+        round.commit.version = self.version;
+        round.commit.through = undone.min().unwrap_or_else(|| self.shared.queue.next());
+        self.ground.commit(&round.commit)?;
+        self.gone.clear();
+        for (family, shown) in round.shown {
+            let one = self.hot.of(family);
+            (one.dirty, one.shown) = (None, shown);
+        }
+        for (family, linked) in round.linked {
+            self.shared.snapshots.publish(family, linked);
+        }
+        self.tell();
+        self.shared.changes.publish(round.changes);
+        Ok(())
+    }
+
+    fn family(&mut self, family: FamilyId, round: &mut Round) -> Result<(), GroundError> {
+        let began = Instant::now();
+        let table = &self.shared.options.table;
+        let mut one = self.hot.take(family).unwrap_or_default();
+        if !one.whole {
+            let read = read_family(&self.shared.log, &self.families, family, table)?;
+            one.replace(read.parts);
+            self.files.insert(family, read.files);
+        }
+        let positions = positions(&one);
+        let corpus = Corpus::new(one.batch(), table.clone(), (self.shared.options.now)());
+        let mut shown = Shown::default();
+        let mut ids: Vec<Id> = Vec::new();
+        for n in 0..corpus.len() {
+            let flow = corpus.flow(n);
+            let facts = self.facts(&flow, &corpus, positions.clone());
+            let known = one.shown.get(&flow.session.id);
+            let (change, steps) = change(&facts, known.map(Vec::as_slice), (self.shared.options.now)());
+            ids.push(flow.session.id);
+            shown.insert(flow.session.id, steps);
+            if let Some(change) = change {
+                round.changes.push(change);
+                round.commit.sessions.push(facts);
+            }
+        }
+        let gone = self.families.set_sessions(family, &ids)?;
+        self.gone.extend(gone);
+        let counts = corpus.counts();
+        let counts = RecordCounts {
+            stored: counts.stored,
+            duplicate: counts.duplicate,
+            rejected: counts.rejected,
+            steps: shown.values().map(|steps| steps.len() as u64).sum(),
+            sessions: ids.len() as u64,
+        };
+        let old = self.families.set_counts(family, counts)?;
+        self.numbers = self.numbers.replaced(old, counts);
+        let parts = Arc::new(self.files.get(&family).cloned().unwrap_or_default());
+        round.linked.push((family, Linked { corpus: Arc::new(corpus), parts }));
+        round.shown.push((family, shown));
+        let took = began.elapsed();
+        one.rest_until = (took > NO_REST).then(|| Instant::now() + took * REST);
+        self.hot.put(family, one);
+        Ok(())
+    }
+
+    fn facts(&self, flow: &Flow, corpus: &Corpus, positions: std::ops::Range<u64>) -> SessionFacts {
+        let batch = &corpus.batch;
+        let mut pricer = Pricer::new(flow, &batch.text, &self.shared.options.prices);
+        let mut sum = unspool_view::Totals::default();
+        flow.steps.iter().for_each(|step| sum.add(&pricer.step(step)));
+        let mut records: Vec<RecordIx> = flow.witnesses.clone();
+        records.sort_unstable();
+        records.dedup();
+        let native_bytes =
+            records.iter().filter_map(|n| batch.records.get(*n as usize)).map(|r| u64::from(r.len));
+        let beside = Beside {
+            cost_nano_usd: sum.full_cost().and_then(|cost| i64::try_from(cost.picodollars() / 1000).ok()),
+            native_bytes: native_bytes.sum(),
+            positions,
+        };
+        SessionFacts::of(flow, batch, &beside)
+    }
+
+    /// Says how much there is.
+    fn tell(&self) {
+        let RecordCounts { stored, duplicate, rejected, steps, sessions } = self.numbers;
+        *held(&self.shared.numbers) = Health {
+            records_stored: stored,
+            records_duplicate: duplicate,
+            records_rejected: rejected,
+            steps_visible: steps,
+            sessions,
+            ..Health::default()
+        };
+    }
+}
+
+fn positions(one: &HotFamily) -> std::ops::Range<u64> {
+    let first = one.parts.keys().next().copied().unwrap_or(0);
+    first..one.parts.keys().next_back().map_or(first, |last| last + 1)
+}
+
+fn gone_change(session: Id, at: Timestamp) -> Change {
+    Change { sequence: 0, at, session, row: None, steps: Vec::new(), removed: Vec::new(), whole: true }
+}
+
+fn hash(row: &StepRow) -> u64 {
+    let mut hasher = FxHasher::default();
+    row.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What is different from what was shown; nothing when that is nothing. And what is shown now.
+fn change(
+    facts: &SessionFacts,
+    known: Option<&[(Id, u64)]>,
+    at: Timestamp,
+) -> (Option<Change>, Vec<(Id, u64)>) {
+    let now: Vec<(Id, u64)> = facts.steps.iter().map(|row| (row.id, hash(row))).collect();
+    let mut change = Change {
+        sequence: 0,
+        at,
+        session: facts.session.id,
+        row: Some(Arc::new(facts.session.clone())),
+        steps: Vec::new(),
+        removed: Vec::new(),
+        whole: known.is_none(),
+    };
+    match known {
+        Some(known) => {
+            let before: FxHashMap<Id, u64> = known.iter().copied().collect();
+            let after: FxHashMap<Id, u64> = now.iter().copied().collect();
+            let differs = |(id, hash): &&(Id, u64)| before.get(id) != Some(hash);
+            change.steps = now.iter().filter(differs).map(|(id, _)| *id).collect();
+            change.removed =
+                known.iter().filter(|(id, _)| !after.contains_key(id)).map(|(id, _)| *id).collect();
+        }
+        None => change.steps = now.iter().map(|(id, _)| *id).collect(),
+    }
+    (Some(change), now)
+}

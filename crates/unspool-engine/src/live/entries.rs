@@ -1,0 +1,116 @@
+//! Taking things in: read, kept, acknowledged, in this order.
+
+use super::decode::{Counted, Decoded, decode};
+use super::queue::Waiting;
+use super::{Shared, streams};
+use std::sync::atomic::Ordering;
+use unspool_store::{Entry, LogError};
+
+/// Something that arrived.
+#[derive(Clone, Debug)]
+pub enum Arrival {
+    /// All of something: a request, an upload, a hook's event.
+    Body {
+        /// Who sent it (`otlp-http`).
+        source: String,
+        /// What it is called; its ending may help to tell its format.
+        name: String,
+        /// Its bytes, unpacked.
+        bytes: Vec<u8>,
+    },
+    /// The next part of a file.
+    Part {
+        /// The file.
+        path: String,
+        /// Where in it the part begins.
+        offset: u64,
+        /// Its bytes.
+        bytes: Vec<u8>,
+    },
+}
+
+/// A receipt: everything is on the disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Its position in the log.
+    pub position: u64,
+    /// What was read; nothing for parts of files, which are read later.
+    pub counted: Counted,
+}
+
+/// Why something was not taken in. Nothing of it was kept.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// No format knows it.
+    #[error("no known format: {name}")]
+    Unknown {
+        /// What it was called.
+        name: String,
+    },
+    /// Too much is waiting.
+    #[error("more than `max_pending_bytes` ({limit}) wait to be derived")]
+    Busy {
+        /// How much may wait.
+        limit: u64,
+    },
+    /// The process is about to end.
+    #[error("the server is shutting down")]
+    Stopping,
+    /// The disk.
+    #[error(transparent)]
+    Log(#[from] LogError),
+}
+
+impl Shared {
+    pub(crate) fn take(&self, arrival: Arrival) -> Result<Taken, Refused> {
+        if self.stopping.load(Ordering::Acquire) {
+            return Err(Refused::Stopping);
+        }
+        match arrival {
+            Arrival::Body { source, name, bytes } => self.body(&source, &name, bytes),
+            Arrival::Part { path, offset, bytes } => {
+                let room = bytes.len() as u64;
+                if !self.queue.promise_when_there_is_room(room, &self.stopping) {
+                    return Err(Refused::Stopping);
+                }
+                self.keep(streams::file(&path), offset, bytes, None)
+            }
+        }
+    }
+
+    fn body(&self, source: &str, name: &str, bytes: Vec<u8>) -> Result<Taken, Refused> {
+        let room = bytes.len() as u64;
+        if !self.queue.promise(room) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(Refused::Busy { limit: self.options.max_pending_bytes });
+        }
+        let stream = streams::body(source, name);
+        let shown = streams::Sort::of(&stream).shown(0);
+        let Some(decoded) = decode(&shown, &bytes, [bytes.as_slice()].into_iter()) else {
+            self.queue.release(room);
+            return Err(Refused::Unknown { name: name.into() });
+        };
+        self.keep(stream, 0, bytes, Some(decoded))
+    }
+
+    fn keep(
+        &self,
+        stream: String,
+        offset: u64,
+        bytes: Vec<u8>,
+        mut decoded: Option<Decoded>,
+    ) -> Result<Taken, Refused> {
+        let (room, received) = (bytes.len() as u64, (self.options.now)());
+        let entry = Entry { stream: stream.clone(), offset, received, bytes };
+        let receipt = self.log.append([entry]).inspect_err(|_| self.queue.release(room))?;
+        let position = receipt.first;
+        if let Some(Decoded { batch, .. }) = &mut decoded {
+            let name = streams::Sort::of(&stream).shown(position);
+            let name = batch.text.intern(&name);
+            batch.streams.iter_mut().for_each(|row| row.name = name);
+        }
+        let counted = decoded.as_ref().map(|decoded| decoded.counted.clone()).unwrap_or_default();
+        self.queue.push(vec![Waiting { position, stream, received, bytes: room, decoded }]);
+        Ok(Taken { position, counted })
+    }
+}

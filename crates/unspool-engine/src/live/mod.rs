@@ -1,0 +1,278 @@
+//! The live engine: what arrives is kept first, then linked, then shown.
+//!
+//! In: bytes of any known format, from any number of threads. Out: a receipt once they are on the disk; a moment later the sessions they
+//! belong to, as snapshots that never change, and the news of it. Never here: HTTP, and what a person sees.
+//!
+//! One thread derives. It takes what was acknowledged in order, finds the family of each piece of records, links the families that
+//! changed and commits what came of it. Everything it knows can be made again from the log.
+
+mod changes;
+mod decode;
+mod derive;
+mod entries;
+mod hot;
+mod queue;
+mod snapshots;
+mod streams;
+
+pub use changes::{Change, Changes, Feed};
+pub use decode::Counted;
+pub use entries::{Arrival, Refused, Taken};
+pub use snapshots::Snapshot;
+
+use derive::Deriver;
+use queue::Queue;
+use snapshots::Snapshots;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use unspool_link::Table;
+use unspool_model::{Id, Timestamp};
+use unspool_store::{
+    Families, Ground, GroundError, Log, LogOptions, LogSize, Page, Question, Recovery, SqliteStore, Store,
+    StoreError,
+};
+use unspool_view::Prices;
+
+/// What the engine is told once.
+#[derive(Clone)]
+pub struct Options {
+    /// Where everything is kept.
+    pub folder: PathBuf,
+    /// What a second process is told about this one.
+    pub holder: String,
+    /// Names and windows.
+    pub table: Table,
+    /// Prices.
+    pub prices: Prices,
+    /// What was acknowledged and not derived yet may take so many bytes before more is refused: `max_pending_bytes`.
+    pub max_pending_bytes: u64,
+    /// Families that were at work lately may take so many bytes: `max_hot_bytes`.
+    pub max_hot_bytes: usize,
+    /// Linked sessions that were asked for may take so many bytes: `max_snapshot_bytes`.
+    pub max_snapshot_bytes: usize,
+    /// Steps of a family beyond which it is linked less often, and said so: `max_family_records`.
+    pub max_family_records: usize,
+    /// The clock.
+    pub now: fn() -> Timestamp,
+}
+
+impl Options {
+    /// The usual sizes for a folder.
+    pub fn new(folder: &Path, now: fn() -> Timestamp) -> Options {
+        Options {
+            folder: folder.into(),
+            holder: "another unspool".into(),
+            table: Table::default(),
+            prices: Prices::default(),
+            max_pending_bytes: 64 << 20,
+            max_hot_bytes: 48 << 20,
+            max_snapshot_bytes: 64 << 20,
+            max_family_records: 200_000,
+            now,
+        }
+    }
+}
+
+/// How it stands, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Records read and kept.
+    pub records_stored: u64,
+    /// Records there before.
+    pub records_duplicate: u64,
+    /// Records that could not be read; their bytes are kept.
+    pub records_rejected: u64,
+    /// Steps that can be asked for.
+    pub steps_visible: u64,
+    /// Sessions that can be asked for.
+    pub sessions: u64,
+    /// How long what waits longest has been waiting to be derived.
+    pub lag_ms: i64,
+    /// Bytes that wait to be derived.
+    pub pending_bytes: u64,
+    /// Arrivals that were refused because too much waited.
+    pub refused: u64,
+}
+
+/// The engine. Cheap to share.
+pub struct Engine {
+    shared: Arc<Shared>,
+    deriver: Mutex<Option<JoinHandle<()>>>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) options: Options,
+    pub(crate) log: Arc<Log>,
+    pub(crate) queue: Queue,
+    pub(crate) snapshots: Snapshots,
+    pub(crate) changes: Changes,
+    pub(crate) numbers: Mutex<Health>,
+    pub(crate) refused: AtomicU64,
+    /// The deriver found something it cannot go on from; what it was.
+    pub(crate) broken: Mutex<Option<String>>,
+    pub(crate) stopping: AtomicBool,
+    reader: Mutex<SqliteStore>,
+    pub(crate) families: Mutex<Families>,
+    recovery: Recovery,
+}
+
+/// Why the engine could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Log or store.
+    #[error(transparent)]
+    Ground(#[from] GroundError),
+    /// The folder.
+    #[error("could not make {folder}: {source}")]
+    Folder {
+        /// Which one.
+        folder: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The thread.
+    #[error("could not start a thread: {0}")]
+    Thread(std::io::Error),
+}
+
+impl OpenError {
+    /// What the user can do, if anything.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            OpenError::Ground(error) => error.hint(),
+            OpenError::Folder { .. } => Some("choose another folder with --data-dir"),
+            OpenError::Thread(_) => None,
+        }
+    }
+}
+
+impl From<StoreError> for OpenError {
+    fn from(error: StoreError) -> OpenError {
+        OpenError::Ground(error.into())
+    }
+}
+
+impl Engine {
+    /// Opens the folder, or makes it, and goes on where the last process stopped.
+    pub fn open(options: Options) -> Result<Engine, OpenError> {
+        let folder = options.folder.clone();
+        private_folder(&folder)
+            .map_err(|source| OpenError::Folder { folder: folder.display().to_string(), source })?;
+        let ground = Ground::open(&folder, &options.holder, LogOptions::default())?;
+        let (store_path, families_path) = (folder.join("store.db"), folder.join("families.db"));
+        let families = Families::open(&families_path)?;
+        let shared = Arc::new(Shared {
+            log: Arc::clone(ground.log()),
+            queue: Queue::new(ground.store().standing()?.through, options.max_pending_bytes),
+            snapshots: Snapshots::new(options.max_snapshot_bytes),
+            changes: Changes::default(),
+            numbers: Mutex::default(),
+            refused: AtomicU64::new(0),
+            broken: Mutex::default(),
+            stopping: AtomicBool::new(false),
+            reader: Mutex::new(SqliteStore::open(&store_path)?),
+            families: Mutex::new(Families::open(&families_path)?),
+            recovery: ground.recovery().clone(),
+            options,
+        });
+        let mut deriver = Deriver::new(Arc::clone(&shared), ground, families)?;
+        let thread = std::thread::Builder::new().name("derive".into());
+        let handle = thread.spawn(move || deriver.run()).map_err(OpenError::Thread)?;
+        Ok(Engine { shared, deriver: Mutex::new(Some(handle)) })
+    }
+
+    /// Keeps what arrived. It is on the disk when this returns; what follows from it is shown a moment later.
+    pub fn take(&self, arrival: Arrival) -> Result<Taken, Refused> {
+        self.shared.take(arrival)
+    }
+
+    /// A page of sessions.
+    pub fn sessions(&self, question: &Question) -> Result<Page, StoreError> {
+        held(&self.shared.reader).sessions(question)
+    }
+
+    /// The store, to be asked.
+    pub fn with_store<T>(&self, ask: impl FnOnce(&SqliteStore) -> T) -> T {
+        ask(&held(&self.shared.reader))
+    }
+
+    /// A session as it is now; `None` when there is none of that id.
+    pub fn snapshot(&self, session: Id) -> Result<Option<Arc<Snapshot>>, GroundError> {
+        self.shared.snapshot(session)
+    }
+
+    /// The news, from now on or from a number on.
+    pub fn changes(&self) -> &Changes {
+        &self.shared.changes
+    }
+
+    /// How it stands.
+    pub fn health(&self) -> Health {
+        let (pending_bytes, oldest) = self.shared.queue.waiting();
+        let lag_ms = oldest.and_then(|at| (self.shared.options.now)().ms_since(at)).unwrap_or(0).max(0);
+        let refused = self.shared.refused.load(Ordering::Relaxed);
+        Health { lag_ms, pending_bytes, refused, ..*held(&self.shared.numbers) }
+    }
+
+    /// What opening found and did.
+    pub fn recovery(&self) -> &Recovery {
+        &self.shared.recovery
+    }
+
+    /// How much the log holds.
+    pub fn log_size(&self) -> LogSize {
+        self.shared.log.size()
+    }
+
+    /// The log itself.
+    pub fn log(&self) -> &Arc<Log> {
+        &self.shared.log
+    }
+
+    /// Options it was opened with.
+    pub fn options(&self) -> &Options {
+        &self.shared.options
+    }
+
+    /// Why nothing is derived any more, if that is so. Records are still kept.
+    pub fn broken(&self) -> Option<String> {
+        held(&self.shared.broken).clone()
+    }
+
+    /// Waits until everything acknowledged so far is shown.
+    pub fn settle(&self) {
+        self.shared.queue.settle(self.shared.log.end(), &self.shared.stopping);
+    }
+
+    /// Derives what is waiting, and ends.
+    pub fn close(&self) {
+        self.shared.stopping.store(true, Ordering::Release);
+        self.shared.queue.wake();
+        if let Some(handle) = held(&self.deriver).take() {
+            // The thread never panics on purpose; if it did, the next start derives what is left.
+            drop(handle.join());
+        }
+        self.shared.changes.close();
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn private_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Takes a lock. What a thread that died left behind is sound: every change is made in one step.
+pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

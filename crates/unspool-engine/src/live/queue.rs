@@ -1,0 +1,170 @@
+//! What was acknowledged and is not derived yet: in the order of the log, counted in bytes.
+
+use super::decode::Decoded;
+use super::held;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+use unspool_model::Timestamp;
+
+/// One acknowledged entry.
+pub(crate) struct Waiting {
+    pub(crate) position: u64,
+    /// The stream's name in the log.
+    pub(crate) stream: String,
+    pub(crate) received: Timestamp,
+    pub(crate) bytes: u64,
+    /// Its records, when somebody has read them already; otherwise they are read from the log.
+    pub(crate) decoded: Option<Decoded>,
+}
+
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+    max_bytes: u64,
+}
+
+struct State {
+    waiting: BTreeMap<u64, Waiting>,
+    /// The position the deriver wants next.
+    next: u64,
+    /// Everything before this position is shown.
+    shown: u64,
+    bytes: u64,
+    /// Bytes that somebody is about to add.
+    promised: u64,
+    /// When the oldest of what is not shown was received.
+    oldest: Timestamp,
+}
+
+impl Queue {
+    pub(crate) fn new(next: u64, max_bytes: u64) -> Queue {
+        let state = State {
+            waiting: BTreeMap::new(),
+            next,
+            shown: next,
+            bytes: 0,
+            promised: 0,
+            oldest: Timestamp::NONE,
+        };
+        Queue { state: Mutex::new(state), changed: Condvar::new(), max_bytes }
+    }
+
+    /// Room for so many bytes, if there is; what is larger than all the room is let in alone.
+    pub(crate) fn promise(&self, bytes: u64) -> bool {
+        let mut state = held(&self.state);
+        let taken = state.bytes + state.promised;
+        let fits = taken == 0 || taken + bytes <= self.max_bytes;
+        if fits {
+            state.promised += bytes;
+        }
+        fits
+    }
+
+    /// Waits for room.
+    pub(crate) fn promise_when_there_is_room(&self, bytes: u64, stopping: &AtomicBool) -> bool {
+        loop {
+            if self.promise(bytes) {
+                return true;
+            }
+            if stopping.load(Ordering::Acquire) {
+                return false;
+            }
+            let state = held(&self.state);
+            drop(self.changed.wait_timeout(state, Duration::from_millis(50)));
+        }
+    }
+
+    /// Gives room back that was promised and is not needed.
+    pub(crate) fn release(&self, bytes: u64) {
+        let mut state = held(&self.state);
+        state.promised = state.promised.saturating_sub(bytes);
+    }
+
+    /// Adds what was acknowledged, in room that was promised.
+    pub(crate) fn push(&self, entries: Vec<Waiting>) {
+        let mut state = held(&self.state);
+        for entry in entries {
+            state.promised = state.promised.saturating_sub(entry.bytes);
+            state.bytes += entry.bytes;
+            state.oldest = if state.oldest.is_some() { state.oldest } else { entry.received };
+            state.waiting.insert(entry.position, entry);
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// What comes next in the order of the log, up to so many bytes; waits when there is nothing, at most so long.
+    pub(crate) fn pull(&self, most: u64, patience: Option<Duration>, stopping: &AtomicBool) -> Vec<Waiting> {
+        let mut state = held(&self.state);
+        while !state.is_ready() && !stopping.load(Ordering::Acquire) {
+            match patience {
+                None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(patience) => {
+                    let waited = self.changed.wait_timeout(state, patience);
+                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
+                    break;
+                }
+            }
+        }
+        let mut pulled = Vec::new();
+        let mut bytes = 0;
+        while state.is_ready() && bytes < most {
+            let next = state.next;
+            let Some(entry) = state.waiting.remove(&next) else { break };
+            bytes += entry.bytes;
+            state.next += 1;
+            pulled.push(entry);
+        }
+        pulled
+    }
+
+    /// Everything before this position is shown now; so many bytes wait no more.
+    pub(crate) fn shown(&self, position: u64, bytes: u64, oldest: Timestamp) {
+        let mut state = held(&self.state);
+        state.bytes = state.bytes.saturating_sub(bytes);
+        state.shown = state.shown.max(position);
+        let next = state.waiting.values().next().map_or(Timestamp::NONE, |entry| entry.received);
+        state.oldest = oldest.earlier(next);
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Skips positions the log has lost.
+    pub(crate) fn skip_to(&self, position: u64) {
+        let mut state = held(&self.state);
+        state.next = state.next.max(position);
+    }
+
+    /// The position the deriver wants next.
+    pub(crate) fn next(&self) -> u64 {
+        held(&self.state).next
+    }
+
+    /// Bytes that wait, and since when.
+    pub(crate) fn waiting(&self) -> (u64, Option<Timestamp>) {
+        let state = held(&self.state);
+        (state.bytes, Some(state.oldest).filter(|oldest| oldest.is_some()))
+    }
+
+    /// Waits until everything before this position is shown.
+    pub(crate) fn settle(&self, position: u64, stopping: &AtomicBool) {
+        let mut state = held(&self.state);
+        while state.shown < position && !stopping.load(Ordering::Acquire) {
+            let waited = self.changed.wait_timeout(state, Duration::from_millis(50));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    pub(crate) fn wake(&self) {
+        drop(held(&self.state));
+        self.changed.notify_all();
+    }
+}
+
+impl State {
+    fn is_ready(&self) -> bool {
+        self.waiting.first_key_value().is_some_and(|(position, _)| *position == self.next)
+    }
+}

@@ -1,0 +1,279 @@
+//! Linked families for whoever asks, and the way back to their bytes.
+//!
+//! In: a session's id. Out: its flow as it is now, and the bytes of its records. What was published lately is at hand; the rest is read from
+//! the log and linked again.
+
+use super::decode::decode;
+use super::{Shared, held, streams};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use unspool_link::{Corpus, FamilyKey, Table, pieces};
+use unspool_model::{Batch, Flow, Id, RecordIx};
+use unspool_store::{Entry, Families, FamilyId, GroundError, Log};
+use unspool_view::search::NativeBytes;
+
+/// A session as it was at one moment. It never changes.
+pub struct Snapshot {
+    /// All records of its family.
+    pub corpus: Arc<Corpus>,
+    /// Which session of them.
+    pub session: usize,
+    /// The session.
+    pub flow: Flow,
+    shared: Arc<Log>,
+    parts: Arc<BTreeMap<String, Vec<u64>>>,
+}
+
+impl Snapshot {
+    /// The way back to the bytes of its records.
+    pub fn natives(&self) -> NativeLog<'_> {
+        NativeLog { snapshot: self, stream: None, bytes: Vec::new() }
+    }
+}
+
+/// Reads bytes of records from the log.
+pub struct NativeLog<'a> {
+    snapshot: &'a Snapshot,
+    stream: Option<(u32, Vec<u8>)>,
+    bytes: Vec<u8>,
+}
+
+impl NativeBytes for NativeLog<'_> {
+    fn bytes(&mut self, record: RecordIx) -> Option<&[u8]> {
+        let batch = &self.snapshot.corpus.batch;
+        let record = batch.records.get(record as usize)?;
+        if self.stream.as_ref().is_none_or(|(stream, _)| *stream != record.stream) {
+            let name = batch.text.get(batch.streams.get(record.stream as usize)?.name);
+            let positions = match self.snapshot.parts.get(name) {
+                Some(parts) => parts.clone(),
+                None => vec![streams::position(name)?],
+            };
+            let mut whole = Vec::new();
+            for position in positions {
+                whole.extend(self.snapshot.shared.read(position).ok()??.bytes);
+            }
+            self.stream = Some((record.stream, whole));
+        }
+        let (_, whole) = self.stream.as_ref()?;
+        let start = usize::try_from(record.offset).ok()?;
+        let found = whole.get(start..start.checked_add(record.len as usize)?)?;
+        self.bytes.clear();
+        self.bytes.extend_from_slice(found);
+        Some(&self.bytes)
+    }
+}
+
+/// A linked family.
+#[derive(Clone)]
+pub(crate) struct Linked {
+    pub(crate) corpus: Arc<Corpus>,
+    /// Where the parts of its files lie.
+    pub(crate) parts: Arc<BTreeMap<String, Vec<u64>>>,
+}
+
+pub(crate) struct Snapshots {
+    state: Mutex<State>,
+    max_bytes: usize,
+}
+
+#[derive(Default)]
+struct State {
+    linked: FxHashMap<FamilyId, (Linked, usize, u64)>,
+    weight: usize,
+    uses: u64,
+    published: u64,
+}
+
+impl Snapshots {
+    pub(crate) fn new(max_bytes: usize) -> Snapshots {
+        Snapshots { state: Mutex::default(), max_bytes }
+    }
+
+    pub(crate) fn publish(&self, family: FamilyId, linked: Linked) {
+        let mut state = held(&self.state);
+        state.published += 1;
+        state.put(family, linked, self.max_bytes);
+    }
+
+    /// A family became part of another one.
+    pub(crate) fn drop(&self, family: FamilyId) {
+        let mut state = held(&self.state);
+        state.published += 1;
+        state.remove(family);
+    }
+
+    fn get(&self, family: FamilyId) -> Result<Linked, u64> {
+        let mut state = held(&self.state);
+        state.uses += 1;
+        let (uses, published) = (state.uses, state.published);
+        let found = state.linked.get_mut(&family).ok_or(published)?;
+        found.2 = uses;
+        Ok(found.0.clone())
+    }
+
+    /// Keeps what somebody read from the log, unless something newer may have been published meanwhile.
+    fn offer(&self, family: FamilyId, linked: &Linked, published: u64) {
+        let mut state = held(&self.state);
+        if state.published == published {
+            state.put(family, linked.clone(), self.max_bytes);
+        }
+    }
+}
+
+impl State {
+    fn put(&mut self, family: FamilyId, linked: Linked, most: usize) {
+        self.remove(family);
+        let weight = linked.corpus.batch.weight();
+        self.uses += 1;
+        self.weight += weight;
+        self.linked.insert(family, (linked, weight, self.uses));
+        if self.weight > most {
+            let mut order: Vec<(u64, FamilyId)> =
+                self.linked.iter().map(|(family, (_, _, used))| (*used, *family)).collect();
+            order.sort_unstable();
+            for (_, oldest) in order {
+                if self.weight <= most / 4 * 3 || oldest == family {
+                    break;
+                }
+                self.remove(oldest);
+            }
+        }
+    }
+
+    fn remove(&mut self, family: FamilyId) {
+        if let Some((_, weight, _)) = self.linked.remove(&family) {
+            self.weight -= weight;
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn snapshot(&self, session: Id) -> Result<Option<Arc<Snapshot>>, GroundError> {
+        let mut families = held(&self.families);
+        families.refresh()?;
+        let Some(family) = families.of_session(session)? else { return Ok(None) };
+        let linked = match self.snapshots.get(family) {
+            Ok(linked) => linked,
+            Err(published) => {
+                let read = read_family(&self.log, &families, family, &self.options.table)?;
+                let corpus = Corpus::new(read.batch(), self.options.table.clone(), (self.options.now)());
+                let linked = Linked { corpus: Arc::new(corpus), parts: Arc::new(read.files) };
+                self.snapshots.offer(family, &linked, published);
+                linked
+            }
+        };
+        drop(families);
+        let Linked { corpus, parts } = linked;
+        let found = (0..corpus.len()).find(|n| corpus.session_id(*n) == session);
+        Ok(found.map(|n| {
+            let flow = corpus.flow(n);
+            Arc::new(Snapshot { flow, session: n, corpus, shared: Arc::clone(&self.log), parts })
+        }))
+    }
+}
+
+/// A family's records as the log has them.
+#[derive(Default)]
+pub(crate) struct Read {
+    /// By the first entry of their stream.
+    pub(crate) parts: BTreeMap<u64, Batch>,
+    /// Where the parts of its files lie.
+    pub(crate) files: BTreeMap<String, Vec<u64>>,
+}
+
+impl Read {
+    fn batch(self: &Read) -> Batch {
+        let mut all = Batch::default();
+        self.parts.values().for_each(|part| all.append(part.clone()));
+        all
+    }
+}
+
+/// Reads all records of a family from the log. What is damaged there is passed over: `Log::check` tells of it.
+pub(crate) fn read_family(
+    log: &Log,
+    families: &Families,
+    family: FamilyId,
+    table: &Table,
+) -> Result<Read, GroundError> {
+    let mut read = Read::default();
+    for position in families.entries(family)? {
+        let Ok(Some(entry)) = log.read(position) else { continue };
+        let Some(stream) = whole_stream(log, families, position, &entry)? else { continue };
+        if let Some(path) = stream.file {
+            read.files.insert(path, stream.positions);
+        }
+        if let Some(batch) = only(stream.batch, families, family, table)? {
+            read.parts.insert(position, batch);
+        }
+    }
+    Ok(read)
+}
+
+/// One stream, read.
+pub(crate) struct WholeStream {
+    pub(crate) batch: Batch,
+    /// Its name, when it is a file.
+    pub(crate) file: Option<String>,
+    pub(crate) positions: Vec<u64>,
+}
+
+/// The stream of an entry; `None` when no format knows it.
+pub(crate) fn whole_stream(
+    log: &Log,
+    families: &Families,
+    position: u64,
+    entry: &Entry,
+) -> Result<Option<WholeStream>, GroundError> {
+    let sort = streams::Sort::of(&entry.stream);
+    let name = sort.shown(position);
+    let streams::Sort::File { .. } = sort else {
+        let decoded = decode(&name, &entry.bytes, [entry.bytes.as_slice()].into_iter());
+        return Ok(decoded.map(|decoded| WholeStream {
+            batch: decoded.batch,
+            file: None,
+            positions: vec![position],
+        }));
+    };
+    let positions = families.stream(&entry.stream)?;
+    let mut parts: Vec<Vec<u8>> = Vec::new();
+    for position in &positions {
+        if let Ok(Some(part)) = log.read(*position) {
+            // A file that begins again is another file.
+            if part.offset == 0 {
+                parts.clear();
+            }
+            parts.push(part.bytes);
+        }
+    }
+    let bytes = parts.concat();
+    let decoded = decode(&name, &bytes, [bytes.as_slice()].into_iter());
+    Ok(decoded.map(|decoded| WholeStream { batch: decoded.batch, file: Some(name), positions }))
+}
+
+/// The records of a stream that belong to one family.
+fn only(
+    batch: Batch,
+    families: &Families,
+    family: FamilyId,
+    table: &Table,
+) -> Result<Option<Batch>, GroundError> {
+    let pieces = pieces(&batch, table);
+    if let [_] = pieces.as_slice() {
+        return Ok(Some(batch));
+    }
+    let mut records: Vec<RecordIx> = Vec::new();
+    for piece in &pieces {
+        if families.find(&numbers(&piece.keys))? == Some(family) {
+            records.extend(&piece.records);
+        }
+    }
+    records.sort_unstable();
+    Ok((!records.is_empty()).then(|| batch.pick(&records)))
+}
+
+/// Keys as the index keeps them.
+pub(crate) fn numbers(keys: &[FamilyKey]) -> Vec<(u64, bool)> {
+    keys.iter().map(|key| (key.hash, key.joins)).collect()
+}

@@ -1,0 +1,49 @@
+//! Names of streams in the log.
+//!
+//! What arrives whole is a stream of its own, though many have the same name: `body/SOURCE/NAME`. A file comes in parts that follow each other:
+//! `file/PATH`. Records name the stream of a body by the position it has in the log.
+
+/// What a stream is, by its name in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sort<'a> {
+    /// Arrived whole: where from, and what it is called there.
+    Body { source: &'a str, name: &'a str },
+    /// A part of a file.
+    File { path: &'a str },
+}
+
+impl<'a> Sort<'a> {
+    pub(crate) fn of(stream: &'a str) -> Sort<'a> {
+        match stream.split_once('/') {
+            Some(("file", path)) => Sort::File { path },
+            Some(("body", rest)) => {
+                let (source, name) = rest.split_once('/').unwrap_or((rest, ""));
+                Sort::Body { source, name }
+            }
+            _ => Sort::Body { source: "unknown", name: stream },
+        }
+    }
+
+    /// The name its records know it by.
+    pub(crate) fn shown(self, position: u64) -> String {
+        match self {
+            Sort::Body { source, name } => format!("{source}/{position}/{name}"),
+            Sort::File { path } => path.to_string(),
+        }
+    }
+}
+
+/// The name in the log of what arrived whole.
+pub(crate) fn body(source: &str, name: &str) -> String {
+    format!("body/{source}/{name}")
+}
+
+/// The name in the log of a file.
+pub(crate) fn file(path: &str) -> String {
+    format!("file/{path}")
+}
+
+/// The position in the name that records of a body know it by.
+pub(crate) fn position(shown: &str) -> Option<u64> {
+    shown.split('/').nth(1)?.parse().ok()
+}

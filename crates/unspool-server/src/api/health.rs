@@ -1,0 +1,43 @@
+//! How it stands.
+
+use crate::app::App;
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use std::sync::Arc;
+
+#[derive(Serialize)]
+pub(crate) struct HealthDoc {
+    /// `ok`, or `degraded` when records are kept and nothing is derived from them.
+    status: &'static str,
+    version: &'static str,
+    records_stored: u64,
+    records_duplicate: u64,
+    records_rejected: u64,
+    steps_visible: u64,
+    sessions: u64,
+    /// How long the oldest record that is kept and not visible has been waiting.
+    lag_ms: i64,
+    pending_bytes: u64,
+    refused: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+pub(crate) async fn health(State(app): State<Arc<App>>) -> Json<HealthDoc> {
+    let health = app.engine.health();
+    let problem = app.engine.broken();
+    Json(HealthDoc {
+        status: if problem.is_none() { "ok" } else { "degraded" },
+        version: env!("CARGO_PKG_VERSION"),
+        records_stored: health.records_stored,
+        records_duplicate: health.records_duplicate,
+        records_rejected: health.records_rejected,
+        steps_visible: health.steps_visible,
+        sessions: health.sessions,
+        lag_ms: health.lag_ms,
+        pending_bytes: health.pending_bytes,
+        refused: health.refused,
+        problem,
+    })
+}

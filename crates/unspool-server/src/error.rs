@@ -1,0 +1,113 @@
+//! One shape for everything that goes wrong: a status, a code, a sentence, and what can be done.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use unspool_engine::live::Refused;
+use unspool_store::{GroundError, StoreError};
+
+/// Seconds after which a refused sender may try again.
+pub(crate) const RETRY_AFTER_S: u64 = 1;
+
+/// What went wrong.
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    pub(crate) status: StatusCode,
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+/// What went wrong, as JSON.
+#[derive(Serialize)]
+struct ErrorDoc<'a> {
+    error: Inner<'a>,
+}
+
+#[derive(Serialize)]
+struct Inner<'a> {
+    code: &'a str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
+impl ApiError {
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> ApiError {
+        ApiError { status, code, message: message.into(), hint: None }
+    }
+
+    #[must_use]
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> ApiError {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn bad_request(code: &'static str, message: impl Into<String>) -> ApiError {
+        ApiError::new(StatusCode::BAD_REQUEST, code, message)
+    }
+
+    pub(crate) fn not_found(what: &str, id: &str) -> ApiError {
+        ApiError::new(StatusCode::NOT_FOUND, "not_found", format!("there is no {what} `{id}`"))
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let inner = Inner { code: self.code, message: &self.message, hint: self.hint.as_deref() };
+        let mut response = (self.status, Json(ErrorDoc { error: inner })).into_response();
+        if matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S));
+        }
+        response
+    }
+}
+
+impl From<Refused> for ApiError {
+    fn from(refused: Refused) -> ApiError {
+        let message = refused.to_string();
+        match refused {
+            Refused::Unknown { .. } => ApiError::new(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "unknown_format",
+                message,
+            )
+            .with_hint(
+                "docs/formats.md lists what is read; `unspool inspect FILE` tells how sure each format is",
+            ),
+            Refused::Busy { .. } => ApiError::new(StatusCode::TOO_MANY_REQUESTS, "busy", message)
+                .with_hint("nothing of it was kept; send it again"),
+            Refused::Stopping => ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", message),
+            Refused::Log(error) => {
+                let hint = error.hint().unwrap_or("nothing of it was kept; send it again");
+                ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "not_kept", message).with_hint(hint)
+            }
+        }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> ApiError {
+        let status = match error {
+            StoreError::Cursor => StatusCode::BAD_REQUEST,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let code = if status == StatusCode::BAD_REQUEST { "bad_cursor" } else { "store" };
+        let failed = ApiError::new(status, code, error.to_string());
+        match error.hint() {
+            Some(hint) => failed.with_hint(hint),
+            None => failed,
+        }
+    }
+}
+
+impl From<GroundError> for ApiError {
+    fn from(error: GroundError) -> ApiError {
+        let failed = ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "store", error.to_string());
+        match error.hint() {
+            Some(hint) => failed.with_hint(hint),
+            None => failed,
+        }
+    }
+}

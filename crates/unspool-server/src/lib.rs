@@ -1,0 +1,15 @@
+//! What comes in over the network, what is asked, and what is told.
+//!
+//! In: requests. Out: receipts, answers and news, in the types of `unspool-view`. Never here: causality, files, threads of its own but for
+//! the runtime's.
+
+mod api;
+mod app;
+mod body;
+mod error;
+mod grpc;
+mod ingest;
+mod listen;
+
+pub use app::{App, Limits};
+pub use listen::{Addresses, ServeError, Server};

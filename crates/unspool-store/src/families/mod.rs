@@ -1,0 +1,367 @@
+//! Which records of the log belong together, kept beside it.
+//!
+//! In: pieces of records with their keys, as numbers. Out: the family of each, and where the records of a family lie. Never here: what
+//! a key means. Like everything derived, the file can be deleted and made again from the log.
+
+use crate::error::StoreError;
+use crate::files::private_file;
+use rusqlite::{Connection, OptionalExtension as _, params};
+use rustc_hash::FxHashMap;
+use std::path::Path;
+use unspool_model::Id;
+
+const VERSION: i64 = 1;
+const CACHE_KIB: i64 = 8 << 10;
+
+/// A family's number. Numbers of families that were joined stay valid names for what they became.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FamilyId(i64);
+
+/// What became of records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordCounts {
+    /// Read and kept.
+    pub stored: u64,
+    /// There before.
+    pub duplicate: u64,
+    /// Not readable; kept as bytes.
+    pub rejected: u64,
+    /// The steps they came to.
+    pub steps: u64,
+    /// The sessions those are of.
+    pub sessions: u64,
+}
+
+impl RecordCounts {
+    fn numbers(self) -> [i64; 5] {
+        let RecordCounts { stored, duplicate, rejected, steps, sessions } = self;
+        [stored, duplicate, rejected, steps, sessions].map(u64::cast_signed)
+    }
+
+    /// Puts `new` in the place of `old` in a sum.
+    #[must_use]
+    pub fn replaced(self, old: RecordCounts, new: RecordCounts) -> RecordCounts {
+        let sum = |sum: u64, old: u64, new: u64| (sum + new).saturating_sub(old);
+        RecordCounts {
+            stored: sum(self.stored, old.stored, new.stored),
+            duplicate: sum(self.duplicate, old.duplicate, new.duplicate),
+            rejected: sum(self.rejected, old.rejected, new.rejected),
+            steps: sum(self.steps, old.steps, new.steps),
+            sessions: sum(self.sessions, old.sessions, new.sessions),
+        }
+    }
+}
+
+/// A piece's family, and what had been other families until now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Where the piece belongs.
+    pub family: FamilyId,
+    /// Families that are part of it from now on.
+    pub absorbed: Vec<FamilyId>,
+    /// Nothing was known of it before.
+    pub new: bool,
+}
+
+/// The index. Changes last when `save` returns.
+pub struct Families {
+    connection: Connection,
+    name: String,
+    joined: FxHashMap<i64, i64>,
+    next: i64,
+    in_transaction: bool,
+}
+
+impl Families {
+    /// Opens the file, or makes it.
+    pub fn open(path: &Path) -> Result<Families, StoreError> {
+        let name = path.display().to_string();
+        private_file().write(true).create(true).truncate(false).open(path).map_err(|error| {
+            StoreError::Database {
+                name: name.clone(),
+                why: error.to_string(),
+                hint: Some("the folder must be writable; choose another with --data-dir"),
+            }
+        })?;
+        let connection = Connection::open(path).map_err(|error| failed(&name, &error))?;
+        Families::over(connection, name)
+    }
+
+    /// One that is gone with the process.
+    pub fn in_memory() -> Result<Families, StoreError> {
+        let name = "families in memory".to_string();
+        let connection = Connection::open_in_memory().map_err(|error| failed(&name, &error))?;
+        Families::over(connection, name)
+    }
+
+    fn over(connection: Connection, name: String) -> Result<Families, StoreError> {
+        let mut families =
+            Families { connection, name, joined: FxHashMap::default(), next: 1, in_transaction: false };
+        families.prepare().map_err(|error| failed(&families.name, &error))?;
+        Ok(families)
+    }
+
+    fn prepare(&mut self) -> rusqlite::Result<()> {
+        let connection = &self.connection;
+        connection.set_prepared_statement_cache_capacity(32);
+        connection.pragma_update(None, "page_size", 8192)?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+        let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if version == 0 {
+            connection.execute_batch(&format!(
+                "BEGIN IMMEDIATE; {} PRAGMA user_version = {VERSION}; COMMIT;",
+                include_str!("schema.sql")
+            ))?;
+        }
+        self.next = connection.query_row("SELECT next FROM standing", [], |row| row.get(0))?;
+        let mut statement = connection.prepare("SELECT family, into_family FROM joined")?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        self.joined = rows.collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    /// What a family became.
+    pub fn settle(&self, family: FamilyId) -> FamilyId {
+        let mut family = family.0;
+        while let Some(into) = self.joined.get(&family) {
+            family = *into;
+        }
+        FamilyId(family)
+    }
+
+    /// Finds the family of a piece by its keys, makes one, or joins those it belongs to. A key says whether all with it are one
+    /// family.
+    pub fn place(&mut self, keys: &[(u64, bool)]) -> Result<Placed, StoreError> {
+        self.begin()?;
+        self.placed(keys).map_err(|error| failed(&self.name, &error))
+    }
+
+    fn placed(&mut self, keys: &[(u64, bool)]) -> rusqlite::Result<Placed> {
+        let mut found: Vec<i64> = Vec::new();
+        let mut fresh: Vec<(i64, bool)> = Vec::new();
+        {
+            let mut known = self.connection.prepare_cached("SELECT family FROM keys WHERE hash = ?1")?;
+            let mut offered = self.connection.prepare_cached("SELECT family FROM offers WHERE hash = ?1")?;
+            for (hash, joins) in keys {
+                let hash = hash.cast_signed();
+                match known.query_row([hash], |row| row.get::<_, i64>(0)).optional()? {
+                    Some(family) => found.push(family),
+                    None => fresh.push((hash, *joins)),
+                }
+                if *joins && fresh.last().is_some_and(|last| last.0 == hash) {
+                    let rows = offered.query_map([hash], |row| row.get::<_, i64>(0))?;
+                    found.extend(rows.collect::<Result<Vec<_>, _>>()?);
+                }
+            }
+        }
+        let mut roots: Vec<i64> = found.into_iter().map(|family| self.settle(FamilyId(family)).0).collect();
+        roots.sort_unstable();
+        roots.dedup();
+        let new = roots.is_empty();
+        let family = roots.first().copied().unwrap_or_else(|| {
+            self.next += 1;
+            self.next - 1
+        });
+        let absorbed: Vec<i64> = roots.into_iter().skip(1).collect();
+        for other in &absorbed {
+            self.join(*other, family)?;
+        }
+        let mut put =
+            self.connection.prepare_cached("INSERT OR IGNORE INTO keys (hash, family) VALUES (?1, ?2)")?;
+        let mut offer =
+            self.connection.prepare_cached("INSERT OR IGNORE INTO offers (hash, family) VALUES (?1, ?2)")?;
+        for (hash, joins) in fresh {
+            if joins {
+                put.execute([hash, family])?
+            } else {
+                offer.execute([hash, family])?
+            };
+        }
+        let absorbed = absorbed.into_iter().map(FamilyId).collect();
+        Ok(Placed { family: FamilyId(family), absorbed, new })
+    }
+
+    fn join(&mut self, family: i64, into: i64) -> rusqlite::Result<()> {
+        self.joined.insert(family, into);
+        self.connection
+            .prepare_cached("INSERT OR REPLACE INTO joined (family, into_family) VALUES (?1, ?2)")?
+            .execute([family, into])?;
+        for table in ["entries", "sessions"] {
+            let sql = format!("UPDATE OR REPLACE {table} SET family = ?2 WHERE family = ?1");
+            self.connection.prepare_cached(&sql)?.execute([family, into])?;
+        }
+        let sum = RecordCounts::default()
+            .replaced(RecordCounts::default(), self.counted(Some(family))?)
+            .replaced(RecordCounts::default(), self.counted(Some(into))?);
+        self.connection.prepare_cached("DELETE FROM counts WHERE family = ?1")?.execute([family])?;
+        self.put_counts(into, sum)?;
+        Ok(())
+    }
+
+    /// The family of a piece, as far as it is known.
+    pub fn find(&self, keys: &[(u64, bool)]) -> Result<Option<FamilyId>, StoreError> {
+        for (hash, _) in keys.iter().filter(|(_, joins)| *joins) {
+            let sql = "SELECT family FROM keys WHERE hash = ?1";
+            if let Some(family) = self.numbers(sql, params![hash.cast_signed()])?.first() {
+                return Ok(Some(self.settle(FamilyId(family.cast_signed()))));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes notice of what another value of the same file has written.
+    pub fn refresh(&mut self) -> Result<(), StoreError> {
+        self.prepare().map_err(|error| failed(&self.name, &error))
+    }
+
+    /// Notes that an entry of the log holds records of a family.
+    pub fn add_entry(&mut self, family: FamilyId, position: u64) -> Result<(), StoreError> {
+        self.begin()?;
+        let sql = "INSERT OR IGNORE INTO entries (family, position) VALUES (?1, ?2)";
+        self.run(sql, params![family.0, position.cast_signed()])
+    }
+
+    /// The entries that hold records of a family, in order.
+    pub fn entries(&self, family: FamilyId) -> Result<Vec<u64>, StoreError> {
+        self.numbers("SELECT position FROM entries WHERE family = ?1 ORDER BY position", params![family.0])
+    }
+
+    /// Notes that an entry is the next part of a stream.
+    pub fn add_to_stream(&mut self, name: &str, position: u64) -> Result<(), StoreError> {
+        self.begin()?;
+        let sql = "INSERT OR IGNORE INTO streams (name, position) VALUES (?1, ?2)";
+        self.run(sql, params![name, position.cast_signed()])
+    }
+
+    /// The parts of a stream, in order.
+    pub fn stream(&self, name: &str) -> Result<Vec<u64>, StoreError> {
+        self.numbers("SELECT position FROM streams WHERE name = ?1 ORDER BY position", params![name])
+    }
+
+    /// Says which sessions a family came to. Gives those it had and has no more.
+    pub fn set_sessions(&mut self, family: FamilyId, sessions: &[Id]) -> Result<Vec<Id>, StoreError> {
+        self.begin()?;
+        let had = self.sessions_of(family)?;
+        let gone: Vec<Id> = had.iter().filter(|id| !sessions.contains(id)).copied().collect();
+        for id in &gone {
+            self.run("DELETE FROM sessions WHERE id = ?1", params![id.to_bytes()])?;
+        }
+        for id in sessions.iter().filter(|id| !had.contains(id)) {
+            let sql = "INSERT OR REPLACE INTO sessions (id, family) VALUES (?1, ?2)";
+            self.run(sql, params![id.to_bytes(), family.0])?;
+        }
+        Ok(gone)
+    }
+
+    fn sessions_of(&self, family: FamilyId) -> Result<Vec<Id>, StoreError> {
+        let query = || {
+            let mut statement =
+                self.connection.prepare_cached("SELECT id FROM sessions WHERE family = ?1")?;
+            let rows = statement.query_map([family.0], |row| row.get::<_, [u8; 16]>(0))?;
+            rows.collect::<Result<Vec<_>, _>>()
+        };
+        let found = query().map_err(|error| failed(&self.name, &error))?;
+        Ok(found.into_iter().map(|bytes| Id::from_u128(u128::from_be_bytes(bytes))).collect())
+    }
+
+    /// The family of a session.
+    pub fn of_session(&self, session: Id) -> Result<Option<FamilyId>, StoreError> {
+        let found = self.numbers("SELECT family FROM sessions WHERE id = ?1", params![session.to_bytes()])?;
+        Ok(found.first().map(|family| self.settle(FamilyId(family.cast_signed()))))
+    }
+
+    /// Says what became of a family's records. Gives what was said before.
+    pub fn set_counts(&mut self, family: FamilyId, counts: RecordCounts) -> Result<RecordCounts, StoreError> {
+        self.begin()?;
+        let old = self.counts(Some(family))?;
+        self.put_counts(family.0, counts).map_err(|error| failed(&self.name, &error))?;
+        Ok(old)
+    }
+
+    fn put_counts(&self, family: i64, counts: RecordCounts) -> rusqlite::Result<()> {
+        let sql = "INSERT OR REPLACE INTO counts (family, stored, duplicate, rejected, steps, sessions)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let [stored, duplicate, rejected, steps, sessions] = counts.numbers();
+        let mut statement = self.connection.prepare_cached(sql)?;
+        statement.execute(params![family, stored, duplicate, rejected, steps, sessions]).map(drop)
+    }
+
+    /// What became of the records of a family, or of all.
+    pub fn counts(&self, family: Option<FamilyId>) -> Result<RecordCounts, StoreError> {
+        self.counted(family.map(|family| family.0)).map_err(|error| failed(&self.name, &error))
+    }
+
+    fn counted(&self, family: Option<i64>) -> rusqlite::Result<RecordCounts> {
+        let sums = "SELECT coalesce(sum(stored), 0), coalesce(sum(duplicate), 0), coalesce(sum(rejected), 0),
+                    coalesce(sum(steps), 0), coalesce(sum(sessions), 0) FROM counts";
+        let read = |row: &rusqlite::Row<'_>| {
+            let number = |n: usize| row.get::<_, i64>(n).map(i64::cast_unsigned);
+            Ok(RecordCounts {
+                stored: number(0)?,
+                duplicate: number(1)?,
+                rejected: number(2)?,
+                steps: number(3)?,
+                sessions: number(4)?,
+            })
+        };
+        match family {
+            None => self.connection.prepare_cached(sums)?.query_row([], read),
+            Some(family) => {
+                let sql = format!("{sums} WHERE family = ?1");
+                self.connection.prepare_cached(&sql)?.query_row([family], read)
+            }
+        }
+    }
+
+    /// Makes what was said last.
+    pub fn save(&mut self) -> Result<(), StoreError> {
+        if self.in_transaction {
+            self.run("UPDATE standing SET next = ?1", params![self.next])?;
+            self.in_transaction = false;
+            self.batch("COMMIT")?;
+        }
+        Ok(())
+    }
+
+    /// Forgets everything: it is about to be made again from the log.
+    pub fn clear(&mut self) -> Result<(), StoreError> {
+        self.save()?;
+        let tables = ["keys", "offers", "joined", "entries", "streams", "sessions", "counts"];
+        let sql: Vec<String> = tables.iter().map(|table| format!("DELETE FROM {table};")).collect();
+        self.batch(&format!("BEGIN IMMEDIATE; {} COMMIT;", sql.concat()))?;
+        self.joined.clear();
+        Ok(())
+    }
+
+    fn begin(&mut self) -> Result<(), StoreError> {
+        if !self.in_transaction {
+            self.batch("BEGIN IMMEDIATE")?;
+            self.in_transaction = true;
+        }
+        Ok(())
+    }
+
+    fn batch(&self, sql: &str) -> Result<(), StoreError> {
+        self.connection.execute_batch(sql).map_err(|error| failed(&self.name, &error))
+    }
+
+    fn run(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), StoreError> {
+        let run = || self.connection.prepare_cached(sql)?.execute(values);
+        run().map(drop).map_err(|error| failed(&self.name, &error))
+    }
+
+    fn numbers(&self, sql: &str, values: impl rusqlite::Params) -> Result<Vec<u64>, StoreError> {
+        let query = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map(values, |row| row.get::<_, i64>(0))?;
+            rows.map(|number| number.map(i64::cast_unsigned)).collect::<Result<Vec<_>, _>>()
+        };
+        query().map_err(|error| failed(&self.name, &error))
+    }
+}
+
+fn failed(name: &str, error: &rusqlite::Error) -> StoreError {
+    crate::sqlite::database_error(name, error)
+}

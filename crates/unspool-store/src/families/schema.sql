@@ -1,0 +1,20 @@
+-- Which records of the log belong together. Everything here follows from the log and can be made again.
+CREATE TABLE standing (only INTEGER PRIMARY KEY CHECK (only = 1), next INTEGER NOT NULL) STRICT;
+INSERT INTO standing VALUES (1, 1);
+-- What a family is known by.
+CREATE TABLE keys (hash INTEGER PRIMARY KEY, family INTEGER NOT NULL) STRICT;
+-- What families may be joined by once somebody asks for it.
+CREATE TABLE offers (hash INTEGER NOT NULL, family INTEGER NOT NULL, PRIMARY KEY (hash, family)) STRICT, WITHOUT ROWID;
+-- Families that became part of another one.
+CREATE TABLE joined (family INTEGER PRIMARY KEY, into_family INTEGER NOT NULL) STRICT;
+-- The entries of the log that hold records of a family.
+CREATE TABLE entries (family INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (family, position)) STRICT, WITHOUT ROWID;
+-- Streams that came in several entries, in their order.
+CREATE TABLE streams (name TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (name, position)) STRICT, WITHOUT ROWID;
+-- The sessions a family came to, and what became of its records.
+CREATE TABLE sessions (id BLOB PRIMARY KEY, family INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_family ON sessions (family);
+CREATE TABLE counts (
+    family INTEGER PRIMARY KEY, stored INTEGER NOT NULL, duplicate INTEGER NOT NULL, rejected INTEGER NOT NULL, steps INTEGER NOT NULL,
+    sessions INTEGER NOT NULL
+) STRICT;
