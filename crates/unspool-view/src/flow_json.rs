@@ -7,7 +7,7 @@ use crate::totals::{Totals, totals};
 use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, Flow, IntentSource, Issue, RecordIx, Sym, Timestamp, Usage};
+use unspool_model::{Batch, Edge, Flow, IntentSource, Issue, RecordIx, Sym, Timestamp, Usage};
 
 /// The name and version of this schema.
 const SCHEMA: &str = "unspool.flow/1";
@@ -426,29 +426,34 @@ pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
                 duration_ms: run.ended.ms_since(run.started),
             })
             .collect(),
-        steps: (0..flow.steps.len()).map(|n| step_doc(flow, n, &show)).collect(),
-        edges: flow
-            .edges
-            .iter()
-            .map(|edge| EdgeDoc {
-                from: step_id(edge.from).unwrap_or_default(),
-                to: step_id(edge.to).unwrap_or_default(),
-                kind: edge.kind.name(),
-                rule: edge.rule.name(),
-                confidence: edge.confidence.as_f64(),
-                inferred: edge.is_inferred(),
-                tool_use_id: show.some(edge.tool_use_id),
-                is_error: edge.is_error,
-                evidence: flow.evidence_of(edge).iter().map(|record| show.record_id(*record)).collect(),
-            })
-            .collect(),
+        steps: (0..flow.steps.len()).map(|n| step_doc(flow, batch, n)).collect(),
+        edges: flow.edges.iter().map(|edge| edge_doc(flow, batch, edge)).collect(),
         issues: flow.issues.iter().map(|issue| issue_doc(issue, batch)).collect(),
         totals: totals_doc(&sums.session),
         context_records: flow.context_records,
     }
 }
 
-fn step_doc(flow: &Flow, n: usize, show: &Show<'_>) -> StepDoc {
+/// A relation as its JSON document.
+pub fn edge_doc(flow: &Flow, batch: &Batch, edge: &Edge) -> EdgeDoc {
+    let show = Show { batch };
+    let step_id = |n: u32| flow.steps.get(n as usize).map(|step| step.id.show('s')).unwrap_or_default();
+    EdgeDoc {
+        from: step_id(edge.from),
+        to: step_id(edge.to),
+        kind: edge.kind.name(),
+        rule: edge.rule.name(),
+        confidence: edge.confidence.as_f64(),
+        inferred: edge.is_inferred(),
+        tool_use_id: show.some(edge.tool_use_id),
+        is_error: edge.is_error,
+        evidence: flow.evidence_of(edge).iter().map(|record| show.record_id(*record)).collect(),
+    }
+}
+
+/// The step at a place in the flow as its JSON document.
+pub fn step_doc(flow: &Flow, batch: &Batch, n: usize) -> StepDoc {
+    let show = Show { batch };
     let step = &flow.steps[n];
     StepDoc {
         id: step.id.show('s'),

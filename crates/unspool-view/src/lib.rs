@@ -30,6 +30,7 @@ pub mod query;
 pub mod query_json;
 mod retries;
 pub mod rows;
+pub mod screen;
 pub mod search;
 mod sequence;
 pub mod stats;

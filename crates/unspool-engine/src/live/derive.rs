@@ -309,8 +309,8 @@ impl Deriver {
         };
         let old = self.families.set_counts(family, counts)?;
         self.numbers = self.numbers.replaced(old, counts);
-        let parts = Arc::new(self.files.get(&family).cloned().unwrap_or_default());
-        round.linked.push((family, Linked { corpus: Arc::new(corpus), parts }));
+        let parts = self.files.get(&family).cloned().unwrap_or_default();
+        round.linked.push((family, Linked::new(corpus, parts)));
         round.shown.push((family, shown));
         let took = began.elapsed();
         one.rest_until = (took > NO_REST).then(|| Instant::now() + took * REST);

@@ -21,6 +21,8 @@ pub struct Snapshot {
     pub session: usize,
     /// The session.
     pub flow: Flow,
+    /// Another one whenever the session may be different, in this process and the next.
+    pub version: u64,
     shared: Arc<Log>,
     parts: Arc<BTreeMap<String, Vec<u64>>>,
 }
@@ -70,6 +72,30 @@ pub(crate) struct Linked {
     pub(crate) corpus: Arc<Corpus>,
     /// Where the parts of its files lie.
     pub(crate) parts: Arc<BTreeMap<String, Vec<u64>>>,
+    /// Those of its sessions that somebody asked for.
+    made: Arc<Mutex<FxHashMap<usize, Arc<Snapshot>>>>,
+}
+
+impl Linked {
+    pub(crate) fn new(corpus: Corpus, parts: BTreeMap<String, Vec<u64>>) -> Linked {
+        Linked { corpus: Arc::new(corpus), parts: Arc::new(parts), made: Arc::default() }
+    }
+
+    /// One of its sessions; made once.
+    fn session(&self, n: usize, version: u64, log: &Arc<Log>) -> Arc<Snapshot> {
+        if let Some(made) = held(&self.made).get(&n) {
+            return Arc::clone(made);
+        }
+        let snapshot = Arc::new(Snapshot {
+            flow: self.corpus.flow(n),
+            session: n,
+            version,
+            corpus: Arc::clone(&self.corpus),
+            shared: Arc::clone(log),
+            parts: Arc::clone(&self.parts),
+        });
+        Arc::clone(held(&self.made).entry(n).or_insert(snapshot))
+    }
 }
 
 pub(crate) struct Snapshots {
@@ -79,15 +105,24 @@ pub(crate) struct Snapshots {
 
 #[derive(Default)]
 struct State {
-    linked: FxHashMap<FamilyId, (Linked, usize, u64)>,
+    linked: FxHashMap<FamilyId, Kept>,
     weight: usize,
     uses: u64,
+    /// Grows with everything that is published or kept.
     published: u64,
 }
 
+struct Kept {
+    linked: Linked,
+    weight: usize,
+    used: u64,
+    version: u64,
+}
+
 impl Snapshots {
-    pub(crate) fn new(max_bytes: usize) -> Snapshots {
-        Snapshots { state: Mutex::default(), max_bytes }
+    /// Versions are counted from `first`.
+    pub(crate) fn new(max_bytes: usize, first: u64) -> Snapshots {
+        Snapshots { state: Mutex::new(State { published: first, ..State::default() }), max_bytes }
     }
 
     pub(crate) fn publish(&self, family: FamilyId, linked: Linked) {
@@ -103,21 +138,25 @@ impl Snapshots {
         state.remove(family);
     }
 
-    fn get(&self, family: FamilyId) -> Result<Linked, u64> {
+    /// What is kept of a family and its version, or how much was published so far.
+    fn get(&self, family: FamilyId) -> Result<(Linked, u64), u64> {
         let mut state = held(&self.state);
         state.uses += 1;
         let (uses, published) = (state.uses, state.published);
         let found = state.linked.get_mut(&family).ok_or(published)?;
-        found.2 = uses;
-        Ok(found.0.clone())
+        found.used = uses;
+        Ok((found.linked.clone(), found.version))
     }
 
-    /// Keeps what somebody read from the log, unless something newer may have been published meanwhile.
-    fn offer(&self, family: FamilyId, linked: &Linked, published: u64) {
+    /// Keeps what somebody read from the log, unless something newer may have been published meanwhile. Its version.
+    fn offer(&self, family: FamilyId, linked: &Linked, published: u64) -> u64 {
         let mut state = held(&self.state);
-        if state.published == published {
+        let is_newest = state.published == published;
+        state.published += 1;
+        if is_newest {
             state.put(family, linked.clone(), self.max_bytes);
         }
+        state.published
     }
 }
 
@@ -127,10 +166,10 @@ impl State {
         let weight = linked.corpus.batch.weight();
         self.uses += 1;
         self.weight += weight;
-        self.linked.insert(family, (linked, weight, self.uses));
+        self.linked.insert(family, Kept { linked, weight, used: self.uses, version: self.published });
         if self.weight > most {
             let mut order: Vec<(u64, FamilyId)> =
-                self.linked.iter().map(|(family, (_, _, used))| (*used, *family)).collect();
+                self.linked.iter().map(|(family, kept)| (kept.used, *family)).collect();
             order.sort_unstable();
             for (_, oldest) in order {
                 if self.weight <= most / 4 * 3 || oldest == family {
@@ -142,8 +181,8 @@ impl State {
     }
 
     fn remove(&mut self, family: FamilyId) {
-        if let Some((_, weight, _)) = self.linked.remove(&family) {
-            self.weight -= weight;
+        if let Some(kept) = self.linked.remove(&family) {
+            self.weight -= kept.weight;
         }
     }
 }
@@ -153,23 +192,19 @@ impl Shared {
         let mut families = held(&self.families);
         families.refresh()?;
         let Some(family) = families.of_session(session)? else { return Ok(None) };
-        let linked = match self.snapshots.get(family) {
-            Ok(linked) => linked,
+        let (linked, version) = match self.snapshots.get(family) {
+            Ok(found) => found,
             Err(published) => {
                 let read = read_family(&self.log, &families, family, &self.options.table)?;
                 let corpus = Corpus::new(read.batch(), self.options.table.clone(), (self.options.now)());
-                let linked = Linked { corpus: Arc::new(corpus), parts: Arc::new(read.files) };
-                self.snapshots.offer(family, &linked, published);
-                linked
+                let linked = Linked::new(corpus, read.files);
+                let version = self.snapshots.offer(family, &linked, published);
+                (linked, version)
             }
         };
         drop(families);
-        let Linked { corpus, parts } = linked;
-        let found = (0..corpus.len()).find(|n| corpus.session_id(*n) == session);
-        Ok(found.map(|n| {
-            let flow = corpus.flow(n);
-            Arc::new(Snapshot { flow, session: n, corpus, shared: Arc::clone(&self.log), parts })
-        }))
+        let found = (0..linked.corpus.len()).find(|n| linked.corpus.session_id(*n) == session);
+        Ok(found.map(|n| linked.session(n, version, &self.log)))
     }
 }
 
