@@ -114,7 +114,9 @@ fn play(events: Vec<Event>) -> Result<(), TestCaseError> {
             }
             Event::Part(path, offset, bytes) => {
                 let offset = offset as u64;
-                engine.take(Arrival::Part { path: path.clone(), offset, bytes: bytes.clone() }).unwrap();
+                let part =
+                    Arrival::Part { path: path.clone(), offset, bytes: bytes.clone(), checkpoint: None };
+                engine.take(part).unwrap();
                 match streams.iter_mut().find(|(name, _)| *name == path) {
                     Some((_, whole)) => whole.extend(bytes),
                     None => streams.push((path, bytes)),
