@@ -47,7 +47,7 @@ fn clip(text: &str, chars: usize) -> String {
 pub(super) fn heading(node: &Node) -> String {
     let label = name(&node.label);
     let times = if node.totals.steps > 1 { format!(" ×{}", node.totals.steps) } else { String::new() };
-    let took = if node.busy_ms > 0 { format!(" ({}ms)", node.busy_ms) } else { String::new() };
+    let took = node.busy_ms.filter(|ms| *ms > 0).map_or_else(String::new, |ms| format!(" ({ms}ms)"));
     format!("{label}{times}{took}")
 }
 
