@@ -241,6 +241,7 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
                 step.ended = step.ended.later(event.at);
             }
             step.is_error |= event.flags.has(EventFlags::API_ERROR);
+            step.duration_ms = step.duration_ms.or(duration);
         }
         _ => {
             if step.kind == StepKind::ModelCall {

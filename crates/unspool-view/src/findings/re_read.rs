@@ -2,7 +2,7 @@
 
 use super::session::{Given, Session};
 use super::tools::{Role, file_name};
-use super::{Finder, Finding};
+use super::{Basis, Finder, Finding};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use unspool_model::StepKind;
@@ -10,6 +10,7 @@ use unspool_model::StepKind;
 pub(super) const FINDER: Finder = Finder {
     code: "re_read",
     sentence: "An agent read the same part of a file again in one run, without a change to it or a compaction in between.",
+    rests_on: Basis::Order,
     find,
 };
 
