@@ -6,7 +6,7 @@ use crate::prices::Prices;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use unspool_model::flow::Millis;
-use unspool_model::{Code, EdgeKind, Issue, Status, StepKind, Sym, Timestamp, Usage};
+use unspool_model::{Code, EdgeKind, Issue, Lines, Status, StepKind, Sym, Timestamp, Usage};
 
 fn found(drawn: Drawn) -> Vec<(&'static str, String, usize)> {
     let Drawn { flow, batch } = drawn;
@@ -75,6 +75,46 @@ fn the_same_file_again() {
     let hash = drawn.flow.inputs[0].1;
     drawn.flow.inputs.push((call, hash));
     assert_eq!(codes(drawn), ["compaction_loss"], "the context had lost it");
+}
+
+/// Reads of lines of one file, each by a model call of its own; other calls are given as tool and what it was given.
+fn reads(list: &[Result<(u32, u32), (&str, &str)>]) -> Drawn {
+    let named: Vec<(String, String)> = list
+        .iter()
+        .map(|one| match one {
+            Ok((first, last)) => ("Read".to_string(), format!("{first} {last}")),
+            Err((tool, given)) => ((*tool).to_string(), (*given).to_string()),
+        })
+        .collect();
+    let words: Vec<(&str, &str)> =
+        named.iter().map(|(tool, given)| (tool.as_str(), given.as_str())).collect();
+    let mut drawn = calls(&words);
+    let path = drawn.batch.text.intern("src/a.rs");
+    let calls = (0_u32..).zip(&mut drawn.flow.steps).filter(|(_, step)| step.kind == StepKind::ToolCall);
+    for ((n, step), one) in calls.zip(list) {
+        if let Ok((first, last)) = *one {
+            step.preview = path;
+            drawn.flow.lines.push((n, Lines { first, last }));
+        }
+    }
+    drawn
+}
+
+#[test]
+fn a_part_of_what_had_been_read() {
+    let lines = found(reads(&[Ok((1, 2000)), Ok((5, 9)), Ok((1990, 2010)), Ok((20, 40))]));
+    assert_eq!(lines.len(), 1);
+    let expected = "src/a.rs: lines 1–2000 had been read, and one agent read lines 5–9, 20–40 again without a change in between";
+    assert_eq!((lines[0].1.as_str(), lines[0].2), (expected, 3));
+    let lines = found(reads(&[Ok((1, 50)), Ok((1, 50))]));
+    assert_eq!(lines[0].1, "src/a.rs was read 2 times by one agent without a change in between");
+    assert!(
+        codes(reads(&[Ok((5, 9)), Ok((1, 2000)), Ok((1999, 2001))])).is_empty(),
+        "each has something new"
+    );
+    assert!(codes(reads(&[Ok((1, 2000)), Err(("Edit", "src/a.rs")), Ok((5, 9))])).is_empty());
+    let around = [Ok((10, 20)), Ok((30, 40)), Ok((5, 50)), Ok((12, 13)), Ok((45, 50))];
+    assert_eq!(found(reads(&around))[0].2, 3, "the parts within are forgotten for the larger one");
 }
 
 #[test]
