@@ -153,6 +153,11 @@ impl<'a> Session<'a> {
         self.callers[n as usize]
     }
 
+    /// Whether a model call asked for calls.
+    pub(super) fn asks(&self, n: u32) -> bool {
+        self.asked[n as usize] > 0
+    }
+
     /// Whether a person refused the call: it did not fail by itself.
     pub(super) fn is_refused(&self, n: u32) -> bool {
         is_refused(self.flow, self.text, n)

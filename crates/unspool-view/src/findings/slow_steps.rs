@@ -73,9 +73,10 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
 /// How many times the usual pace of a model; a long answer takes long.
 const PACES: i64 = 3;
 
-/// Answers of fewer tokens: the source wrote them down before they were counted.
+/// Answers of fewer tokens say too little about a model's pace.
 const LEAST_OUTPUT: i64 = 20;
-/// What clients note while an answer still streams in; where a quarter of the answers have no more, none is counted to its end.
+/// No answer that asks for a call has so few tokens: clients note them while the answer still streams in. Where a quarter of such
+/// answers have no more, tokens are not counted to the end.
 const PLACEHOLDER: i64 = 8;
 
 /// Tokens of an answer; none where nobody says.
@@ -92,10 +93,12 @@ fn usual_pace(session: &Session<'_>, is_tool: bool, steps: &[(i64, u32)]) -> Opt
     if is_tool {
         return Some(0);
     }
-    let mut outputs: Vec<i64> = steps.iter().filter_map(|(_, n)| output(session, *n)).collect();
+    let asking = steps.iter().filter(|(_, n)| session.asks(*n));
+    let mut outputs: Vec<i64> = asking.filter_map(|(_, n)| output(session, *n)).collect();
     outputs.sort_unstable();
-    quantile(&outputs, 50).filter(|tokens| *tokens >= LEAST_OUTPUT)?;
-    quantile(&outputs, 25).filter(|tokens| *tokens > PLACEHOLDER)?;
+    if quantile(&outputs, 25).is_some_and(|tokens| tokens <= PLACEHOLDER) {
+        return None;
+    }
     median(steps.iter().filter_map(|(ms, n)| output(session, *n).map(|tokens| ms / tokens)).collect())
 }
 

@@ -77,43 +77,35 @@ fn the_same_file_again() {
     assert_eq!(codes(drawn), ["compaction_loss"], "the context had lost it");
 }
 
-/// Reads of lines of one file, each by a model call of its own; other calls are given as tool and what it was given.
-fn reads(list: &[Result<(u32, u32), (&str, &str)>]) -> Drawn {
-    let named: Vec<(String, String)> = list
-        .iter()
-        .map(|one| match one {
-            Ok((first, last)) => ("Read".to_string(), format!("{first} {last}")),
-            Err((tool, given)) => ((*tool).to_string(), (*given).to_string()),
-        })
-        .collect();
-    let words: Vec<(&str, &str)> =
-        named.iter().map(|(tool, given)| (tool.as_str(), given.as_str())).collect();
+/// Reads of lines of one file, each by a model call of its own; none is a change of the file.
+fn reads(list: &[Option<(u32, u32)>]) -> Drawn {
+    let named: Vec<String> = list.iter().map(|lines| format!("{lines:?}")).collect();
+    let tool = |lines: &Option<_>| if lines.is_some() { "Read" } else { "Edit" };
+    let words: Vec<(&str, &str)> = list.iter().map(tool).zip(named.iter().map(String::as_str)).collect();
     let mut drawn = calls(&words);
     let path = drawn.batch.text.intern("src/a.rs");
     let calls = (0_u32..).zip(&mut drawn.flow.steps).filter(|(_, step)| step.kind == StepKind::ToolCall);
-    for ((n, step), one) in calls.zip(list) {
-        if let Ok((first, last)) = *one {
-            step.preview = path;
-            drawn.flow.lines.push((n, Lines { first, last }));
-        }
+    for ((n, step), lines) in calls.zip(list) {
+        step.preview = path;
+        drawn.flow.lines.extend(lines.map(|(first, last)| (n, Lines { first, last })));
     }
     drawn
 }
 
 #[test]
 fn a_part_of_what_had_been_read() {
-    let lines = found(reads(&[Ok((1, 2000)), Ok((5, 9)), Ok((1990, 2010)), Ok((20, 40))]));
+    let lines = found(reads(&[Some((1, 2000)), Some((5, 9)), Some((1990, 2010)), Some((20, 40))]));
     assert_eq!(lines.len(), 1);
     let expected = "src/a.rs: lines 1–2000 had been read, and one agent read lines 5–9, 20–40 again without a change in between";
     assert_eq!((lines[0].1.as_str(), lines[0].2), (expected, 3));
-    let lines = found(reads(&[Ok((1, 50)), Ok((1, 50))]));
+    let lines = found(reads(&[Some((1, 50)), Some((1, 50))]));
     assert_eq!(lines[0].1, "src/a.rs was read 2 times by one agent without a change in between");
     assert!(
-        codes(reads(&[Ok((5, 9)), Ok((1, 2000)), Ok((1999, 2001))])).is_empty(),
+        codes(reads(&[Some((5, 9)), Some((1, 2000)), Some((1999, 2001))])).is_empty(),
         "each has something new"
     );
-    assert!(codes(reads(&[Ok((1, 2000)), Err(("Edit", "src/a.rs")), Ok((5, 9))])).is_empty());
-    let around = [Ok((10, 20)), Ok((30, 40)), Ok((5, 50)), Ok((12, 13)), Ok((45, 50))];
+    assert!(codes(reads(&[Some((1, 2000)), None, Some((5, 9))])).is_empty());
+    let around = [Some((10, 20)), Some((30, 40)), Some((5, 50)), Some((12, 13)), Some((45, 50))];
     assert_eq!(found(reads(&around))[0].2, 3, "the parts within are forgotten for the larger one");
 }
 
@@ -191,7 +183,7 @@ fn the_longest_durations_there_can_be_are_compared() {
     assert!(codes(drawn).is_empty());
 }
 
-/// A call that was answered, and one that was at work when the record ends.
+/// A call that was answered, and one that was not when the record ends.
 fn cut_short(tool: &str) -> (Drawn, u32) {
     let mut drawn = Drawn::new();
     drawn.input(0);
@@ -205,11 +197,15 @@ fn cut_short(tool: &str) -> (Drawn, u32) {
 }
 
 #[test]
-fn the_record_ends_while_a_tool_is_at_work() {
-    let expected = "The record ends while Bash was at work, 3.0s after the last answer (the agent's other call was answered): make";
+fn the_record_ends_before_a_tool_answered() {
+    let expected = "The record ends before Bash answered (called 3.0s after the last answer; the agent's other call was answered): make";
     assert_eq!(found(cut_short("Bash").0), [("unanswered_call", expected.to_string(), 1)]);
     let lines = found(cut_short("AskUserQuestion").0);
-    assert!(lines[0].1.contains("AskUserQuestion waited for a person, 3.0s"), "{}", lines[0].1);
+    assert!(
+        lines[0].1.contains("ends before a person answered AskUserQuestion (called 3.0s"),
+        "{}",
+        lines[0].1
+    );
     let Drawn { flow, batch } = cut_short("Bash").0;
     let findings = findings(&flow, &batch, &Prices::default()).findings;
     assert!(findings[0].inferred, "it rests on what is not there");
@@ -292,6 +288,7 @@ fn a_long_answer_is_not_slow_where_tokens_are_not_counted_to_the_end() {
             let ms = if n == 5 { 90_000 } else { 500 };
             let model = drawn.model(0, (n * 1_000, n * 1_000 + ms));
             drawn.usage(model, Usage { output: if n % 3 == 0 { usual } else { 30 }, ..Usage::default() });
+            drawn.tool(model, "Edit", &format!("{n}"), (n * 1_000 + ms, n * 1_000 + ms));
         }
         codes(drawn)
     };

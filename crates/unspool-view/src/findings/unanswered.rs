@@ -1,4 +1,4 @@
-//! Calls that were at work when the record of their agent ends.
+//! Calls that had not been answered when the record of their agent ends.
 //!
 //! This speaks of what is not there, so that much must be: a record without holes that holds the answer of every other call.
 
@@ -11,7 +11,7 @@ use unspool_model::{Agent, Status, Step, StepKind};
 
 pub(super) const FINDER: Finder = Finder {
     code: "unanswered_call",
-    sentence: "The record of an agent ends while a tool was at work, and holds the answers of all its other calls.",
+    sentence: "The record of an agent ends before a tool answered, and holds the answers of all its other calls.",
     rests_on: Basis::Absence,
     find,
 };
@@ -76,18 +76,18 @@ impl Answers {
 
 fn finding(session: &Session<'_>, call: u32, answers: &Answers) -> Finding {
     let (name, given) = (session.name(call), session.given_text(call));
-    let what = match session.role(call) {
-        Role::Ask => "waited for a person",
-        _ => "was at work",
+    let who = match session.role(call) {
+        Role::Ask => format!("a person answered {name}"),
+        _ => format!("{name} answered"),
     };
     let since = session.step(call).started.ms_since(session.step(answers.last).ended);
-    let since = since.filter(|ms| *ms >= 0).map(|ms| format!(", {} after the last answer", duration(ms)));
+    let since =
+        since.filter(|ms| *ms >= 0).map(|ms| format!("called {} after the last answer; ", duration(ms)));
     let others = match answers.count {
         1 => "the agent's other call was answered".to_string(),
         count => format!("the agent's {count} other calls were answered"),
     };
-    let title =
-        format!("The record ends while {name} {what}{} ({others}): {given}", since.unwrap_or_default());
+    let title = format!("The record ends before {who} ({}{others}): {given}", since.unwrap_or_default());
     let title = title.trim_end_matches([' ', ':']).to_string();
     Finding { title, steps: vec![call], cost: session.own(call) }
 }
