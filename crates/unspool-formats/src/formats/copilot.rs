@@ -23,8 +23,18 @@ static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 const FAMILIES: [&str; 12] = [
-    "session", "user", "assistant", "tool", "subagent", "system", "hook", "permission", "skill", "elicitation",
-    "external_tool", "command",
+    "session",
+    "user",
+    "assistant",
+    "tool",
+    "subagent",
+    "system",
+    "hook",
+    "permission",
+    "skill",
+    "elicitation",
+    "external_tool",
+    "command",
 ];
 
 impl Format for Copilot {
@@ -40,7 +50,10 @@ impl Format for Copilot {
             let known = kind == "abort" || family.is_some_and(|family| FAMILIES.contains(&family));
             known && (line.has("data") || line.is_empty())
         };
-        Sniff { score: if mine { score(matching_lines(head, test), 60, 96) } else { 0 }, framing: Framing::Lines }
+        Sniff {
+            score: if mine { score(matching_lines(head, test), 60, 96) } else { 0 },
+            framing: Framing::Lines,
+        }
     }
 
     fn scope(&self, name: &str) -> Scope {
@@ -110,7 +123,11 @@ impl State {
             "assistant.message" => self.answer(data, head, at, out),
             "tool.execution_start" | "tool.user_requested" => {
                 head.open(EventKind::ToolCall, at, out);
-                out.name(&data.text("toolName")).key(KeyKind::ToolUse, Role::Provides, &data.text("toolCallId"));
+                out.name(&data.text("toolName")).key(
+                    KeyKind::ToolUse,
+                    Role::Provides,
+                    &data.text("toolCallId"),
+                );
                 chat::call_facts(data.get("arguments"), out);
             }
             "tool.execution_complete" => self.result(data, head, at, out),
@@ -163,8 +180,12 @@ impl State {
 
     fn model(&mut self, name: &str) -> &mut ModelSum {
         let at = self.models.iter().position(|sum| sum.name == name).unwrap_or_else(|| {
-            let sum =
-                ModelSum { name: name.to_string(), calls: 0, last_call: String::new(), counted: Usage::default() };
+            let sum = ModelSum {
+                name: name.to_string(),
+                calls: 0,
+                last_call: String::new(),
+                counted: Usage::default(),
+            };
             self.models.push(sum);
             self.models.len() - 1
         });

@@ -9,7 +9,9 @@ use crate::object::Object;
 use crate::prose::attribute;
 use crate::sink::Sink;
 use memchr::memmem;
-use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp, Usage, Witness};
+use unspool_model::{
+    AttrName, Code, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp, Usage, Witness,
+};
 
 pub(crate) struct OpenCode;
 
@@ -172,7 +174,14 @@ impl State {
     }
 
     /// One part of an answer.
-    fn part(&mut self, part: &Object<'_>, message: &str, began: Timestamp, ended: Timestamp, out: &mut Sink<'_>) {
+    fn part(
+        &mut self,
+        part: &Object<'_>,
+        message: &str,
+        began: Timestamp,
+        ended: Timestamp,
+        out: &mut Sink<'_>,
+    ) {
         let time = part.object("time");
         let at = time.time("end", out).later(time.time("start", out));
         let at = if at.is_some() { at } else { ended.later(began) };
@@ -281,7 +290,11 @@ fn background_result(text: &str, at: Timestamp, out: &mut Sink<'_>) {
     let tag = &tag[..tag.find('>').unwrap_or(tag.len())];
     if let Some(id) = attribute(tag, "id") {
         out.flag(EventFlags::NOTIFICATION);
-        out.begin(EventKind::AgentReturn, at).source(LinkSource::Notification).key(KeyKind::Task, Role::Refers, id);
+        out.begin(EventKind::AgentReturn, at).source(LinkSource::Notification).key(
+            KeyKind::Task,
+            Role::Refers,
+            id,
+        );
         out.text(AttrName::Status, attribute(tag, "state").unwrap_or_default());
     }
 }

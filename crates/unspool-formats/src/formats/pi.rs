@@ -159,7 +159,11 @@ impl State {
         }
         let id = message.text("responseId");
         head.open(EventKind::ModelCall, at, out);
-        out.name(&self.model).key(KeyKind::Message, Role::Provides, if id.is_empty() { head.uuid } else { &id });
+        out.name(&self.model).key(
+            KeyKind::Message,
+            Role::Provides,
+            if id.is_empty() { head.uuid } else { &id },
+        );
         chat::answer(&chat::texts(message.get("content")), false, out);
         match message.text("stopReason").as_ref() {
             "error" => {

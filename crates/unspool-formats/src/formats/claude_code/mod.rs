@@ -54,7 +54,9 @@ impl Format for Transcript {
         }
         let score = if mine > 0 {
             vote(mine, lines)
-        } else if lines > 0 && name.strip_suffix(".jsonl").is_some_and(|bare| stem(bare).starts_with("agent-")) {
+        } else if lines > 0
+            && name.strip_suffix(".jsonl").is_some_and(|bare| stem(bare).starts_with("agent-"))
+        {
             // Nothing readable up front, but the name is one only agent files bear.
             5
         } else {
@@ -115,7 +117,8 @@ fn looks_like_entry(line: &[u8]) -> bool {
         }
         let value = json.raw()?;
         // Others chain their records the same way, with messages of another API.
-        foreign |= key == b"message" && memchr::memmem::find(value, b"\"parts\":[").is_some()
+        foreign |= key == b"message"
+            && memchr::memmem::find(value, b"\"parts\":[").is_some()
             && memchr::memmem::find(value, b"\"content\"").is_none();
         Ok(())
     });

@@ -65,8 +65,13 @@ pub(in crate::formats) fn event(state: &mut State, event: &Object<'_>, at: Times
             agent_return(state, &event.text("receiver_thread_id"), event.get("status"), at, out);
             out.flag(EventFlags::COPY);
         }
-        "exec_command_end" | "patch_apply_end" | "mcp_tool_call_end" | "web_search_end" | "image_generation_end"
-        | "view_image_tool_call" | "dynamic_tool_call_response" => tool_end(state, &kind, event, at, out),
+        "exec_command_end"
+        | "patch_apply_end"
+        | "mcp_tool_call_end"
+        | "web_search_end"
+        | "image_generation_end"
+        | "view_image_tool_call"
+        | "dynamic_tool_call_response" => tool_end(state, &kind, event, at, out),
         "dynamic_tool_call_request" => {
             state.head("").open(EventKind::ToolCall, at, out);
             out.name(&event.text("tool")).key(KeyKind::ToolUse, Role::Provides, &event.text("callId"));
@@ -188,7 +193,9 @@ fn tool_end(state: &State, kind: &str, event: &Object<'_>, at: Timestamp, out: &
         other => other.strip_suffix("_end").unwrap_or(other).to_string(),
     };
     let duration = event.object("duration");
-    let ms = duration.int("secs").map(|s| s.saturating_mul(1000).saturating_add(duration.int("nanos").unwrap_or(0) / 1_000_000));
+    let ms = duration
+        .int("secs")
+        .map(|s| s.saturating_mul(1000).saturating_add(duration.int("nanos").unwrap_or(0) / 1_000_000));
     let began = ms.map_or(at, |ms| at.plus_ms(ms.saturating_neg()));
     state.head("").open(EventKind::ToolCall, began, out);
     out.flag(EventFlags::START_INFERRED);

@@ -33,7 +33,9 @@ pub(super) fn item(state: &mut State, item: &Object<'_>, at: Timestamp, out: &mu
             out.flag(EventFlags::WHOLE);
             state.answered();
         }
-        "function_call_output" | "custom_tool_call_output" | "tool_search_output" => output(state, item, at, out),
+        "function_call_output" | "custom_tool_call_output" | "tool_search_output" => {
+            output(state, item, at, out)
+        }
         // Spellings of files that were written by other hands.
         "tool_call" | "function_call" => {
             let name = item.object("function").text("name");
@@ -108,7 +110,14 @@ fn user(state: &mut State, content: &[Cow<'_, str>], at: Timestamp, out: &mut Si
     state.message(content, flags, FROM_ITEM, at, out);
 }
 
-fn tool_call(state: &mut State, id: &str, name: &str, input: Option<&[u8]>, at: Timestamp, out: &mut Sink<'_>) {
+fn tool_call(
+    state: &mut State,
+    id: &str,
+    name: &str,
+    input: Option<&[u8]>,
+    at: Timestamp,
+    out: &mut Sink<'_>,
+) {
     state.part_of_call(at, out);
     out.flag(EventFlags::HAS_TOOL_USE);
     chat::call(id, name, input, at, out);
@@ -136,7 +145,11 @@ fn output(state: &mut State, item: &Object<'_>, at: Timestamp, out: &mut Sink<'_
         let agent = answer.first_text(&["agent_id", "thread_id", "id"]);
         let path = answer.text("task_name");
         if agent.is_empty() && !path.is_empty() {
-            out.begin(EventKind::SpawnLink, at).source(LinkSource::Teammate).key(KeyKind::ToolUse, Role::Refers, &id);
+            out.begin(EventKind::SpawnLink, at).source(LinkSource::Teammate).key(
+                KeyKind::ToolUse,
+                Role::Refers,
+                &id,
+            );
             out.key(KeyKind::Teammate, Role::Provides, &state.agent_at(&path));
         } else {
             chat::spawned(&id, &agent, at, out);
@@ -173,14 +186,19 @@ pub(super) fn agent_return(
     let Some(status) = status.filter(|_| !agent.is_empty()) else { return };
     let word = match string(status) {
         Some(word) => word.decode().into_owned(),
-        None => Object::of(status).fields().next().map_or(String::new(), |(word, _)| {
-            String::from_utf8_lossy(word).into_owned()
-        }),
+        None => Object::of(status)
+            .fields()
+            .next()
+            .map_or(String::new(), |(word, _)| String::from_utf8_lossy(word).into_owned()),
     };
     if !matches!(word.as_str(), "completed" | "errored" | "shutdown" | "failed" | "interrupted") {
         return;
     }
-    out.begin(EventKind::AgentReturn, at).source(LinkSource::Notification).key(KeyKind::Task, Role::Refers, agent);
+    out.begin(EventKind::AgentReturn, at).source(LinkSource::Notification).key(
+        KeyKind::Task,
+        Role::Refers,
+        agent,
+    );
     out.text(AttrName::Status, if word == "errored" { "error" } else { &word });
     state.mark(out);
 }
@@ -192,9 +210,9 @@ fn exit_code(text: &str) -> i64 {
         return Object::of(text.as_bytes()).object("metadata").int("exit_code").unwrap_or(0);
     }
     let head = &text.as_bytes()[..text.len().min(400)];
-    let found = memmem::find(head, LINE).map(|at| at + LINE.len()).or_else(|| {
-        head.starts_with(b"Exit code: ").then_some(11)
-    });
+    let found = memmem::find(head, LINE)
+        .map(|at| at + LINE.len())
+        .or_else(|| head.starts_with(b"Exit code: ").then_some(11));
     let Some(start) = found else { return 0 };
     let digits = &head[start..];
     let len = digits.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'-').count();

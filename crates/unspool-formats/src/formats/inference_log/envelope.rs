@@ -40,7 +40,11 @@ impl Looks {
     }
 
     fn value(&mut self, json: &mut Json<'_>) -> Result<(), Malformed> {
-        if json.kind()? == Kind::Object { json.object(|json, key| self.field(json, key)) } else { json.skip() }
+        if json.kind()? == Kind::Object {
+            json.object(|json, key| self.field(json, key))
+        } else {
+            json.skip()
+        }
     }
 
     fn field(&mut self, json: &mut Json<'_>, key: &[u8]) -> Result<(), Malformed> {
@@ -332,7 +336,9 @@ impl<'a> Exchange<'a> {
                 is_body = true;
                 json.skip()
             }
-            b"timestamp" | b"method" | b"url" | b"path" | b"headers" | b"body" | b"postData" => self.field(json, key),
+            b"timestamp" | b"method" | b"url" | b"path" | b"headers" | b"body" | b"postData" => {
+                self.field(json, key)
+            }
             _ => json.skip(),
         })?;
         if is_body {
@@ -415,7 +421,10 @@ impl<'a> Exchange<'a> {
     /// Puts the times in order: begin, end, or what the other and the length say.
     fn settle(&mut self) {
         let length = self.duration_ms.filter(|ms| ms.is_finite() && *ms >= 0.0);
-        #[expect(clippy::cast_possible_truncation, reason = "a length in whole milliseconds, bounded by the filter")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a length in whole milliseconds, bounded by the filter"
+        )]
         let length = length.map(|ms| ms.round().min(1e12) as i64);
         if !self.ended.is_some() {
             self.ended = match length {
@@ -477,7 +486,8 @@ mod tests {
     #[test]
     fn instants_in_every_unit() {
         let expected = instant(b"\"2026-01-02T10:00:00.250Z\"");
-        for text in ["1767348000.25", "1767348000250", "1767348000250000", "1767348000250000000", "\"1767348000250\""]
+        for text in
+            ["1767348000.25", "1767348000250", "1767348000250000", "1767348000250000000", "\"1767348000250\""]
         {
             assert_eq!(instant(text.as_bytes()), expected, "{text}");
         }

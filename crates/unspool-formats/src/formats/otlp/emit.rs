@@ -69,7 +69,8 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
     }
     // Only of a model call it says something that it took no tokens.
     if role != SpanRole::ModelPart
-        && let Some(usage) = reading.tokens.usage().filter(|usage| role == SpanRole::Model || !usage.is_zero())
+        && let Some(usage) =
+            reading.tokens.usage().filter(|usage| role == SpanRole::Model || !usage.is_zero())
     {
         out.usage(usage);
     }
@@ -77,7 +78,9 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
         out.issue(Code::UsageUnsplit, "");
     }
     // Where nobody named a trace it bears its root's name, which says nothing new.
-    if let Some(title) = reading.title.as_deref().filter(|title| span.parent.is_empty() && *title != span.name) {
+    if let Some(title) =
+        reading.title.as_deref().filter(|title| span.parent.is_empty() && *title != span.name)
+    {
         out.text(AttrName::Title, title).int(AttrName::TitleRank, TITLE_RANK);
     }
     graph::place(span, out);
@@ -212,7 +215,8 @@ pub(super) fn model(span: &Span<'_>, origin: &Origin<'_>, reading: &Reading<'_>,
 }
 
 fn tool(span: &Span<'_>, reading: &Reading<'_>, out: &mut Sink<'_>) {
-    let from_name = ["execute_tool ", "running tool: ", "tool "].iter().find_map(|start| span.name.strip_prefix(start));
+    let from_name =
+        ["execute_tool ", "running tool: ", "tool "].iter().find_map(|start| span.name.strip_prefix(start));
     let name = reading.tool_name.as_deref().or(from_name).unwrap_or(&span.name);
     out.name(name);
     out.key(KeyKind::ToolUse, Role::Provides, reading.tool_call_id.as_deref().unwrap_or_default().trim());

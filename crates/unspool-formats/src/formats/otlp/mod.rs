@@ -140,7 +140,14 @@ impl Seen<'_> {
 
     fn is_span(&self) -> bool {
         let ids = self.has(&["trace_id", "traceId"]) && self.has(&["span_id", "spanId"]);
-        let times = ["start_time", "startTime", "timestamp", "startTimeUnixNano", "start_time_unix_nano", "parent_id"];
+        let times = [
+            "start_time",
+            "startTime",
+            "timestamp",
+            "startTimeUnixNano",
+            "start_time_unix_nano",
+            "parent_id",
+        ];
         ids && self.has(&times) && !self.has(&["resourceSpans", "resourceLogs", "observations"])
     }
 
@@ -175,7 +182,9 @@ fn look<'a>(json: &mut Json<'a>, depth: usize, seen: &mut Seen<'a>) -> Result<()
     match json.kind()? {
         Kind::Array if depth < LOOK_DEPTH => {
             let mut first = true;
-            json.array(|json| if std::mem::take(&mut first) { look(json, depth + 1, seen) } else { json.skip() })
+            json.array(
+                |json| if std::mem::take(&mut first) { look(json, depth + 1, seen) } else { json.skip() },
+            )
         }
         Kind::Object => json.object(|json, key| {
             seen.0.push(key);

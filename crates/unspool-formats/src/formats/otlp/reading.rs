@@ -87,7 +87,9 @@ impl<'a> Reading<'a> {
             let attribute = span.attrs.text(&["exception.message", "error.message"]);
             attribute.or_else(|| span.exception.as_ref().map(Value::text))
         });
-        put(&mut reading.error, || span.status_message.map(crate::json::RawStr::decode).filter(|_| span.failed));
+        put(&mut reading.error, || {
+            span.status_message.map(crate::json::RawStr::decode).filter(|_| span.failed)
+        });
         put(&mut reading.error, || span.attrs.text(&["error.type"]).filter(|_| span.failed));
         if reading.role.is_none() {
             reading.role = Some(by_facts(&reading));
@@ -97,7 +99,11 @@ impl<'a> Reading<'a> {
 }
 
 /// Says what lay too deep in attributes to be read.
-pub(crate) fn report_cuts<'t>(attrs: &Attrs<'_>, talks: impl IntoIterator<Item = &'t Talk>, out: &mut Sink<'_>) {
+pub(crate) fn report_cuts<'t>(
+    attrs: &Attrs<'_>,
+    talks: impl IntoIterator<Item = &'t Talk>,
+    out: &mut Sink<'_>,
+) {
     for _ in 0..attrs.iter().map(|(_, value)| value.cut()).sum() {
         out.issue(Code::LimitReached, "max_value_levels");
     }

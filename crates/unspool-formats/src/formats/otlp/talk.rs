@@ -174,9 +174,31 @@ const MAX_MESSAGE_LEVELS: usize = 12;
 
 /// Where frameworks put messages or texts in an object, the best first.
 const HOLDERS: &[&str] = &[
-    "messages", "choices", "candidates", "message", "generations", "new_message", "contents", "content", "parts",
-    "prompt", "input", "task", "question", "query", "text", "output_text", "output", "answer", "result", "response",
-    "final_output", "final_result", "kwargs", "raw", "data",
+    "messages",
+    "choices",
+    "candidates",
+    "message",
+    "generations",
+    "new_message",
+    "contents",
+    "content",
+    "parts",
+    "prompt",
+    "input",
+    "task",
+    "question",
+    "query",
+    "text",
+    "output_text",
+    "output",
+    "answer",
+    "result",
+    "response",
+    "final_output",
+    "final_result",
+    "kwargs",
+    "raw",
+    "data",
 ];
 
 fn well_formed(json: &[u8]) -> bool {
@@ -214,8 +236,13 @@ enum Block {
 fn block_kind(word: &[u8]) -> Option<Block> {
     Some(match word {
         b"text" | b"input_text" | b"output_text" => Block::Text,
-        b"tool_call" | b"tool-call" | b"tool_use" | b"function_call" | b"server_tool_call" | b"toolCall" => Block::Call,
-        b"tool_call_response" | b"tool-result" | b"tool_result" | b"function_call_output"
+        b"tool_call" | b"tool-call" | b"tool_use" | b"function_call" | b"server_tool_call" | b"toolCall" => {
+            Block::Call
+        }
+        b"tool_call_response"
+        | b"tool-result"
+        | b"tool_result"
+        | b"function_call_output"
         | b"server_tool_call_response" => Block::Result,
         b"reasoning" | b"thinking" | b"redacted_thinking" => Block::Thought,
         _ => return None,
@@ -258,7 +285,9 @@ impl<'a> Fields<'a> {
                 b"type" => fields.kind = json.string()?,
                 b"role" => fields.role = json.string()?,
                 b"id" => fields.id = json.string()?,
-                b"tool_call_id" | b"toolCallId" | b"tool_use_id" | b"call_id" => fields.call_id = json.string()?,
+                b"tool_call_id" | b"toolCallId" | b"tool_use_id" | b"call_id" => {
+                    fields.call_id = json.string()?
+                }
                 b"name" | b"toolName" | b"tool_name" => fields.name = json.string()?,
                 b"finish_reason" | b"finishReason" | b"stop_reason" => fields.finish = json.string()?,
                 b"arguments" | b"args" | b"input" => fields.input = Some(json.raw()?),
@@ -266,7 +295,9 @@ impl<'a> Fields<'a> {
                 b"tool_calls" | b"toolCalls" => fields.calls = Some(json.raw()?),
                 b"additional_kwargs" => fields.provider = Some(json.raw()?),
                 b"text" => fields.text = json.string()?,
-                b"content" | b"parts" | b"contents" | b"message" | b"kwargs" => fields.content.push(json.raw()?),
+                b"content" | b"parts" | b"contents" | b"message" | b"kwargs" => {
+                    fields.content.push(json.raw()?)
+                }
                 _ => json.skip()?,
             }
             Ok(())
@@ -363,7 +394,8 @@ impl Message {
             Ok(Some(text)) => text.decode().into_owned(),
             _ => String::from_utf8_lossy(raw).into_owned(),
         };
-        let id = if id.is_empty() { inner.id.map(|id| id.decode().into_owned()).unwrap_or_default() } else { id };
+        let id =
+            if id.is_empty() { inner.id.map(|id| id.decode().into_owned()).unwrap_or_default() } else { id };
         if !name.is_empty() || !id.is_empty() {
             self.calls.push(Call { id, name, input });
         }
@@ -446,9 +478,13 @@ mod tests {
 
     #[test]
     fn calls_among_a_providers_own_fields() {
-        let talk = read(r#"{"role":"assistant","content":"","additional_kwargs":{"tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]}}"#);
+        let talk = read(
+            r#"{"role":"assistant","content":"","additional_kwargs":{"tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]}}"#,
+        );
         assert_eq!(talk.calls().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["c1"]);
-        let twice = read(r#"{"type":"ai","content":"","tool_calls":[{"id":"c1","name":"f","args":{}}],"additional_kwargs":{"tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]}}"#);
+        let twice = read(
+            r#"{"type":"ai","content":"","tool_calls":[{"id":"c1","name":"f","args":{}}],"additional_kwargs":{"tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]}}"#,
+        );
         assert_eq!(twice.calls().count(), 1);
     }
 
@@ -462,7 +498,8 @@ mod tests {
         ] {
             let talk = read(json);
             assert_eq!(talk.answer(), Some("Hi"), "{json}");
-            let calls: Vec<_> = talk.calls().map(|c| (c.id.as_str(), c.name.as_str(), c.input.as_str())).collect();
+            let calls: Vec<_> =
+                talk.calls().map(|c| (c.id.as_str(), c.name.as_str(), c.input.as_str())).collect();
             assert_eq!(calls, [("c1", "f", r#"{"a":1}"#)], "{json}");
         }
         assert_eq!(read("Hi {there").answer(), Some("Hi {there"));
@@ -486,7 +523,8 @@ mod tests {
             format!("{open}\"Hi\"{}", "]}".repeat(levels))
         };
         let texts = |levels: usize| {
-            (0..levels).fold("Hi".to_string(), |inner, _| format!("{{\"content\":{}}}", serde_json::json!(inner)))
+            (0..levels)
+                .fold("Hi".to_string(), |inner, _| format!("{{\"content\":{}}}", serde_json::json!(inner)))
         };
         let lists = |levels: usize| format!("{}\"Hi\"{}", "[".repeat(levels), "]".repeat(levels));
         for json in [message(5), texts(5), lists(12)] {

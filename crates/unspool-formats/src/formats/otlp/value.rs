@@ -80,7 +80,9 @@ impl<'a> Value<'a> {
     /// How many values inside this one lie too deep to be read. Most values are seen not to have any without being read.
     pub(crate) fn cut(&self) -> usize {
         match self {
-            Value::OtlpList(raw) | Value::OtlpMap(raw) if brackets(raw) > LEAST_BRACKETS => self.plain(raw).cut,
+            Value::OtlpList(raw) | Value::OtlpMap(raw) if brackets(raw) > LEAST_BRACKETS => {
+                self.plain(raw).cut
+            }
             Value::Proto(raw) if raw.len() > MAX_VALUE_LEVELS => self.plain(raw).cut,
             _ => 0,
         }
@@ -104,7 +106,9 @@ impl<'a> Value<'a> {
     pub(crate) fn json(&self) -> Cow<'a, [u8]> {
         match self {
             Value::Json(raw) => Cow::Borrowed(raw),
-            Value::OtlpList(raw) | Value::OtlpMap(raw) | Value::Proto(raw) => Cow::Owned(self.plain(raw).json),
+            Value::OtlpList(raw) | Value::OtlpMap(raw) | Value::Proto(raw) => {
+                Cow::Owned(self.plain(raw).json)
+            }
             Value::Text(text) => match text.decode() {
                 Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
                 Cow::Owned(text) => Cow::Owned(text.into_bytes()),
@@ -331,7 +335,10 @@ mod tests {
 
     #[test]
     fn lists_and_maps_of_otlp_become_plain_json() {
-        assert_eq!(otlp(r#"{"arrayValue":{"values":[{"stringValue":"a\"b"},{"intValue":"7"}]}}"#), r#"["a\"b",7]"#);
+        assert_eq!(
+            otlp(r#"{"arrayValue":{"values":[{"stringValue":"a\"b"},{"intValue":"7"}]}}"#),
+            r#"["a\"b",7]"#
+        );
         let map = r#"{"kvlistValue":{"values":[{"key":"k","value":{"arrayValue":{"values":[{"boolValue":true}]}}}]}}"#;
         assert_eq!(otlp(map), r#"{"k":[true]}"#);
     }

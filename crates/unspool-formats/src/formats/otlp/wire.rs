@@ -117,7 +117,8 @@ mod tests {
 
     #[test]
     fn what_is_no_protobuf_ends() {
-        for bytes in [&b"\x0b"[..], b"\x00\x01", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"\x09\x01"] {
+        for bytes in [&b"\x0b"[..], b"\x00\x01", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"\x09\x01"]
+        {
             let mut wire = Wire::new(bytes);
             assert_eq!(wire.next(), None);
             assert!(wire.torn);

@@ -37,7 +37,9 @@ fn facts<'a>(span: &Span<'a>, reading: &mut Reading<'a>) {
         let stated = attrs.text(&["gen_ai.agent.name", "koog.agent.strategy.name"]);
         stated.or_else(|| {
             let named = reading.role == Some(SpanRole::Agent);
-            after(&span.name, &["invoke_agent ", "agent_step "]).filter(|_| named).map(|name| name.to_string().into())
+            after(&span.name, &["invoke_agent ", "agent_step "])
+                .filter(|_| named)
+                .map(|name| name.to_string().into())
         })
     });
     put(&mut reading.model, || attrs.text(&["gen_ai.response.model", "gen_ai.request.model"]));

@@ -34,8 +34,7 @@ fn is_event(span: &Span<'_>) -> bool {
 
 fn facts<'a>(span: &Span<'a>, reading: &mut Reading<'a>) {
     let attrs = &span.attrs;
-    let (agent, tool) =
-        (reading.role == Some(SpanRole::Agent), reading.role == Some(SpanRole::Tool));
+    let (agent, tool) = (reading.role == Some(SpanRole::Agent), reading.role == Some(SpanRole::Tool));
     put(&mut reading.agent_name, || {
         let stated = attrs.text(&["agent.name"]).or_else(|| attrs.text(&["graph.node.id"]).filter(|_| agent));
         stated.or_else(|| {
@@ -43,7 +42,9 @@ fn facts<'a>(span: &Span<'a>, reading: &mut Reading<'a>) {
             bracket.filter(|_| agent).map(|name| name.to_string().into())
         })
     });
-    put(&mut reading.model, || attrs.text(&["llm.model_name", "embedding.model_name", "reranker.model_name"]));
+    put(&mut reading.model, || {
+        attrs.text(&["llm.model_name", "embedding.model_name", "reranker.model_name"])
+    });
     put(&mut reading.finish, || attrs.text(&["llm.finish_reason"]));
     put(&mut reading.tool_name, || attrs.text(&["tool.name"]));
     put(&mut reading.tool_call_id, || attrs.text(&["tool.id", "tool_call.id"]));
