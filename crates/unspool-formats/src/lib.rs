@@ -7,6 +7,7 @@
 mod chat;
 mod chat_lines;
 mod decoder;
+mod exits;
 mod fields;
 mod format;
 mod formats;

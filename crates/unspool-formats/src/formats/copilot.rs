@@ -4,6 +4,7 @@
 //! what else was used stands in sums at the end, which are given to the one call there was, or else to a step of their own.
 
 use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::exits;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, folder, rejection, stem};
 use crate::object::Object;
 use crate::sink::Sink;
@@ -221,9 +222,12 @@ impl State {
     fn result(&self, data: &Object<'_>, head: &Head<'_>, at: Timestamp, out: &mut Sink<'_>) {
         let id = data.text("toolCallId");
         head.open(EventKind::ToolResult, at, out);
-        let failed = data.get("success") == Some(b"false");
-        let text = data.object(if failed { "error" } else { "result" });
+        let refused = data.get("success") == Some(b"false");
+        let text = data.object(if refused { "error" } else { "result" });
         let text = text.first_text(&["message", "content"]);
+        // A command that failed is a call that succeeded, to this client.
+        let exit = exits::of_object(&data.object("toolTelemetry")).or_else(|| exits::in_tail(&text));
+        let failed = refused || exits::failed(exit);
         if self.agents.iter().any(|agent| *agent == id)
             && let Some(hash) = text_hash(&text)
         {

@@ -1,6 +1,7 @@
 //! Kiro CLI: `sessions/cli/<session>.jsonl`.
 
 use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::exits;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, rejection, stem};
 use crate::object::Object;
 use crate::sink::Sink;
@@ -102,8 +103,6 @@ impl Reader for Kiro {
 
 /// Whether a command's result states an exit status other than 0.
 fn exit_failed(result: &Object<'_>) -> bool {
-    let blocks = result.list("content").into_iter().map(Object::of);
-    let status =
-        blocks.map(|block| block.object("data").text("exit_status")).find(|status| !status.is_empty());
-    status.is_some_and(|status| !status.ends_with(": 0") && status != "0")
+    let mut blocks = result.list("content").into_iter().map(Object::of);
+    exits::failed(blocks.find_map(|block| exits::of_object(&block.object("data"))))
 }

@@ -3,6 +3,7 @@
 //! A child session is an agent of its parent's session; the `task` tool's metadata names it.
 
 use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::exits;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff, rejection};
 use crate::json::{Json, Kind};
 use crate::object::Object;
@@ -221,10 +222,11 @@ impl State {
         self.call_event(if began.is_some() { began } else { at }, out);
         out.flag(EventFlags::HAS_TOOL_USE);
         chat::call(&id, &part.text("tool"), state.get("input"), began, out);
-        let failed = state.text("status") == "error";
+        let refused = state.text("status") == "error";
+        let failed = refused || exits::failed(exits::of_object(&state));
         let metadata = state.object("metadata");
-        if failed || state.text("status") == "completed" {
-            let text = state.first_text(if failed { &["error"] } else { &["output"] });
+        if refused || state.text("status") == "completed" {
+            let text = state.first_text(if refused { &["error"] } else { &["output"] });
             let background = metadata.is("background");
             let status = if background { "".into() } else { state.text("status") };
             chat::result(&id, &Outcome { failed, text, status, duration_ms: None }, ended, out);

@@ -1,6 +1,7 @@
 //! Qwen Code: `projects/<project>/chats/<session>.jsonl`. Lines chain by uuid; messages hold parts as Gemini's API has them.
 
 use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::exits;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff, rejection};
 use crate::json::{Json, Kind};
 use crate::object::Object;
@@ -137,7 +138,8 @@ fn tool_results(line: &Object<'_>, parts: &[Object<'_>], head: &Head<'_>, at: Ti
         }
         out.name(&answer.text("name"));
         let text = answer.object("response").first_text(&["error", "output"]);
-        let outcome = Outcome { failed, text, ..Outcome::default() };
+        let exited_badly = answer.text("name") == "run_shell_command" && exits::failed(exits::in_tail(&text));
+        let outcome = Outcome { failed: failed || exited_badly, text, ..Outcome::default() };
         chat::result_facts(&answer.text("id"), &outcome, out);
     }
 }

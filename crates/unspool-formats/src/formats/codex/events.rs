@@ -3,6 +3,7 @@
 use super::items::agent_return;
 use super::state::{FROM_COMPLETED_ITEM, FROM_EVENT, State};
 use crate::chat::{self, Outcome, texts};
+use crate::exits;
 use crate::object::{Object, moment};
 use crate::sink::Sink;
 use std::borrow::Cow;
@@ -203,7 +204,7 @@ fn tool_end(state: &State, kind: &str, event: &Object<'_>, at: Timestamp, out: &
     chat::call_facts(event.get("invocation").and(invocation.get("arguments")), out);
     let mcp = event.object("result");
     let failed = event.get("success") == Some(b"false")
-        || event.int("exit_code").is_some_and(|code| code != 0)
+        || exits::failed(exits::of_object(event))
         || mcp.has("Err")
         || mcp.object("Ok").is("isError");
     let text = event.first_text(&["stderr", "error", "aggregated_output", "formatted_output"]);
