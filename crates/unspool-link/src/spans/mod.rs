@@ -169,6 +169,7 @@ impl Spans {
         let events = draft.group.events.len();
         let mut by_id = draft.id_map();
         self.of_event = vec![NONE; events];
+        self.nodes.reserve(events);
         let mut at = 0;
         while at < events {
             let record = draft.event(at).record;

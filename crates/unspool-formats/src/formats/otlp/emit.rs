@@ -229,11 +229,12 @@ fn tool(span: &Span<'_>, reading: &Reading<'_>, out: &mut Sink<'_>) {
 
 /// Whom a call hands over to, when it says so.
 fn handoff(name: &str, reading: &Reading<'_>, out: &mut Sink<'_>) {
-    let lower = name.to_ascii_lowercase();
     let by_name = ["transfer_to_", "handoff_to_", "hand_off_to_", "transfer to ", "handoff to ", "handoff: "]
         .iter()
-        .find(|start| lower.starts_with(**start))
-        .and_then(|start| name.get(start.len()..));
+        .find_map(|start| {
+            Some(name.split_at_checked(start.len())?).filter(|(own, _)| own.eq_ignore_ascii_case(start))
+        })
+        .map(|(_, target)| target);
     if let Some(target) = reading.handoff_to.as_deref().or(by_name) {
         out.text(AttrName::Handoff, target);
     }

@@ -104,7 +104,7 @@ pub(crate) fn report_cuts<'t>(
     talks: impl IntoIterator<Item = &'t Talk>,
     out: &mut Sink<'_>,
 ) {
-    for _ in 0..attrs.iter().map(|(_, value)| value.cut()).sum() {
+    for _ in 0..attrs.cut() {
         out.issue(Code::LimitReached, "max_value_levels");
     }
     for _ in 0..talks.into_iter().map(Talk::cut).sum() {

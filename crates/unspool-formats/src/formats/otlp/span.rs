@@ -64,8 +64,10 @@ pub(crate) struct Origin<'a> {
 pub(crate) struct Attrs<'a> {
     list: Vec<(&'a [u8], Value<'a>)>,
     families: u32,
-    /// A bit for every length of a key that is there (the last for all longer ones), so that most questions need no search.
-    lengths: u64,
+    /// A bit for every key that is there, which others may share, so that most questions need no search.
+    marks: u64,
+    /// Whether a value may have values inside it that lie too deep.
+    is_deep: bool,
 }
 
 /// Families of attributes, told apart by the first part of a key. They say which dialects a span may speak.
@@ -111,12 +113,14 @@ impl<'a> Attrs<'a> {
     pub(crate) fn clear(&mut self) {
         self.list.clear();
         self.families = 0;
-        self.lengths = 0;
+        self.marks = 0;
+        self.is_deep = false;
     }
 
     pub(crate) fn push(&mut self, key: &'a [u8], value: Value<'a>) {
         self.families |= family_of(key);
-        self.lengths |= length_bit(key);
+        self.marks |= mark(key);
+        self.is_deep |= value.may_be_deep();
         self.list.push((key, value));
     }
 
@@ -127,7 +131,7 @@ impl<'a> Attrs<'a> {
 
     pub(crate) fn get(&self, key: &str) -> Option<&Value<'a>> {
         let key = key.as_bytes();
-        if self.lengths & length_bit(key) == 0 {
+        if self.marks & mark(key) == 0 {
             return None;
         }
         self.list.iter().rev().find(|(own, _)| *own == key).map(|(_, value)| value)
@@ -148,21 +152,32 @@ impl<'a> Attrs<'a> {
         keys.iter().find_map(|key| self.get(key).and_then(Value::count))
     }
 
+    /// How many values lie too deep to be read.
+    pub(crate) fn cut(&self) -> usize {
+        if self.is_deep { self.list.iter().map(|(_, value)| value.cut()).sum() } else { 0 }
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &(&'a [u8], Value<'a>)> {
         self.list.iter()
     }
 }
 
-fn length_bit(key: &[u8]) -> u64 {
-    1 << key.len().min(63)
+fn mark(key: &[u8]) -> u64 {
+    let byte = |at: usize| key.get(at).map_or(0, |byte| usize::from(*byte));
+    1 << ((key.len() ^ (byte(key.len().wrapping_sub(3)) << 1) ^ (byte(key.len() / 2) << 3)) & 63)
 }
 
 /// Writes bytes as lower-case hexadecimal digits.
 fn push_hex(bytes: &[u8], out: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for byte in bytes {
-        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        out.push(char::from(DIGITS[usize::from(byte & 15)]));
+    const AT_A_TIME: usize = 16;
+    for piece in bytes.chunks(AT_A_TIME) {
+        let mut digits = [0; 2 * AT_A_TIME];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(piece) {
+            pair[0] = DIGITS[usize::from(byte >> 4)];
+            pair[1] = DIGITS[usize::from(byte & 15)];
+        }
+        out.push_str(std::str::from_utf8(&digits[..2 * piece.len()]).unwrap_or_default());
     }
 }
 

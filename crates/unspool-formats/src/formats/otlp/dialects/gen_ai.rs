@@ -89,6 +89,9 @@ pub(crate) fn tokens(span: &Span<'_>) -> Tokens {
 
 /// The first reason of a list, of JSON in a string, or the bare word.
 fn finish_reason<'a>(value: &Value<'a>) -> Text<'a> {
+    if let Some(word) = value.first_word() {
+        return Some(word);
+    }
     let json = value.json();
     let mut first = None;
     let mut reader = Json::new(&json);
