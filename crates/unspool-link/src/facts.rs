@@ -63,8 +63,11 @@ fn name_unreadable(draft: &mut Draft<'_>) {
     }
 }
 
-/// Whether a first-hand record tells what this one is a copy of. The copy is a witness and has nothing to add.
+/// Whether a first-hand record tells what this one is a copy or a moment of. It is a witness and has nothing to add.
 fn is_mere_copy(draft: &Draft<'_>, at: usize) -> bool {
+    if draft.event(at).flags.has(EventFlags::MOMENT) {
+        return draft.spans.twin(at).is_some();
+    }
     let is_copy = |at: usize| draft.event(at).flags.has(EventFlags::COPY);
     let step = draft.event_step[at];
     is_copy(at) && !is_copy(draft.steps[step as usize].first_event as usize)

@@ -161,7 +161,7 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
     draft.steps.reserve_exact(draft.group.events.len());
     draft.event_step.reserve_exact(draft.group.events.len());
     for at in 0..draft.group.events.len() {
-        let Some(kind) = step_kind(draft, at) else {
+        let Some(kind) = step_kind(draft, draft.spans.twin(at).unwrap_or(at)) else {
             draft.event_step.push(NONE);
             continue;
         };
@@ -437,7 +437,11 @@ fn choose_agents(draft: &mut Draft<'_>, ranks: &[u32], session_ranks: &FxHashMap
             // hand; a source that cannot name agents (old hooks) says "main" by default. A copy comes last.
             let key = |kind, role| draft.key(at, kind, role);
             standing = match (key(KeyKind::Uuid, Role::Provides), key(KeyKind::Agent, Role::Refers)) {
-                _ if draft.event(at).flags.has(EventFlags::COPY) => 3,
+                _ if draft.event(at).flags.has(EventFlags::COPY)
+                    || draft.event(at).flags.has(EventFlags::MOMENT) =>
+                {
+                    3
+                }
                 (Some(_), _) => 0,
                 (None, Some(_)) => 1,
                 (None, None) => 2,

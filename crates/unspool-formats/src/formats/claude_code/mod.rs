@@ -12,8 +12,9 @@ pub(crate) mod tool;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, stem};
 use crate::json::{Json, RawStr};
 use crate::list::{elements, is_list, read_each};
+use crate::object::bad_time;
 use crate::sink::Sink;
-use unspool_model::{Code, Timestamp, Witness};
+use unspool_model::{Timestamp, Witness};
 
 /// Transcript files under `projects/`.
 pub(crate) struct Transcript;
@@ -154,10 +155,7 @@ pub(crate) fn scope_of_path(name: &str) -> Scope {
 /// The moment a field names; one that cannot be read is reported.
 pub(crate) fn time(text: Option<RawStr<'_>>, out: &mut Sink<'_>) -> Timestamp {
     let Some(text) = text else { return Timestamp::NONE };
-    Timestamp::parse(&text.decode()).unwrap_or_else(|| {
-        out.issue(Code::BadTimestamp, "");
-        Timestamp::NONE
-    })
+    Timestamp::parse(&text.decode()).unwrap_or_else(|| bad_time(text.raw, out))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::formats::claude_code::emit::prompt_facts;
 use crate::formats::claude_code::markup::emit_returns;
 use crate::formats::claude_code::tool::{ToolInput, ToolOutcome};
 use crate::json::{Json, Kind, RawStr};
+use crate::object::bad_time;
 use crate::prose::preview;
 use crate::sink::Sink;
 use rustc_hash::FxHashSet;
@@ -42,8 +43,8 @@ impl Told {
 }
 
 pub(super) fn exchange(exchange: &Exchange<'_>, told: &mut Told, out: &mut Sink<'_>) {
-    if exchange.bad_time {
-        out.issue(Code::BadTimestamp, "");
+    if let Some(raw) = exchange.bad_time {
+        bad_time(raw, out);
     }
     let request = exchange.body.as_deref().map(|body| (body, Request::read(body)));
     if request.as_ref().is_some_and(|(_, read)| read.is_err()) {

@@ -120,7 +120,7 @@ pub(super) struct Exchange<'a> {
     pub(super) error: Option<&'a [u8]>,
     /// Spawn calls the log took out of the response.
     pub(super) invocations: Option<&'a [u8]>,
-    pub(super) bad_time: bool,
+    pub(super) bad_time: Option<&'a [u8]>,
     /// Only its end is stated.
     pub(super) start_inferred: bool,
     /// A field of another type than it should have.
@@ -414,7 +414,9 @@ impl<'a> Exchange<'a> {
             return Ok(Timestamp::NONE);
         }
         let at = instant(raw);
-        self.bad_time |= !at.is_some();
+        if !at.is_some() {
+            self.bad_time = Some(raw);
+        }
         Ok(at)
     }
 

@@ -2,6 +2,8 @@
 //! one for what was said to it, one for every call it asks for.
 
 use super::graph;
+use super::moment::{Moment, is_group};
+use super::names::shortened;
 use super::reading::{Reading, SpanRole, report_cuts};
 use super::span::{Origin, Span};
 use super::talk::Talk;
@@ -9,6 +11,7 @@ use super::told;
 use crate::formats::claude_code::tool::ToolInput;
 use crate::prose::preview;
 use crate::sink::Sink;
+use std::borrow::Cow;
 use unspool_model::prompt::text_hash;
 use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp};
 
@@ -28,12 +31,20 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
     }
     let role = reading.role.unwrap_or(SpanRole::Work);
     let mut head = Head { span, reading: &reading, done: false };
+    let moment = reading.moment.as_ref();
+    let (kind, flags) = match moment {
+        Some(moment) => moment.witnesses(role, kind_of(role)),
+        None => (kind_of(role), EventFlags::WHOLE),
+    };
     if role == SpanRole::Model {
         results(&mut head, out);
     }
-    prompt(&mut head, role, out);
-    let failed = span.failed || reading.error.is_some();
-    out.begin(kind_of(role), span.start).flag(EventFlags::WHOLE);
+    if !flags.has(EventFlags::MOMENT) {
+        prompt(&mut head, role, out);
+    }
+    let failed =
+        span.failed || reading.error.is_some() || moment.is_some_and(|moment| moment.word == "error");
+    out.begin(kind, span.start).flag(flags);
     head.keys(out);
     if !span.id.is_empty() {
         out.key(KeyKind::Span, Role::Provides, own_key(&span.trace, &span.id, scratch));
@@ -52,7 +63,12 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
     if let Some(run) = &reading.workflow_run {
         out.key(KeyKind::WorkflowRun, Role::Refers, run);
     }
-    if let Some(ns) = span.end.ns() {
+    if let Some(moment) = moment.filter(|_| Moment::has_course(role)) {
+        let key_role = if flags.has(EventFlags::BEGUN) { Role::Provides } else { Role::Refers };
+        out.key(KeyKind::Course, key_role, own_key(&span.trace, &moment.path, scratch));
+        out.text(AttrName::Status, &moment.word);
+    }
+    if let Some(ns) = span.end.ns().filter(|_| moment.is_none() && !is_group(span)) {
         out.int(AttrName::EndedAt, ns);
     }
     if failed {
@@ -217,7 +233,8 @@ pub(super) fn model(span: &Span<'_>, origin: &Origin<'_>, reading: &Reading<'_>,
 fn tool(span: &Span<'_>, reading: &Reading<'_>, out: &mut Sink<'_>) {
     let from_name =
         ["execute_tool ", "running tool: ", "tool "].iter().find_map(|start| span.name.strip_prefix(start));
-    let name = reading.tool_name.as_deref().or(from_name).unwrap_or(&span.name);
+    let from_moment = reading.moment.as_ref().map(Moment::name);
+    let name = reading.tool_name.as_deref().or(from_moment).or(from_name).unwrap_or(&span.name);
     out.name(name);
     out.key(KeyKind::ToolUse, Role::Provides, reading.tool_call_id.as_deref().unwrap_or_default().trim());
     call_facts(reading.tool_input.as_deref().unwrap_or_default(), out);
@@ -241,8 +258,8 @@ fn handoff(name: &str, reading: &Reading<'_>, out: &mut Sink<'_>) {
 }
 
 fn agent(span: &Span<'_>, reading: &Reading<'_>, role: SpanRole, failed: bool, out: &mut Sink<'_>) {
-    let name = reading.agent_name.as_deref().unwrap_or(&span.name);
-    out.name(name).text(AttrName::AgentType, name);
+    let name = reading.agent_name.as_deref().map_or_else(|| shortened(&span.name), Cow::Borrowed);
+    out.name(&name).text(AttrName::AgentType, &name);
     out.text(AttrName::Status, if failed { "failed" } else { "completed" });
     if role == SpanRole::Umbrella {
         out.flag(EventFlags::UMBRELLA);

@@ -9,6 +9,8 @@ mod graph;
 mod json;
 mod langfuse;
 mod logs;
+mod moment;
+mod names;
 mod object;
 mod protobuf;
 mod reading;

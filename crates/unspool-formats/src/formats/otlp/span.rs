@@ -84,15 +84,27 @@ pub(crate) mod family {
     pub(crate) const GRAPH: u32 = 1 << 8;
     pub(crate) const UNSPOOL: u32 = 1 << 9;
     pub(crate) const OTHER: u32 = 1 << 10;
+    /// Tokens of a call, in the words of the conventions.
+    pub(crate) const GEN_AI_USAGE: u32 = 1 << 11;
+    /// A tool, in the words of the conventions.
+    pub(crate) const GEN_AI_TOOL: u32 = 1 << 12;
 }
 
 fn family_of(key: &[u8]) -> u32 {
+    // The most frequent first.
+    if let Some(rest) = key.strip_prefix(b"gen_ai.") {
+        return match rest {
+            [b'p', b'r', b'o', b'm', b'p', b't', b'.', ..] => family::GEN_AI | family::TRACELOOP,
+            [b'u', b's', b'a', b'g', b'e', b'.', ..] => family::GEN_AI | family::GEN_AI_USAGE,
+            [b't', b'o', b'o', b'l', b'.', ..] => family::GEN_AI | family::GEN_AI_TOOL,
+            _ if rest.starts_with(b"completion.") => family::GEN_AI | family::TRACELOOP,
+            _ => family::GEN_AI,
+        };
+    }
     let first = key.iter().position(|byte| *byte == b'.').map_or(key, |dot| &key[..dot]);
     match first {
-        b"gen_ai" if key.starts_with(b"gen_ai.prompt.") || key.starts_with(b"gen_ai.completion.") => {
-            family::GEN_AI | family::TRACELOOP
-        }
         b"gen_ai" => family::GEN_AI,
+        b"llm" if key == b"llm.usage.total_tokens" => family::OPENINFERENCE | family::GEN_AI_USAGE,
         b"llm" if key == b"llm.request.type" => family::OPENINFERENCE | family::TRACELOOP,
         b"openinference" | b"llm" | b"input" | b"output" | b"embedding" | b"retrieval" | b"reranker" => {
             family::OPENINFERENCE
@@ -169,17 +181,27 @@ fn mark(key: &[u8]) -> u64 {
 
 /// Writes bytes as lower-case hexadecimal digits.
 fn push_hex(bytes: &[u8], out: &mut String) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     const AT_A_TIME: usize = 16;
     for piece in bytes.chunks(AT_A_TIME) {
         let mut digits = [0; 2 * AT_A_TIME];
         for (pair, byte) in digits.chunks_exact_mut(2).zip(piece) {
-            pair[0] = DIGITS[usize::from(byte >> 4)];
-            pair[1] = DIGITS[usize::from(byte & 15)];
+            pair.copy_from_slice(&HEX[usize::from(*byte)]);
         }
         out.push_str(std::str::from_utf8(&digits[..2 * piece.len()]).unwrap_or_default());
     }
 }
+
+/// The two digits of every byte.
+static HEX: [[u8; 2]; 256] = {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut pairs = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        pairs[byte] = [DIGITS[byte >> 4], DIGITS[byte & 15]];
+        byte += 1;
+    }
+    pairs
+};
 
 /// An id in bytes. All zeros mean none.
 pub(crate) fn push_bytes_id(bytes: &[u8], out: &mut String) {

@@ -77,6 +77,17 @@ impl Talk {
         answers.map(|message| message.text.as_str()).find(|text| !text.trim().is_empty())
     }
 
+    /// Makes one answer of the pieces it was streamed in.
+    pub(crate) fn join_pieces(&mut self) {
+        let is_piece = |message: &Message| {
+            message.speaker == Speaker::Assistant && message.calls.is_empty() && message.results.is_empty()
+        };
+        if self.0.len() > 1 && self.0.iter().all(is_piece) {
+            let rest: String = self.0.drain(1..).map(|message| message.text).collect();
+            self.0[0].text.push_str(&rest);
+        }
+    }
+
     /// The calls that were asked for.
     pub(crate) fn calls(&self) -> impl Iterator<Item = &Call> {
         self.0.iter().flat_map(|message| &message.calls)

@@ -45,10 +45,12 @@ fn facts<'a>(span: &Span<'a>, reading: &mut Reading<'a>) {
     put(&mut reading.model, || attrs.text(&["gen_ai.response.model", "gen_ai.request.model"]));
     put(&mut reading.response_id, || attrs.text(&["gen_ai.response.id"]));
     put(&mut reading.finish, || attrs.get("gen_ai.response.finish_reasons").and_then(finish_reason));
-    put(&mut reading.tool_name, || attrs.text(&["gen_ai.tool.name"]));
-    put(&mut reading.tool_call_id, || attrs.text(&["gen_ai.tool.call.id"]));
-    put(&mut reading.tool_input, || attrs.text(&["gen_ai.tool.call.arguments", "gen_ai.tool.input"]));
-    put(&mut reading.tool_output, || attrs.text(&["gen_ai.tool.call.result", "gen_ai.tool.output"]));
+    if attrs.has(family::GEN_AI_TOOL) {
+        put(&mut reading.tool_name, || attrs.text(&["gen_ai.tool.name"]));
+        put(&mut reading.tool_call_id, || attrs.text(&["gen_ai.tool.call.id"]));
+        put(&mut reading.tool_input, || attrs.text(&["gen_ai.tool.call.arguments", "gen_ai.tool.input"]));
+        put(&mut reading.tool_output, || attrs.text(&["gen_ai.tool.call.result", "gen_ai.tool.output"]));
+    }
     put(&mut reading.handoff_to, || attrs.text(&["gen_ai.agent.handoff.target.name"]));
     if reading.input.is_none() {
         let input = attrs.any(&["gen_ai.input.messages", "gen_ai.prompt", "gen_ai.retrieval.query.text"]);
@@ -64,6 +66,9 @@ fn facts<'a>(span: &Span<'a>, reading: &mut Reading<'a>) {
 /// Input includes what the cache served, by the specification.
 pub(crate) fn tokens(span: &Span<'_>) -> Tokens {
     let attrs = &span.attrs;
+    if !attrs.has(family::GEN_AI_USAGE) {
+        return Tokens::default();
+    }
     Tokens {
         input: attrs.count(&["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"]),
         output: attrs.count(&["gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"]),

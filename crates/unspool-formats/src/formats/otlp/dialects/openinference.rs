@@ -15,7 +15,6 @@ pub(super) const DIALECT: Dialect = Dialect {
             "EMBEDDING" => SpanRole::Embedding,
             "RETRIEVER" | "RERANKER" => SpanRole::Retrieval,
             "TOOL" => SpanRole::Tool,
-            "AGENT" if is_event(span) => SpanRole::Work,
             "AGENT" => SpanRole::Agent,
             "GUARDRAIL" | "EVALUATOR" => SpanRole::Guardrail,
             "CHAIN" | "PROMPT" => SpanRole::Work,
@@ -24,13 +23,6 @@ pub(super) const DIALECT: Dialect = Dialect {
     },
     facts,
 };
-
-/// `BeeAI` writes what happens to an agent (`start`, `update`, `success`) as spans of the agent's kind: `target` is the path of the
-/// event, whose last part is its `name`.
-fn is_event(span: &Span<'_>) -> bool {
-    let event = || Some((span.attrs.text(&["target"])?, span.attrs.text(&["name"])?));
-    event().is_some_and(|(target, name)| target.rsplit_once('.').is_some_and(|(_, last)| last == name))
-}
 
 fn facts<'a>(span: &Span<'a>, reading: &mut Reading<'a>) {
     let attrs = &span.attrs;
