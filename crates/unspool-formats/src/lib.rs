@@ -4,6 +4,7 @@
 //! Never here: files, clocks, threads, links between events. Decoding never fails and never panics: an
 //! unreadable line is a record with an outcome and an issue.
 
+mod asked;
 mod chat;
 mod chat_lines;
 mod decoder;

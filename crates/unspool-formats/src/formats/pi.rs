@@ -139,7 +139,7 @@ impl State {
                 head.open(EventKind::ToolCall, at, out);
                 out.name("bash").key(KeyKind::ToolUse, Role::Provides, head.uuid);
                 out.text(AttrName::Summary, &chat::shown(&message.text("command")));
-                let failed = exits::failed(exits::of_object(&message)) || message.is("cancelled");
+                let failed = exits::failed(exits::of_object(message)) || message.is("cancelled");
                 let text = message.text("output");
                 chat::result(head.uuid, &Outcome { failed, text, ..Outcome::default() }, at, out);
             }

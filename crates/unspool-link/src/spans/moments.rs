@@ -9,6 +9,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
 use unspool_model::{AttrName, Code, EventFlags, KeyKind, Role, Sym, Timestamp};
 
+/// When, of which course, by which span.
+type Told = (Timestamp, Sym, u32);
+
 impl Spans {
     /// Finds them; whether a span got another parent.
     pub(super) fn place_moments(
@@ -65,22 +68,24 @@ impl Spans {
         if !draft.corpus.batch.kinds.has(KeyKind::Course) {
             return of;
         }
-        let mut begun: FxHashMap<Sym, Vec<(Timestamp, u32)>> = FxHashMap::default();
-        let mut ends: Vec<(Timestamp, Sym, u32)> = Vec::new();
+        let (mut starts, mut ends): (Vec<Told>, Vec<Told>) = Default::default();
         for (n, node) in (0_u32..).zip(&self.nodes) {
             let at = node.event as usize;
             if let Some(course) = draft.key(at, KeyKind::Course, Role::Provides) {
-                begun.entry(course).or_default().push((draft.event(at).at, n));
+                starts.push((draft.event(at).at, course, n));
             } else if let Some(course) = draft.key(at, KeyKind::Course, Role::Refers) {
                 ends.push((draft.event(at).at, course, n));
             }
         }
         // Equal moments are told apart by the text of ids, not by where they lie.
         let id = |n: u32| draft.text(self.nodes[n as usize].id);
-        for starts in begun.values_mut() {
-            starts.sort_by(|a, b| (a.0, id(a.1)).cmp(&(b.0, id(b.1))));
+        for list in [&mut starts, &mut ends] {
+            list.sort_by(|a, b| (a.0, id(a.2)).cmp(&(b.0, id(b.2))));
         }
-        ends.sort_by(|a, b| (a.0, id(a.2)).cmp(&(b.0, id(b.2))));
+        let mut begun: FxHashMap<Sym, Vec<(Timestamp, u32)>> = FxHashMap::default();
+        for (at, course, n) in starts {
+            begun.entry(course).or_default().push((at, n));
+        }
         let mut told: FxHashSet<(u32, Sym)> = FxHashSet::default();
         for (at, course, n) in ends {
             let event = self.nodes[n as usize].event as usize;

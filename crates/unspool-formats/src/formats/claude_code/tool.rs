@@ -1,5 +1,6 @@
 //! Tool calls and their outcomes, as transcripts and hooks both write them.
 
+use crate::asked::{Asked, SUBJECT_COUNT, subject_rank};
 use crate::fields::Oddities;
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::prose::preview;
@@ -37,22 +38,6 @@ pub(crate) struct ToolInput<'a> {
     odd: Oddities<'a>,
 }
 
-/// Fields that show what a call does, whatever their type is.
-const SUBJECTS: [&[u8]; 12] = [
-    b"command",
-    b"file_path",
-    b"path",
-    b"notebook_path",
-    b"pattern",
-    b"query",
-    b"url",
-    b"skill",
-    b"subject",
-    b"task_id",
-    b"taskId",
-    b"plan",
-];
-
 impl<'a> ToolInput<'a> {
     /// Reads an input of any shape; what is not an object says nothing.
     pub(crate) fn read(raw: &'a [u8], out: &mut Sink<'_>) -> ToolInput<'a> {
@@ -63,7 +48,8 @@ impl<'a> ToolInput<'a> {
         }
         // Fields of which each tool has its own idea: a message may be an object.
         let mut free = Oddities::default();
-        let mut subjects_seen = [false; SUBJECTS.len()];
+        let mut subjects_seen = [false; SUBJECT_COUNT];
+        let mut best = SUBJECT_COUNT;
         let odd = &mut input.odd;
         let _ = json.object(|json, key| match key {
             b"description" => {
@@ -83,15 +69,13 @@ impl<'a> ToolInput<'a> {
             b"content" => free.text(json, key, &mut input.content),
             b"run_in_background" => odd.boolean(json, key, &mut input.background),
             _ => {
-                let Some(n) = SUBJECTS.iter().position(|subject| *subject == key) else { return json.skip() };
-                if std::mem::replace(&mut subjects_seen[n], true) {
+                let Some(rank) = subject_rank(key) else { return json.skip() };
+                if std::mem::replace(&mut subjects_seen[rank], true) {
                     free.duplicate(key);
                 }
-                let value = json.string()?;
                 input.is_command |= key == b"command";
-                // `pattern` says more than the `path` it is looked for in.
-                if input.subject.is_none() || matches!(key, b"pattern" | b"command" | b"query") {
-                    input.subject = value.or(input.subject);
+                if let Some(value) = json.string()?.filter(|_| rank <= best) {
+                    (best, input.subject) = (rank, Some(value));
                 }
                 Ok(())
             }
@@ -123,14 +107,6 @@ impl<'a> ToolInput<'a> {
     /// Adds the facts to the open event.
     pub(crate) fn facts(&self, out: &mut Sink<'_>) {
         unreadable(&self.odd, out);
-        if self.background == Some(true) {
-            out.flag(EventFlags::ASYNC);
-        }
-        if let Some(prompt) = self.prompt
-            && let Some(hash) = text_hash(&prompt.decode())
-        {
-            out.key(KeyKind::PromptHash, Role::Provides, &hash);
-        }
         let text =
             |value: Option<RawStr<'_>>| value.map(|v| preview(&v.decode_start(512))).unwrap_or_default();
         if let (Some(name), Some(team)) = (self.name, self.team) {
@@ -144,18 +120,23 @@ impl<'a> ToolInput<'a> {
                 out.key(KeyKind::AnswerHash, Role::Provides, &hash);
             }
         }
-        out.text(AttrName::AgentType, &text(self.agent_type));
-        if self.prompt.is_some() || out.wants_text() {
-            out.text(AttrName::Description, &text(self.description));
-        }
-        if self.agent_type.is_some() || self.prompt.is_some() {
-            out.text(AttrName::AgentName, &text(self.name));
-        }
-        if out.wants_text() {
-            out.text(AttrName::Summary, &text(self.subject.or(self.prompt)));
-            if !self.raw.is_empty() {
-                out.int(AttrName::InputHash, self.hash().into());
-            }
+        let wants_text = out.wants_text();
+        let prompt = self.prompt.map(RawStr::decode).unwrap_or_default();
+        let asked = Asked {
+            prompt: &prompt,
+            agent_type: text(self.agent_type),
+            agent_name: text(self.name),
+            description: if wants_text || !prompt.is_empty() {
+                text(self.description)
+            } else {
+                String::new()
+            },
+            subject: if wants_text { text(self.subject.or(self.prompt)) } else { String::new() },
+            is_async: self.background == Some(true),
+        };
+        asked.emit(out);
+        if wants_text && !self.raw.is_empty() {
+            out.int(AttrName::InputHash, self.hash().into());
         }
     }
 }

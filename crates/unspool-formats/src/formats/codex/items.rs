@@ -34,7 +34,7 @@ pub(super) fn item(state: &mut State, item: &Object<'_>, at: Timestamp, out: &mu
             state.answered();
         }
         "function_call_output" | "custom_tool_call_output" | "tool_search_output" => {
-            output(state, item, at, out)
+            output(state, item, at, out);
         }
         // Spellings of files that were written by other hands.
         "tool_call" | "function_call" => {

@@ -135,7 +135,7 @@ impl Answer {
                 self.say(text);
             }
             Kind::Array => {
-                json.array(|json| if json.kind()? == Kind::Object { self.item(json) } else { json.skip() })?
+                json.array(|json| if json.kind()? == Kind::Object { self.item(json) } else { json.skip() })?;
             }
             _ => json.skip()?,
         }

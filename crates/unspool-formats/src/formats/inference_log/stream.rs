@@ -303,7 +303,7 @@ impl Assembly {
                     self.blocks.entry(first - 1).or_default().text.push_str(&text);
                 }
                 b"tool_calls" if json.kind()? == Kind::Array => {
-                    json.array(|json| self.chat_call(json, first))?
+                    json.array(|json| self.chat_call(json, first))?;
                 }
                 _ => json.skip()?,
             }

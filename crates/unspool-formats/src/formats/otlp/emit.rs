@@ -46,23 +46,7 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
         span.failed || reading.error.is_some() || moment.is_some_and(|moment| moment.word == "error");
     out.begin(kind, span.start).flag(flags);
     head.keys(out);
-    if !span.id.is_empty() {
-        out.key(KeyKind::Span, Role::Provides, own_key(&span.trace, &span.id, scratch));
-    }
-    if span.parent.is_empty() {
-        out.flag(EventFlags::TRIGGER);
-    } else {
-        out.key(KeyKind::Span, Role::Refers, own_key(&span.trace, &span.parent, scratch));
-    }
-    for link in &span.links {
-        out.key(KeyKind::SpanLink, Role::Refers, own_key(&link.trace, &link.id, scratch));
-    }
-    if let Some(parent) = &reading.parent_agent {
-        out.key(KeyKind::ParentAgent, Role::Refers, parent);
-    }
-    if let Some(run) = &reading.workflow_run {
-        out.key(KeyKind::WorkflowRun, Role::Refers, run);
-    }
+    places(span, &reading, scratch, out);
     if let Some(moment) = moment.filter(|_| Moment::has_course(role)) {
         let key_role = if flags.has(EventFlags::BEGUN) { Role::Provides } else { Role::Refers };
         out.key(KeyKind::Course, key_role, own_key(&span.trace, &moment.path, scratch));
@@ -110,6 +94,27 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
         calls(span, &reading, out);
     }
     out.end();
+}
+
+/// Where a span stands: its own id, what it lies in, what it links to.
+fn places(span: &Span<'_>, reading: &Reading<'_>, scratch: &mut String, out: &mut Sink<'_>) {
+    if !span.id.is_empty() {
+        out.key(KeyKind::Span, Role::Provides, own_key(&span.trace, &span.id, scratch));
+    }
+    if span.parent.is_empty() {
+        out.flag(EventFlags::TRIGGER);
+    } else {
+        out.key(KeyKind::Span, Role::Refers, own_key(&span.trace, &span.parent, scratch));
+    }
+    for link in &span.links {
+        out.key(KeyKind::SpanLink, Role::Refers, own_key(&link.trace, &link.id, scratch));
+    }
+    if let Some(parent) = &reading.parent_agent {
+        out.key(KeyKind::ParentAgent, Role::Refers, parent);
+    }
+    if let Some(run) = &reading.workflow_run {
+        out.key(KeyKind::WorkflowRun, Role::Refers, run);
+    }
 }
 
 /// A trace's name says less than a title somebody gave, and more than nothing.

@@ -27,13 +27,11 @@ impl Moment {
         if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
-        let is_stated = match span.attrs.text(&["target"]) {
-            Some(target) => target == event,
-            None => {
-                let begins = ["agent.", "tool.", "backend."].iter().any(|start| path.starts_with(start));
-                begins && matches!(word, "start" | "success" | "finish" | "error")
-            }
+        let is_cut_off = || {
+            let begins = ["agent.", "tool.", "backend."].iter().any(|start| path.starts_with(start));
+            begins && matches!(word, "start" | "success" | "finish" | "error")
         };
+        let is_stated = span.attrs.text(&["target"]).map_or_else(is_cut_off, |target| target == event);
         is_stated.then(|| Moment { path: path.into(), word: word.into() })
     }
 

@@ -54,13 +54,13 @@ fn is_id(bytes: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{readable, shortened};
+    use super::{Cow, readable, shortened};
 
     const ID: &str = "11111111-2222-4333-8444-55555555555f";
 
     #[test]
     fn what_is_left_of_a_name() {
-        let left = |name: &str| readable(name.to_string().into()).map(|name| name.into_owned());
+        let left = |name: &str| readable(name.to_string().into()).map(Cow::into_owned);
         assert_eq!(left("weather"), Some("weather".into()));
         assert_eq!(left(ID), None);
         assert_eq!(left("0123456789abcdef0123456789abcdef"), None);

@@ -297,7 +297,7 @@ impl<'a> Fields<'a> {
                 b"role" => fields.role = json.string()?,
                 b"id" => fields.id = json.string()?,
                 b"tool_call_id" | b"toolCallId" | b"tool_use_id" | b"call_id" => {
-                    fields.call_id = json.string()?
+                    fields.call_id = json.string()?;
                 }
                 b"name" | b"toolName" | b"tool_name" => fields.name = json.string()?,
                 b"finish_reason" | b"finishReason" | b"stop_reason" => fields.finish = json.string()?,
@@ -307,7 +307,7 @@ impl<'a> Fields<'a> {
                 b"additional_kwargs" => fields.provider = Some(json.raw()?),
                 b"text" => fields.text = json.string()?,
                 b"content" | b"parts" | b"contents" | b"message" | b"kwargs" => {
-                    fields.content.push(json.raw()?)
+                    fields.content.push(json.raw()?);
                 }
                 _ => json.skip()?,
             }

@@ -90,7 +90,7 @@ fn usage_details(json: &[u8]) -> Tokens {
             b"output" | b"completion_tokens" | b"output_tokens" => tokens.output = count,
             b"total" => tokens.total = count,
             b"cache_read_input_tokens" | b"input_cached_tokens" | b"input_cache_read" => {
-                tokens.cache_read = count
+                tokens.cache_read = count;
             }
             b"prompt_details.cache_read" => {
                 tokens.cache_read = count;
