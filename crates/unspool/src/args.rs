@@ -204,6 +204,12 @@ Examples:
   unspool serve                  on http://127.0.0.1:4680, data in your data folder
   unspool serve --listen 127.0.0.1:0 --data-dir ./data     on a free port, data here")]
     Serve(crate::commands::ServeArgs),
+    /// Throw away everything the server derived and make it again from the records.
+    #[command(after_help = "\
+Examples:
+  unspool rebuild                the server's usual folder; stop the server first
+  unspool rebuild --data-dir DIR another one")]
+    Rebuild(crate::commands::RebuildArgs),
     /// Show a small session that comes with the program.
     #[command(after_help = "\
 Examples:

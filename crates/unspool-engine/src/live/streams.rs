@@ -47,3 +47,11 @@ pub(crate) fn file(path: &str) -> String {
 pub(crate) fn position(shown: &str) -> Option<u64> {
     shown.split('/').nth(1)?.parse().ok()
 }
+
+/// Who sent a stream, by its name in the log: `file` for all files.
+pub(crate) fn source(stream: &str) -> &str {
+    match Sort::of(stream) {
+        Sort::Body { source, .. } => source,
+        Sort::File { .. } => "file",
+    }
+}

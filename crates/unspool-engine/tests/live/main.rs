@@ -2,4 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests may stop")]
 
+mod bodies;
+mod faults;
+mod rebuild;
 mod same;

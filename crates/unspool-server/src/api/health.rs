@@ -22,6 +22,8 @@ pub(crate) struct HealthDoc {
     refused: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
+    /// What was found and mended at the start and since, in plain words.
+    notices: Vec<String>,
 }
 
 pub(crate) async fn health(State(app): State<Arc<App>>) -> Json<HealthDoc> {
@@ -39,5 +41,6 @@ pub(crate) async fn health(State(app): State<Arc<App>>) -> Json<HealthDoc> {
         pending_bytes: health.pending_bytes,
         refused: health.refused,
         problem,
+        notices: app.engine.notices(),
     })
 }

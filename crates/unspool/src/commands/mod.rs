@@ -15,6 +15,7 @@ mod metrics;
 mod path;
 mod process;
 pub(crate) mod query;
+mod rebuild;
 mod serve;
 mod show;
 mod stats;
@@ -25,6 +26,7 @@ pub(crate) use findings::FindingsArgs;
 pub(crate) use metrics::MetricsArgs;
 pub(crate) use path::PathArgs;
 pub(crate) use process::ProcessArgs;
+pub(crate) use rebuild::RebuildArgs;
 pub(crate) use serve::ServeArgs;
 
 use crate::args::{Args, Color, Command};
@@ -57,6 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),
         Some(Command::Serve(serve)) => serve::run(args, serve),
+        Some(Command::Rebuild(rebuild)) => rebuild::run(args, rebuild),
         Some(Command::Demo(demo)) => demo::run(args, demo),
     };
     done.map(|()| ExitCode::SUCCESS)
