@@ -7,8 +7,9 @@ use crate::load::Loaded;
 use crate::term::note;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use unspool_model::{Confidence, EdgeKind, Flow, StepKind, Timestamp};
-use unspool_view::graph::{Filter, Graph, GroupBy, Level, StatusFilter, View, graph};
+use unspool_view::graph::{Filter, Graph, GroupBy, Level, Pattern, StatusFilter, View, graph, pattern};
 use unspool_view::query::Query;
+use unspool_view::workflow::Grouping;
 
 /// What a graph shows.
 #[derive(clap::Args)]
@@ -112,9 +113,8 @@ fn status_name(status: StatusFilter) -> &'static str {
 
 /// A share of one as typed.
 fn confidence(text: &str) -> Result<Confidence, String> {
-    let wrong = || "write a number from 0 to 1".to_string();
-    let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share)).ok_or_else(wrong)?;
-    format!("{:.0}", share * 1e4).parse().map(Confidence::from_ten_thousandths).map_err(|_| wrong())
+    let in_ten_thousandths = format!("{:.0}", share(text)? * 1e4);
+    in_ten_thousandths.parse().map(Confidence::from_ten_thousandths).map_err(|_| "is no share of one".into())
 }
 
 /// Arguments that mean nothing together.
@@ -152,6 +152,18 @@ impl GraphArgs {
     pub(crate) fn query(&self) -> Result<Option<Query>, CliError> {
         let parse = |text: &String| Query::parse(text).map_err(|error| refused(text, &error));
         self.wanted.as_ref().map(parse).transpose()
+    }
+
+    /// The first option that was used and says nothing about a pattern, whose edges are not those of the flow.
+    pub(crate) fn given_beside_filters(&self) -> Option<&'static str> {
+        let used = [
+            ("--level", self.level.is_some()),
+            ("--group-by", self.group_by.is_some()),
+            ("--edge", !self.edge.is_empty()),
+            ("--min-confidence", self.min_confidence.is_some()),
+            ("--sequential", self.sequential),
+        ];
+        used.into_iter().find(|(_, used)| *used).map(|(name, _)| name)
     }
 
     /// The first option that was used.
@@ -196,16 +208,26 @@ impl GraphArgs {
     }
 }
 
+/// Calls back with whether each step of a session is one for which a query holds.
+fn with_wanted<T>(
+    loaded: &Loaded,
+    flow: &Flow,
+    asked: Option<&Asked<'_>>,
+    draw: impl FnOnce(&dyn Fn(usize) -> bool) -> T,
+) -> T {
+    match asked.map(|asked| asked.select(flow)) {
+        Some((selected, answers)) => {
+            note_unread(loaded, answers.unread_records);
+            draw(&|step| selected.has(step))
+        }
+        None => draw(&|_| true),
+    }
+}
+
 /// A session's graph with the steps for which a query holds.
 pub(crate) fn chosen_graph(loaded: &Loaded, flow: &Flow, view: &View, asked: Option<&Asked<'_>>) -> Graph {
     let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
-    let graph = match asked.map(|asked| asked.select(flow)) {
-        Some((selected, answers)) => {
-            note_unread(loaded, answers.unread_records);
-            graph(flow, batch, prices, view, &|step| selected.has(step))
-        }
-        None => graph(flow, batch, prices, view, &|_| true),
-    };
+    let graph = with_wanted(loaded, flow, asked, |wanted| graph(flow, batch, prices, view, wanted));
     if let Some(limit) = graph.tally.limit_reached {
         note(&format!(
             "max_contraction_visits: {limit} edges through steps that are not drawn were followed and then no more; \
@@ -213,4 +235,22 @@ pub(crate) fn chosen_graph(loaded: &Loaded, flow: &Flow, view: &View, asked: Opt
         ));
     }
     graph
+}
+
+/// The pattern of the steps of a session for which a query holds.
+pub(crate) fn chosen_pattern(
+    loaded: &Loaded,
+    flow: &Flow,
+    view: &View,
+    grouping: Grouping,
+    asked: Option<&Asked<'_>>,
+) -> Pattern {
+    let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
+    with_wanted(loaded, flow, asked, |wanted| pattern(flow, batch, prices, view, grouping, wanted))
+}
+
+/// A part of one as typed.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "write a number from 0 to 1".into())
 }

@@ -2,7 +2,7 @@
 
 use super::d2::Boards;
 use super::{csv, d2, dot, graph_json, graphml, join, mermaid};
-use crate::graph::{Edge, Graph, Group, Node, Relation};
+use crate::graph::{Edge, Graph, Group, Level, Node, Relation};
 use crate::totals::Totals;
 use unspool_model::{Batch, Confidence, EdgeKind, Flow};
 
@@ -126,15 +126,20 @@ fn small_tables() {
     let (flow, batch) = (Flow::default(), Batch::default());
     let mut bytes = Vec::new();
     csv::node_head(&mut bytes).unwrap();
-    csv::nodes(&mut bytes, &flow, &batch, &small()).unwrap();
+    csv::nodes(&mut bytes, &flow.session.id.show('x'), &flow, &batch, &small()).unwrap();
     csv::edge_head(&mut bytes).unwrap();
-    csv::edges(&mut bytes, &flow, &small()).unwrap();
+    csv::edges(&mut bytes, &flow.session.id.show('x'), &small()).unwrap();
     insta::assert_snapshot!(String::from_utf8(bytes).unwrap().replace("\r\n", "\n"));
 }
 
 #[test]
 fn a_small_graph_in_json() {
-    let doc = graph_json::graph_doc(&Flow::default(), &small(), Some("step"));
+    let doc = graph_json::graph_doc(
+        &Flow::default(),
+        &Batch::default(),
+        &small(),
+        graph_json::Of::Flow(Level::Step),
+    );
     insta::assert_snapshot!(serde_json::to_string_pretty(&doc).unwrap());
 }
 
@@ -207,9 +212,9 @@ fn an_empty_graph_is_a_graph() {
 
 #[test]
 fn sessions_lie_in_boxes_of_their_own() {
-    let one = join(vec![("x1".into(), small())]);
+    let one = join(vec![("x1".into(), small())], "sessions");
     assert_eq!((one.nodes.len(), one.groups.len(), one.title.as_str()), (3, 1, "Find the bug"));
-    let two = join(vec![("x1".into(), small()), ("x2".into(), small())]);
+    let two = join(vec![("x1".into(), small()), ("x2".into(), small())], "sessions");
     assert_eq!((two.nodes.len(), two.groups.len(), two.edges.len()), (6, 4, 4));
     assert_eq!(two.groups[3].parent, Some(2));
     assert_eq!((two.edges[2].from, two.edges[2].to), (3, 4));

@@ -70,13 +70,13 @@ pub(super) fn gather(
 }
 
 impl Share {
-    fn add(&mut self, totals: &Totals, busy_ms: u64) {
+    pub(super) fn add(&mut self, totals: &Totals, busy_ms: u64) {
         self.totals.add(totals);
         self.busy_ms = self.busy_ms.saturating_add(busy_ms);
     }
 }
 
-fn busy(step: &Step) -> u64 {
+pub(super) fn busy(step: &Step) -> u64 {
     step.duration_ms.get().and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0)
 }
 

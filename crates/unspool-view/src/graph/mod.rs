@@ -12,7 +12,7 @@ mod guess;
 
 pub use filter::{Filter, StatusFilter};
 pub use from_process::from_process;
-pub use from_workflow::from_workflow;
+pub use from_workflow::{Pattern, from_workflow, pattern};
 
 use crate::prices::Prices;
 use crate::totals::Totals;
@@ -102,7 +102,7 @@ pub struct Node {
     pub kind: &'static str,
     /// The box it lies in.
     pub group: Option<u32>,
-    /// The steps it stands for, in order, where it was made from one flow.
+    /// The steps it stands for, in order, where it was made from one flow; an agent stands for the call that started it.
     pub steps: Vec<u32>,
     /// Sums over them.
     pub totals: Totals,

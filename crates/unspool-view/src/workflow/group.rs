@@ -1,7 +1,7 @@
 //! Which items are one node.
 
 use super::{END, Grouping, Item, ItemId, NodeType, Options, START, Workflow, WorkflowEdge, WorkflowNode};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::Id;
 
 /// What people see of an item without a name.
@@ -190,6 +190,7 @@ impl Groups {
     }
 
     fn fill(&mut self, items: &[&Item<'_>], grouping: Grouping) {
+        let mut known: FxHashSet<String> = FxHashSet::default();
         self.nodes.push(WorkflowNode::end(START, "Start", NodeType::Start));
         for (n, item) in items.iter().enumerate() {
             let Some(node) = self.node_of[n] else { continue };
@@ -200,8 +201,9 @@ impl Groups {
                     ..WorkflowNode::default()
                 });
                 if grouping == Grouping::Parent {
-                    let parent = item.parent.as_ref().map_or_else(|| ROOT.to_string(), ToString::to_string);
-                    self.nodes[node as usize].id = format!("{parent}:{}", item.name);
+                    let id = self.id_by_parent(items, n, &known);
+                    known.insert(id.clone());
+                    self.nodes[node as usize].id = id;
                 }
             }
             self.nodes[node as usize].count(item);
@@ -220,6 +222,17 @@ impl Groups {
             1 => self.nodes.clear(),
             _ => self.nodes.push(WorkflowNode::end(END, "End", NodeType::End)),
         }
+    }
+
+    /// A node's id by what it lies in: the span that is, or its own id where it was none or spans of two traces share one.
+    fn id_by_parent(&self, items: &[&Item<'_>], n: usize, known: &FxHashSet<String>) -> String {
+        let item = items[n];
+        let span = self.parent_of[n].and_then(|parent| items[parent as usize].span);
+        let by_span = span.map(|span| format!("{span}:{}", item.name)).filter(|id| !known.contains(id));
+        by_span.unwrap_or_else(|| {
+            let parent = item.parent.as_ref().map_or_else(|| ROOT.to_string(), ToString::to_string);
+            format!("{parent}:{}", item.name)
+        })
     }
 
     /// A node's id is the path of names to it, colons in names behind a backslash; where that is deep, a hash of it.
@@ -272,6 +285,7 @@ impl WorkflowNode {
 
     fn count(&mut self, item: &Item<'_>) {
         self.item_ids.push(item.id.clone());
+        self.span_ids.push(item.span.map(Into::into));
         self.errors += u64::from(item.is_error);
         let took_ms = item.took_ms.or_else(|| item.ended.ms_since(item.started));
         self.duration_ms = self.duration_ms.saturating_add(took_ms.unwrap_or(0).max(0));

@@ -68,13 +68,11 @@ pub(super) fn transitions(items: &[&Item<'_>], groups: &Groups) -> Vec<WorkflowE
             None => outermost.push(ends),
         }
     }
-    // Everything begins with what began first and ends with what came last.
-    let began = outermost.iter().min_by_key(|ends| ends.first.iter().min());
-    let ended = outermost.iter().max_by_key(|ends| ends.last.iter().max());
-    if let (Some(began), Some(ended)) = (began, ended) {
-        let end = u32::try_from(groups.nodes.len() - 1).unwrap_or(BEGIN);
-        began.first.iter().for_each(|item| edges.add(BEGIN, node(*item), 1, false));
-        ended.last.iter().for_each(|item| edges.add(node(*item), end, 1, false));
+    // What lies in nothing that is drawn begins with the begin and ends with the end, so that the graph is one.
+    let end = u32::try_from(groups.nodes.len().saturating_sub(1)).unwrap_or(BEGIN);
+    for ends in &outermost {
+        ends.first.iter().for_each(|item| edges.add(BEGIN, node(*item), 1, false));
+        ends.last.iter().for_each(|item| edges.add(node(*item), end, 1, false));
     }
     edges.edges
 }
