@@ -238,7 +238,7 @@ pub(crate) struct ShowArgs {
     pub(crate) target: PathBuf,
     #[command(flatten)]
     pub(crate) places: Places,
-    /// Only agents whose type, name or id contains this.
+    /// Only agents whose type or name contains this or whose id begins with it.
     #[arg(long, value_name = "TEXT")]
     pub(crate) agent: Option<String>,
     /// Open sub-agents down to this depth; deeper ones are one line.

@@ -1,6 +1,5 @@
 //! What a graph shows, as typed: level, boxes, filters, a query.
 
-use crate::args::moment;
 use crate::asked::{Asked, note_unread, refused};
 use crate::error::CliError;
 use crate::load::Loaded;
@@ -8,7 +7,7 @@ use crate::term::note;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use unspool_model::{Confidence, EdgeKind, Flow, StepKind, Timestamp};
 use unspool_view::graph::{Filter, Graph, GroupBy, Level, Pattern, StatusFilter, View, graph, pattern};
-use unspool_view::query::Query;
+use unspool_view::query::{Moment, Period, Query};
 use unspool_view::workflow::Grouping;
 
 /// What a graph shows.
@@ -21,7 +20,7 @@ pub(crate) struct GraphArgs {
     /// What the boxes around nodes are (default: agent; in D2, run).
     #[arg(long, value_name = "WHAT", value_parser = named(&GROUPS, group_name, about_group))]
     pub(crate) group_by: Option<GroupBy>,
-    /// Only agents whose type, name or id contains this; may be repeated.
+    /// Only agents whose type or name contains this or whose id begins with it; may be repeated.
     #[arg(long, value_name = "TEXT")]
     agent: Vec<String>,
     /// Only steps of this kind; may be repeated.
@@ -30,12 +29,12 @@ pub(crate) struct GraphArgs {
     /// Only calls of this tool; may be repeated.
     #[arg(long, value_name = "TOOL")]
     tool: Vec<String>,
-    /// Only what ended then or later (RFC 3339).
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    after: Option<Timestamp>,
-    /// Only what began then or earlier (RFC 3339).
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    before: Option<Timestamp>,
+    /// Only what began later, as `after:` in a query: 2026-01-18, 2026-01-18T19:55:26Z, or 2h for two hours ago.
+    #[arg(long, value_name = "TIME", value_parser = query_moment)]
+    after: Option<Moment>,
+    /// Only what began earlier, as `before:` in a query.
+    #[arg(long, value_name = "TIME", value_parser = query_moment)]
+    before: Option<Moment>,
     /// Only steps that ended so.
     #[arg(long, value_name = "STATUS", value_parser = named(&STATUSES, status_name, nothing))]
     status: Option<StatusFilter>,
@@ -111,6 +110,13 @@ fn status_name(status: StatusFilter) -> &'static str {
     }
 }
 
+/// A moment as a query has it.
+fn query_moment(text: &str) -> Result<Moment, String> {
+    Moment::parse(text).ok_or_else(|| {
+        "write it like 2026-01-18, 2026-01-18T19:55, 2026-01-18T19:55:26Z, or 2h for two hours ago".into()
+    })
+}
+
 /// A share of one as typed.
 fn confidence(text: &str) -> Result<Confidence, String> {
     let in_ten_thousandths = format!("{:.0}", share(text)? * 1e4);
@@ -124,7 +130,7 @@ pub(crate) fn usage<T>(why: String, hint: &'static str) -> Result<T, CliError> {
 
 impl GraphArgs {
     /// How to look at a flow.
-    pub(crate) fn view(&self, level: Level, usual_group: GroupBy) -> View {
+    pub(crate) fn view(&self, level: Level, usual_group: GroupBy, now: Timestamp) -> View {
         View {
             level,
             group_by: self.group_by.unwrap_or(usual_group),
@@ -132,8 +138,7 @@ impl GraphArgs {
                 agents: self.agent.clone(),
                 kinds: self.kind.clone(),
                 tools: self.tool.clone(),
-                after: self.after,
-                before: self.before,
+                began: self.began(now),
                 status: self.status,
                 edges: self.edge.clone(),
                 min_confidence: self.min_confidence,
@@ -141,6 +146,12 @@ impl GraphArgs {
             sequential: self.sequential,
             full: self.full,
         }
+    }
+
+    /// When steps that are asked for began; "ago" is judged by `now`.
+    fn began(&self, now: Timestamp) -> Period {
+        let after = self.after.map(|moment| moment.after(now)).unwrap_or_default();
+        after.and(self.before.map(|moment| moment.before(now)).unwrap_or_default())
     }
 
     /// Whether there is an agent for each that is asked for.
@@ -187,9 +198,12 @@ impl GraphArgs {
     }
 
     /// Whether any step can be left at all.
-    pub(crate) fn check_nodes(&self, level: Level) -> Result<(), CliError> {
-        if self.after.zip(self.before).is_some_and(|(after, before)| after > before) {
-            return usage("`--after` is later than `--before`".into(), "exchange the two");
+    pub(crate) fn check_nodes(&self, level: Level, now: Timestamp) -> Result<(), CliError> {
+        if self.began(now).is_empty() {
+            return usage(
+                "nothing begins later than `--after` and earlier than `--before`".into(),
+                "exchange the two",
+            );
         }
         let lacks = |kind: StepKind| !self.kind.is_empty() && !self.kind.contains(&kind);
         if level == Level::ModelCall && (!self.tool.is_empty() || lacks(StepKind::ModelCall)) {
@@ -246,7 +260,15 @@ pub(crate) fn chosen_pattern(
     asked: Option<&Asked<'_>>,
 ) -> Pattern {
     let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
-    with_wanted(loaded, flow, asked, |wanted| pattern(flow, batch, prices, view, grouping, wanted))
+    let found =
+        with_wanted(loaded, flow, asked, |wanted| pattern(flow, batch, prices, view, grouping, wanted));
+    let left_out = found.tally.transitions_left_out;
+    if left_out > 0 {
+        note(&format!(
+            "max_transitions: {left_out} transitions between steps that ran side by side were not counted"
+        ));
+    }
+    found
 }
 
 /// A part of one as typed.

@@ -10,9 +10,9 @@ pub mod svg;
 pub mod text;
 mod timeline_of;
 mod timeline_svg;
-mod xml;
+pub(crate) mod xml;
 
 pub use gantt::{GanttLine, gantt};
 pub use picture::{Arrow, Box, Frame, Look, Picture};
 pub use style::Theme;
-pub use timeline_svg::{TimelineBar, TimelinePicture, TimelineTrack, timeline_svg};
+pub use timeline_svg::{LeftOut, TimelineBar, TimelinePicture, TimelineTrack, timeline_svg};

@@ -133,6 +133,8 @@ pub struct TallyDoc {
     pub order_edges: Option<u64>,
     /// So many edges were followed to find what leads through steps that are no nodes, and then no more: some may be missing.
     pub limit_reached: Option<u64>,
+    /// Transitions of a workflow that were not counted, because there are too many (`MAX_TRANSITIONS`).
+    pub transitions_left_out: u64,
 }
 
 /// Sums over steps that are drawn alike.
@@ -191,6 +193,7 @@ pub fn graph_doc(flow: &Flow, batch: &Batch, graph: &Graph, of: Of) -> GraphDoc 
             filtered_edges: edges(tally.filtered_edges),
             order_edges: edges(tally.order_edges),
             limit_reached: tally.limit_reached,
+            transitions_left_out: tally.transitions_left_out,
         }),
     }
 }

@@ -31,21 +31,23 @@ pub fn pattern(
     let mut kept = view.filter.steps(flow, batch);
     kept.iter_mut().enumerate().for_each(|(n, kept)| *kept &= wanted(n));
     let all = Items::new(flow, batch, prices, view.full);
-    let items = all.only((0_u32..).zip(&kept).filter(|(_, kept)| **kept).map(|(n, _)| n));
+    let told_by: Vec<Option<ItemId>> = (0..flow.steps.len()).map(|n| all.of(n).cloned()).collect();
+    let items = all.into_only((0_u32..).zip(&kept).filter(|(_, kept)| **kept).map(|(n, _)| n));
     let workflow = workflow(&items, &Options { grouping, ..Options::default() });
     let folded: FxHashSet<&ItemId> = workflow.folded.iter().collect();
     let mut pricer = Pricer::new(flow, &batch.text, prices);
     let (mut tally, mut step_of) = (Tally::default(), FxHashMap::default());
-    for ((n, step), kept) in (0_u32..).zip(&flow.steps).zip(kept) {
-        let item = all.of(n as usize).filter(|item| kept && !folded.contains(item));
-        let share = match (item, kept) {
+    for (((n, step), kept), item) in (0_u32..).zip(&flow.steps).zip(kept).zip(told_by) {
+        let item = item.filter(|item| kept && !folded.contains(item));
+        let share = match (&item, kept) {
             (Some(_), _) => &mut tally.shown,
             (None, true) => &mut tally.contracted,
             (None, false) => &mut tally.filtered,
         };
         share.add(&pricer.step(step), busy(step));
-        step_of.extend(item.map(|item| (item.clone(), n)));
+        step_of.extend(item.map(|item| (item, n)));
     }
+    tally.transitions_left_out = workflow.transitions_left_out;
     Pattern { workflow, tally, step_of }
 }
 

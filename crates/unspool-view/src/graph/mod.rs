@@ -221,6 +221,8 @@ pub struct Tally {
     pub order_edges: u64,
     /// So many edges were followed to find what leads through steps that are no nodes, and then no more: some may be missing.
     pub limit_reached: Option<u64>,
+    /// Transitions of a workflow that were not counted, because there are too many (`MAX_TRANSITIONS`).
+    pub transitions_left_out: u64,
 }
 
 /// Draws a view of a flow.

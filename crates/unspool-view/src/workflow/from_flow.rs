@@ -18,8 +18,11 @@ use unspool_model::{
 pub fn items<'b>(flow: &Flow, batch: &'b Batch, prices: &Prices, run: Option<u32>) -> Vec<Item<'b>> {
     let wanted = |n: &u32| run.is_none_or(|run| flow.steps[*n as usize].run == run);
     let all = Items::new(flow, batch, prices, false);
-    all.only((0_u32..).zip(&flow.steps).map(|(n, _)| n).filter(wanted))
+    all.into_only((0_u32..).zip(&flow.steps).map(|(n, _)| n).filter(wanted))
 }
+
+/// The place of an agent or step in its list, and what it lies in.
+type Placed = (usize, Option<ItemId>);
 
 /// All items of a flow.
 pub struct Items<'a, 'b> {
@@ -60,26 +63,38 @@ impl<'a, 'b> Items<'a, 'b> {
 
     /// The items of some steps, given in order, with the agents that hold them.
     pub fn only(&self, steps: impl Iterator<Item = u32>) -> Vec<Item<'b>> {
-        let steps: Vec<u32> = steps.collect();
+        let (agents, steps) = self.chosen(&steps.collect::<Vec<u32>>());
+        let placed = |item: &Option<Item<'b>>, parent| Some(Item { parent, ..item.clone()? });
+        let agents = agents.into_iter().filter_map(|(n, parent)| placed(&self.of_agent[n], parent));
+        let steps = steps.into_iter().filter_map(|(n, parent)| placed(&self.of_step[n], parent));
+        agents.chain(steps).collect()
+    }
+
+    /// The same, where no others will be asked for.
+    pub fn into_only(mut self, steps: impl Iterator<Item = u32>) -> Vec<Item<'b>> {
+        let (agents, steps) = self.chosen(&steps.collect::<Vec<u32>>());
+        let placed = |item: &mut Option<Item<'b>>, parent| Some(Item { parent, ..item.take()? });
+        let agents = agents.into_iter().filter_map(|(n, parent)| placed(&mut self.of_agent[n], parent));
+        let steps = steps.into_iter().filter_map(|(n, parent)| placed(&mut self.of_step[n], parent));
+        agents.chain(steps).collect()
+    }
+
+    /// The agents and steps to take, each with what it lies in.
+    fn chosen(&self, steps: &[u32]) -> (Vec<Placed>, Vec<Placed>) {
         let mut agents: FxHashSet<u32> = FxHashSet::default();
         for n in steps.iter().copied() {
-            let agent = self.flow.steps[n as usize].agent;
-            for agent in [self.holders.started[n as usize], agent] {
+            for agent in [self.holders.started[n as usize], self.flow.steps[n as usize].agent] {
                 self.mark(Holder::Agent(agent), &mut agents);
             }
             self.mark(Holder::Step(n), &mut agents);
         }
-        let placed = |item: &Option<Item<'b>>, at: Holder| {
-            let item = item.as_ref()?;
-            Some(Item { parent: self.nearest(at, &agents, &steps), ..item.clone() })
-        };
         let mut ordered: Vec<usize> = agents.iter().map(|agent| *agent as usize).collect();
         ordered.sort_unstable();
-        let of_agents =
-            ordered.into_iter().filter_map(|n| placed(&self.of_agent[n], self.holders.of_agent[n]));
+        let placed = |n: usize, at: Holder| (n, self.nearest(at, &agents, steps));
+        let of_agents = ordered.into_iter().map(|n| placed(n, self.holders.of_agent[n])).collect();
         let of_steps = steps.iter().map(|n| *n as usize);
-        let of_steps = of_steps.filter_map(|n| placed(&self.of_step[n], self.holders.of_step[n]));
-        of_agents.chain(of_steps).collect()
+        let of_steps = of_steps.map(|n| placed(n, self.holders.of_step[n])).collect();
+        (of_agents, of_steps)
     }
 
     /// Marks the agents that hold something, and whoever holds them.

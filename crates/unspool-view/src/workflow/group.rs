@@ -244,13 +244,17 @@ impl Groups {
             }
         }
         let mut depth_of: Vec<usize> = vec![0; self.nodes.len()];
+        // Of each node: the last walk that came by.
+        let mut walk_of: Vec<usize> = vec![0; self.nodes.len()];
         for n in 1..self.nodes.len() {
             // Up to a node that has its id, then down again.
             let mut chain = vec![n];
+            walk_of[n] = n;
             let mut above = self.nodes[n].parent;
             while let Some(at) =
-                above.map(|at| at as usize).filter(|at| depth_of[*at] == 0 && !chain.contains(at))
+                above.map(|at| at as usize).filter(|at| depth_of[*at] == 0 && walk_of[*at] != n)
             {
+                walk_of[at] = n;
                 chain.push(at);
                 above = self.nodes[at].parent;
             }
@@ -270,7 +274,13 @@ impl Groups {
     }
 
     pub(super) fn finish(self, edges: Vec<WorkflowEdge>) -> Workflow {
-        Workflow { nodes: self.nodes, edges, folded: self.folded, auto_generated: true }
+        Workflow {
+            nodes: self.nodes,
+            edges,
+            folded: self.folded,
+            auto_generated: true,
+            ..Workflow::default()
+        }
     }
 }
 
@@ -327,5 +337,5 @@ pub(super) fn manual(items: &[&Item<'_>]) -> Workflow {
         }
     }
     let folded = items.iter().filter(|item| item.manual.is_none()).map(|item| item.id.clone()).collect();
-    Workflow { nodes, edges, folded, auto_generated: false }
+    Workflow { nodes, edges, folded, ..Workflow::default() }
 }

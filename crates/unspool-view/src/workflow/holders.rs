@@ -9,14 +9,14 @@ use unspool_model::{EdgeKind, Flow, Step, StepKind};
 
 /// What something lies in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Holder {
+pub(crate) enum Holder {
     Nothing,
     Step(u32),
     Agent(u32),
 }
 
 /// The holders of everything in a flow.
-pub(super) struct Holders {
+pub(crate) struct Holders {
     /// By step.
     pub(super) of_step: Vec<Holder>,
     /// By agent.
@@ -28,7 +28,7 @@ pub(super) struct Holders {
 }
 
 impl Holders {
-    pub(super) fn new(flow: &Flow) -> Holders {
+    pub(crate) fn new(flow: &Flow) -> Holders {
         let finder = Finder::new(flow);
         let steps = u32::try_from(flow.steps.len()).unwrap_or(NONE);
         let agents = u32::try_from(flow.agents.len()).unwrap_or(NONE);
@@ -48,6 +48,39 @@ impl Holders {
             Holder::Nothing => Holder::Nothing,
             Holder::Step(step) => self.of_step[step as usize],
             Holder::Agent(agent) => self.of_agent[agent as usize],
+        }
+    }
+
+    /// By step: how many other steps of its own agent it lies in.
+    pub(crate) fn depths(&self, flow: &Flow) -> Vec<u32> {
+        let mut depths: Vec<Option<u32>> = vec![None; self.of_step.len()];
+        let mut way = Vec::new();
+        for n in 0..depths.len() {
+            // Up to a step whose depth is known, or that lies in none, then down again.
+            let mut at = Some(n);
+            while let Some(step) = at.filter(|step| depths[*step].is_none()) {
+                way.push(step);
+                at = self.step_around(flow, step);
+            }
+            while let Some(step) = way.pop() {
+                let around = self.step_around(flow, step).and_then(|around| depths[around]);
+                depths[step] = Some(around.map_or(0, |around| around + 1));
+            }
+        }
+        depths.into_iter().map(Option::unwrap_or_default).collect()
+    }
+
+    /// The next step of the same agent that a step lies in.
+    fn step_around(&self, flow: &Flow, step: usize) -> Option<usize> {
+        let mut at = self.of_step[step];
+        loop {
+            match at {
+                Holder::Nothing => return None,
+                Holder::Step(around) if flow.steps[around as usize].agent == flow.steps[step].agent => {
+                    return Some(around as usize);
+                }
+                _ => at = self.above(at),
+            }
         }
     }
 

@@ -7,7 +7,7 @@
 mod by_run;
 mod from_flow;
 mod group;
-mod holders;
+pub(crate) mod holders;
 mod process;
 mod process_doc;
 mod transitions;
@@ -253,6 +253,8 @@ pub struct Workflow {
     pub folded: Vec<ItemId>,
     /// The nodes were found, not given by the source.
     pub auto_generated: bool,
+    /// Transitions beyond `MAX_TRANSITIONS`, which no edge counts.
+    pub transitions_left_out: u64,
 }
 
 /// Id of the node where everything begins.
@@ -269,8 +271,8 @@ pub fn workflow(items: &[Item<'_>], options: &Options) -> Workflow {
         return group::manual(&sorted);
     }
     let groups = group(&sorted, options);
-    let edges = transitions(&sorted, &groups);
-    groups.finish(edges)
+    let (edges, transitions_left_out) = transitions(&sorted, &groups);
+    Workflow { transitions_left_out, ..groups.finish(edges) }
 }
 
 #[cfg(test)]

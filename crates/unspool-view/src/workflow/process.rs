@@ -136,6 +136,8 @@ pub struct Process {
     pub edges: Vec<ProcessEdge>,
     /// Variants by how many runs follow them.
     pub variants: Vec<Variant>,
+    /// Transitions that no edge counts, because there are too many in a run.
+    pub transitions_left_out: u64,
     /// Index of the variant that is the common path; none where no variant is, or where there are too few runs to tell.
     pub common: Option<u32>,
 }
@@ -145,6 +147,7 @@ pub fn process(runs: &[RunPattern]) -> Process {
     let mut process = Process {
         runs: runs.len() as u64,
         failed: runs.iter().filter(|run| run.failed).count() as u64,
+        transitions_left_out: runs.iter().map(|run| run.workflow.transitions_left_out).sum(),
         ..Process::default()
     };
     add_nodes(&mut process, runs);

@@ -52,6 +52,8 @@ pub struct OneProcessDoc {
     pub common_variant: Option<u64>,
     /// Runs that do not follow the common path; null when there is none.
     pub runs_apart: Option<u64>,
+    /// Transitions that were not counted, because there are too many in a run (`MAX_TRANSITIONS`).
+    pub transitions_left_out: u64,
     /// Variants beyond the two hundred most frequent ones that no other was compared with.
     pub uncompared_variants: u64,
 }
@@ -296,6 +298,7 @@ fn doc(kind: Kind, sessions: u64, process: &Process) -> OneProcessDoc {
         variants: process.variants.iter().map(|variant| variant_doc(process, variant)).collect(),
         common_variant: process.common.map(u64::from),
         runs_apart: process.runs_apart(),
+        transitions_left_out: process.transitions_left_out,
         uncompared_variants: process.uncompared(),
     }
 }

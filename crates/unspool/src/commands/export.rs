@@ -77,7 +77,8 @@ fn theme_about(theme: Theme) -> &'static str {
 }
 
 pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
-    let choice = choice::check(export)?;
+    let now = settings(args)?.as_of;
+    let choice = choice::check(export, now)?;
     // A path behind `--native ID…` is a path: ids have a shape of their own.
     let is_id = |text: &&String| Id::parse(text, 'r').is_some();
     let natives: Vec<&String> = export.native.iter().filter(is_id).collect();
@@ -86,7 +87,6 @@ pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
     let loaded = load(args, &paths, &export.places.look_in, Detail::Full)?;
     export.graph.check_agents(&loaded)?;
     if export.native.is_empty() {
-        let now = settings(args)?.as_of;
         let asked = choice.query.as_ref().map(|query| Asked::new(&loaded, query, now));
         let drawing = Drawing { loaded: &loaded, choice: &choice, asked };
         return write_to(export.output.as_deref(), |mut out| write(&drawing, &mut out));

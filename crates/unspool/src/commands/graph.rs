@@ -37,7 +37,8 @@ const PIPED_COLUMNS: usize = 100;
 
 pub(crate) fn run(args: &Args, wanted: &DrawArgs) -> Result<(), CliError> {
     let level = wanted.graph.level.unwrap_or_default();
-    wanted.graph.check_nodes(level)?;
+    let now = settings(args)?.as_of;
+    wanted.graph.check_nodes(level, now)?;
     if let (true, Some(option)) = (wanted.workflow, wanted.graph.given_beside_filters()) {
         return crate::graph_args::usage(
             format!("`{option}` is about what led to what, and `--workflow` draws what followed what"),
@@ -47,7 +48,6 @@ pub(crate) fn run(args: &Args, wanted: &DrawArgs) -> Result<(), CliError> {
     let query = wanted.graph.query()?;
     let loaded = load(args, std::slice::from_ref(&wanted.target), &wanted.places.look_in, Detail::Full)?;
     wanted.graph.check_agents(&loaded)?;
-    let now = settings(args)?.as_of;
     let asked = query.as_ref().map(|query| Asked::new(&loaded, query, now));
     let options = text_options(wanted.ascii);
     let mut out = anstream::stdout().lock();
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, wanted: &DrawArgs) -> Result<(), CliError> {
         if n > 0 {
             writeln!(out)?;
         }
-        let view = wanted.graph.view(level, GroupBy::Agent);
+        let view = wanted.graph.view(level, GroupBy::Agent, now);
         let graph = if wanted.workflow {
             let pattern = chosen_pattern(&loaded, &flow, &view, Grouping::Path, asked.as_ref());
             pattern.graph(&flow, &loaded.corpus.batch)
@@ -107,6 +107,9 @@ fn summary(graph: &Graph, what: &str) -> String {
             let took = if took > 0 { format!(", {}", duration(took)) } else { String::new() };
             words.push(format!("{} {name}{took}", plural(share.totals.steps, "step")));
         }
+    }
+    if tally.order_edges > 0 {
+        words.push(format!("{} of mere order not drawn", plural(tally.order_edges, "edge")));
     }
     words.join(" · ")
 }

@@ -132,6 +132,26 @@ fn filters_choose_what_a_workflow_is_made_from() {
 }
 
 #[test]
+fn filters_mean_what_a_query_means() {
+    let unspool = Unspool::with_demo();
+    let ids = |args: &[&str]| {
+        let all = [&["export", DEMO_SESSION, "--format", "graph-json"], args].concat();
+        let nodes = unspool.json(&all)["graphs"][0]["nodes"].as_array().unwrap().clone();
+        nodes.iter().map(|node| node["id"].to_string()).collect::<Vec<String>>()
+    };
+    for (filter, query) in [
+        (&["--after", "2026-10-12T09:31"][..], "after:2026-10-12T09:31"),
+        (&["--before", "2026-10-12T09:31:05Z"], "before:2026-10-12T09:31:05Z"),
+        (&["--agent", "explor"], "agent~explor"),
+        (&["--agent", "main"], "agent~main"),
+    ] {
+        let chosen = ids(filter);
+        assert!(!chosen.is_empty() && chosen.len() < 41, "{filter:?}");
+        assert_eq!(chosen, ids(&["--where", query]), "{query}");
+    }
+}
+
+#[test]
 fn a_workflow_names_spans_by_their_own_ids() {
     let unspool = Unspool::with_demo();
     let span = |id: &str, parent: &str, name: &str, at: u32| {
@@ -177,7 +197,7 @@ fn filters_choose_what_a_graph_shows() {
             .iter()
             .all(|node| node["kind"] == "model_call")
     );
-    assert_eq!(nodes(&["--before", "2026-10-12T09:30:00Z"]).len(), 2);
+    assert_eq!(nodes(&["--before", "2026-10-12T09:30:01Z"]).len(), 2);
 }
 
 /// The rules of the Trace Event Format that Perfetto insists on.

@@ -3,6 +3,7 @@
 use super::ExportArgs;
 use crate::error::CliError;
 use crate::graph_args::{GraphArgs, usage};
+use unspool_model::Timestamp;
 use unspool_view::draw::Theme;
 use unspool_view::export::{Format, View};
 use unspool_view::graph::{self, GroupBy, Level};
@@ -24,7 +25,7 @@ pub(super) struct Choice {
 }
 
 /// What the arguments mean, or why they mean nothing.
-pub(super) fn check(export: &ExportArgs) -> Result<Choice, CliError> {
+pub(super) fn check(export: &ExportArgs, now: Timestamp) -> Result<Choice, CliError> {
     let args = &export.graph;
     if !export.native.is_empty() {
         let other = export.format.map(|_| "--format").or(export.view.map(|_| "--view")).or(args.given());
@@ -39,9 +40,9 @@ pub(super) fn check(export: &ExportArgs) -> Result<Choice, CliError> {
     let view = view(export, format)?;
     check_options(export, format, view)?;
     let level = level(args, format)?;
-    args.check_nodes(level)?;
+    args.check_nodes(level, now)?;
     let usual = if format == Format::D2 { GroupBy::Run } else { GroupBy::default() };
-    let graph = args.view(level, usual);
+    let graph = args.view(level, usual, now);
     let lanes = view == View::Graph && graph.group_by == GroupBy::Run;
     Ok(Choice {
         format,
