@@ -111,12 +111,8 @@ pub fn lines(picture: &Picture, options: &TextOptions) -> Vec<Line> {
 /// A line that says what the marks mean.
 pub fn legend(charset: Charset) -> &'static str {
     match charset {
-        Charset::Unicode => {
-            "● step  ○ one of several between the same steps  ✗ failed  ┆ inferred  ← by way of  ↺ leads back"
-        }
-        Charset::Ascii => {
-            "* step  o one of several between the same steps  x failed  : inferred  <- by way of  ^ leads back"
-        }
+        Charset::Unicode => "● step  ○ one of several here  ✗ failed  ┆ inferred  ← by way of  ↺ leads back",
+        Charset::Ascii => "* step  o one of several here  x failed  : inferred  <- by way of  ^ leads back",
     }
 }
 

@@ -343,6 +343,9 @@ fn write_difference(
     Ok(())
 }
 
+/// So many names stand for a node; where it lies deeper, an ellipsis stands for the outer ones.
+const MAX_NAMES: usize = 6;
+
 /// What nodes are called: their name behind those of the agents they lie in.
 struct Names<'a> {
     nodes: HashMap<&'a str, &'a ProcessNodeDoc>,
@@ -357,9 +360,11 @@ impl<'a> Names<'a> {
         let Some(node) = self.nodes.get(id) else { return id.into() };
         let mut parts = vec![node.name.as_str()];
         let mut above = node.parent.as_deref();
-        while let Some(node) =
-            above.and_then(|id| self.nodes.get(id)).filter(|_| parts.len() < self.nodes.len())
-        {
+        while let Some(node) = above.and_then(|id| self.nodes.get(id)) {
+            if parts.len() == MAX_NAMES {
+                parts.push("…");
+                break;
+            }
             parts.push(&node.name);
             above = node.parent.as_deref();
         }
