@@ -25,7 +25,7 @@ impl Default for Limits {
 /// What all requests share.
 pub struct App {
     /// Where everything is kept and derived.
-    pub engine: Engine,
+    pub engine: Arc<Engine>,
     /// Sizes.
     pub limits: Limits,
 }
