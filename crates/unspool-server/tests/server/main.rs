@@ -1,0 +1,8 @@
+//! The server from outside: requests over a socket, answers, and what is kept of them.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod hooks;
+mod running;
+mod thoughtflow;
+mod upload;
