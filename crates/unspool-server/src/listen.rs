@@ -5,8 +5,13 @@ use crate::grpc;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use unspool_engine::HookSpool;
+
+/// How often events are looked for that hooks put down while there was no server.
+const SPOOL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Where to listen.
 #[derive(Clone, Debug)]
@@ -63,18 +68,35 @@ impl Server {
         let incoming = tonic::transport::server::TcpIncoming::from(self.grpc);
         let grpc = tonic::transport::Server::builder()
             .add_routes(tonic::service::Routes::from(grpc::router(&self.app)))
-            .serve_with_incoming_shutdown(incoming, until(stopped));
+            .serve_with_incoming_shutdown(incoming, until(stopped.clone()));
+        let spooled = take_spooled(Arc::clone(&self.app), until(stopped));
         let stopper = async move {
             stop.await;
             told.send_replace(true);
         };
         let failed = |error: String| ServeError::Serve(error);
-        let (http, grpc, ()) = tokio::join!(http, grpc, stopper);
+        let (http, grpc, (), ()) = tokio::join!(http, grpc, spooled, stopper);
         http.map_err(|error| failed(error.to_string()))?;
         grpc.map_err(|error| failed(error.to_string()))?;
         let app = self.app;
         drop(tokio::task::spawn_blocking(move || app.engine.close()).await);
         Ok(())
+    }
+}
+
+/// Takes the hook events that waited for a server, now and every few seconds.
+async fn take_spooled(app: Arc<App>, stopped: impl Future<Output = ()>) {
+    let spool = HookSpool::of(&app.engine.options().folder);
+    tokio::pin!(stopped);
+    let mut ticks = tokio::time::interval(SPOOL_INTERVAL);
+    loop {
+        tokio::select! {
+            () = &mut stopped => return,
+            _ = ticks.tick() => {}
+        }
+        let (app, spool) = (Arc::clone(&app), spool.clone());
+        // What the disk refuses waits for the next time.
+        drop(tokio::task::spawn_blocking(move || spool.take_all(&app.engine)).await);
     }
 }
 

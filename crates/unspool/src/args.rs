@@ -204,6 +204,17 @@ Examples:
   unspool serve                  on http://127.0.0.1:4680, data in your data folder
   unspool serve --listen 127.0.0.1:0 --data-dir ./data     on a free port, data here")]
     Serve(crate::commands::ServeArgs),
+    /// Let Claude Code tell the server what it does, as it does it.
+    #[command(after_help = "\
+Examples:
+  unspool hooks install --dry-run    what would change in your settings
+  unspool hooks install          for all your sessions, with a backup of the settings
+  unspool hooks install --project . --local    for this project, for you alone
+  unspool hooks status           which events are sent, and what waits for a server
+  unspool hooks uninstall")]
+    Hooks(crate::commands::HooksArgs),
+    /// Send one hook event from standard input; this is what the hooks run.
+    Hook(crate::commands::HookArgs),
     /// Show a small session that comes with the program.
     #[command(after_help = "\
 Examples:

@@ -16,6 +16,8 @@ mod drift;
 mod exports;
 #[path = "cli/findings.rs"]
 mod findings;
+#[path = "cli/hooks.rs"]
+mod hooks;
 #[path = "cli/imports.rs"]
 mod imports;
 #[path = "cli/names.rs"]

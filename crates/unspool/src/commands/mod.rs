@@ -9,6 +9,8 @@ mod failures;
 mod findings;
 pub(crate) mod graph;
 mod home;
+pub(crate) mod hook;
+mod hooks;
 mod inspect;
 mod ls;
 mod metrics;
@@ -22,6 +24,8 @@ pub(crate) mod timeline;
 
 pub(crate) use failures::FailuresArgs;
 pub(crate) use findings::FindingsArgs;
+pub(crate) use hook::HookArgs;
+pub(crate) use hooks::HooksArgs;
 pub(crate) use metrics::MetricsArgs;
 pub(crate) use path::PathArgs;
 pub(crate) use process::ProcessArgs;
@@ -57,6 +61,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),
         Some(Command::Serve(serve)) => serve::run(args, serve),
+        Some(Command::Hooks(hooks)) => hooks::run(hooks),
+        Some(Command::Hook(hook)) => {
+            hook::run(hook);
+            Ok(())
+        }
         Some(Command::Demo(demo)) => demo::run(args, demo),
     };
     done.map(|()| ExitCode::SUCCESS)
