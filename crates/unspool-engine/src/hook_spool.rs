@@ -172,7 +172,6 @@ fn private_folder(folder: &Path) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use super::*;
     use crate::live::Options;
@@ -204,7 +203,9 @@ mod tests {
                 .map(|adder| {
                     let spool = spool.clone();
                     scope.spawn(move || {
-                        (0..50).for_each(|n| assert!(spool.add(&event(adder * 50 + n)).unwrap()))
+                        for n in 0..50 {
+                            assert!(spool.add(&event(adder * 50 + n)).unwrap());
+                        }
                     })
                 })
                 .collect();
