@@ -7,12 +7,13 @@ pub use search::{Answer, Candidate, Search};
 use crate::failures::Telling;
 use crate::prices::Prices;
 use crate::totals::{Totals, totals};
+use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_model::flow::NONE;
 use unspool_model::{AgentSource, Batch, Edge, EventKind, Flow, RecordIx, Rule, StepKind, Sym, Witness};
 
 /// An explanation: headed lists of sentences, the same for people and programs.
-#[derive(Serialize, Debug)]
+#[derive(Serialize, JsonSchema, Debug)]
 pub struct Explanation {
     /// What is explained: `agent`, `step` or `edge`.
     pub subject: &'static str,
@@ -23,7 +24,7 @@ pub struct Explanation {
 }
 
 /// One part of an explanation.
-#[derive(Serialize, Debug)]
+#[derive(Serialize, JsonSchema, Debug)]
 pub struct Section {
     /// What the part answers.
     pub heading: String,
@@ -246,7 +247,7 @@ impl Why<'_> {
         let error = self.flow.error_of(n).some();
         push("What went wrong", error.map(|error| self.text(error).into()).into_iter().collect());
         if step.is_error {
-            let telling = Telling::new(self.flow);
+            let telling = Telling::new(self.flow, &self.batch.text);
             push("What became of the failure", telling.tell(index, &|step| self.name(step)));
         }
         push(

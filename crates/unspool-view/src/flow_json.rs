@@ -7,7 +7,7 @@ use crate::totals::{Totals, totals};
 use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, Flow, IntentSource, Issue, RecordIx, Sym, Timestamp, Usage};
+use unspool_model::{Batch, Edge, Flow, IntentSource, Issue, RecordIx, Sym, Timestamp, Usage};
 
 /// The name and version of this schema.
 const SCHEMA: &str = "unspool.flow/1";
@@ -240,6 +240,10 @@ pub struct StepDoc {
     pub preview: Option<String>,
     /// A hash of everything a tool was given, where it is known: equal for equal input.
     pub input_hash: Option<u32>,
+    /// The first line of the file that a call reads, from 1, where its input says.
+    pub first_line: Option<u32>,
+    /// The last line of the file that it reads.
+    pub last_line: Option<u32>,
     /// First words of what went wrong, where it failed and its source says why.
     pub error: Option<String>,
     /// What it was for.
@@ -426,30 +430,36 @@ pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
                 duration_ms: run.ended.ms_since(run.started),
             })
             .collect(),
-        steps: (0..flow.steps.len()).map(|n| step_doc(flow, n, &show)).collect(),
-        edges: flow
-            .edges
-            .iter()
-            .map(|edge| EdgeDoc {
-                from: step_id(edge.from).unwrap_or_default(),
-                to: step_id(edge.to).unwrap_or_default(),
-                kind: edge.kind.name(),
-                rule: edge.rule.name(),
-                confidence: edge.confidence.as_f64(),
-                inferred: edge.is_inferred(),
-                tool_use_id: show.some(edge.tool_use_id),
-                is_error: edge.is_error,
-                evidence: flow.evidence_of(edge).iter().map(|record| show.record_id(*record)).collect(),
-            })
-            .collect(),
+        steps: (0..flow.steps.len()).map(|n| step_doc(flow, batch, n)).collect(),
+        edges: flow.edges.iter().map(|edge| edge_doc(flow, batch, edge)).collect(),
         issues: flow.issues.iter().map(|issue| issue_doc(issue, batch)).collect(),
         totals: totals_doc(&sums.session),
         context_records: flow.context_records,
     }
 }
 
-fn step_doc(flow: &Flow, n: usize, show: &Show<'_>) -> StepDoc {
+/// A relation as its JSON document.
+pub fn edge_doc(flow: &Flow, batch: &Batch, edge: &Edge) -> EdgeDoc {
+    let show = Show { batch };
+    let step_id = |n: u32| flow.steps.get(n as usize).map(|step| step.id.show('s')).unwrap_or_default();
+    EdgeDoc {
+        from: step_id(edge.from),
+        to: step_id(edge.to),
+        kind: edge.kind.name(),
+        rule: edge.rule.name(),
+        confidence: edge.confidence.as_f64(),
+        inferred: edge.is_inferred(),
+        tool_use_id: show.some(edge.tool_use_id),
+        is_error: edge.is_error,
+        evidence: flow.evidence_of(edge).iter().map(|record| show.record_id(*record)).collect(),
+    }
+}
+
+/// The step at a place in the flow as its JSON document.
+pub fn step_doc(flow: &Flow, batch: &Batch, n: usize) -> StepDoc {
+    let show = Show { batch };
     let step = &flow.steps[n];
+    let lines = u32::try_from(n).ok().and_then(|n| flow.lines_of(n));
     StepDoc {
         id: step.id.show('s'),
         kind: step.kind.name(),
@@ -476,6 +486,8 @@ fn step_doc(flow: &Flow, n: usize, show: &Show<'_>) -> StepDoc {
         meta: step.meta,
         preview: show.some(step.preview),
         input_hash: u32::try_from(n).ok().and_then(|n| flow.input_of(n)),
+        first_line: lines.map(|lines| lines.first),
+        last_line: lines.map(|lines| lines.last),
         error: show.some(flow.error_of(n)),
         intent: show
             .some(step.intent)

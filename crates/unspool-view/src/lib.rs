@@ -12,6 +12,7 @@ pub mod document;
 pub mod draw;
 #[cfg(test)]
 mod drawn;
+mod duration;
 pub mod explain;
 pub mod export;
 pub mod failures;
@@ -30,6 +31,7 @@ pub mod query;
 pub mod query_json;
 mod retries;
 pub mod rows;
+pub mod screen;
 pub mod search;
 mod sequence;
 pub mod stats;
@@ -38,5 +40,6 @@ pub mod totals;
 pub mod tree_json;
 pub mod workflow;
 
+pub use duration::duration;
 pub use prices::{Money, Prices};
 pub use totals::{FlowTotals, Pricer, Totals, totals};

@@ -3,7 +3,7 @@
 use crate::prices::Prices;
 use crate::totals::{FlowTotals, totals};
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, Flow, Step, StepKind};
+use unspool_model::{Agent, Batch, Flow, Id, Step, StepKind};
 
 /// What to leave out.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +16,10 @@ pub struct Filter {
     pub errors: bool,
     /// System and hook steps, and what the client injected, too.
     pub full: bool,
+    /// Agents that are open whatever their depth.
+    pub open: Vec<Id>,
+    /// Agents that are closed whatever their depth.
+    pub shut: Vec<Id>,
 }
 
 impl Filter {
@@ -63,12 +67,8 @@ pub struct Rows {
 pub fn rows(flow: &Flow, batch: &Batch, prices: &Prices, filter: &Filter) -> Rows {
     let wanted_agents = wanted_agents(flow, batch, filter);
     let wanted = wanted_steps(flow, filter, &wanted_agents);
-    let closed = |agent: u32| {
-        let agent = &flow.agents[agent as usize];
-        let too_deep = filter.depth.is_some_and(|depth| agent.depth > depth);
-        // What a client does for itself is one line, unless asked for.
-        too_deep || agent.internal && !filter.full && !filter.chooses()
-    };
+    let closed = closed_agents(flow, filter);
+    let closed = |agent: u32| closed[agent as usize];
     let indents = indents(flow);
     let mut rows = Vec::new();
     let mut open = vec![false; flow.agents.len()];
@@ -117,6 +117,23 @@ pub fn rows(flow: &Flow, batch: &Batch, prices: &Prices, filter: &Filter) -> Row
     }
     flush(&mut rows, &mut hidden, hidden_depth);
     Rows { rows, sums: totals(flow, &batch.text, prices) }
+}
+
+/// Agents whose steps are not shown: those that are closed themselves, and those below them.
+fn closed_agents(flow: &Flow, filter: &Filter) -> Vec<bool> {
+    let alone = |agent: &Agent| {
+        let too_deep = filter.depth.is_some_and(|depth| agent.depth > depth);
+        // What a client does for itself is one line, unless asked for.
+        let by_itself = too_deep || agent.internal && !filter.full && !filter.chooses();
+        filter.shut.contains(&agent.id) || by_itself && !filter.open.contains(&agent.id)
+    };
+    let mut closed: Vec<bool> = flow.agents.iter().map(alone).collect();
+    let mut order: Vec<usize> = (0..flow.agents.len()).collect();
+    order.sort_by_key(|n| flow.agents[*n].depth);
+    for n in order {
+        closed[n] |= closed.get(flow.agents[n].parent as usize).copied().unwrap_or(false);
+    }
+    closed
 }
 
 /// Levels below the agent: a tool call stands below its model call, a span below the one around it.

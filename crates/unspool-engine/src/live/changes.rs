@@ -16,7 +16,8 @@ const MAX_CHANGES_KEPT: usize = 8192;
 /// A session became different.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Counted from 1 since the process began.
+    /// Grows by one with each change; greater than all numbers of processes that began in earlier seconds, so that a number of one of
+    /// them is never taken for one of this.
     pub sequence: u64,
     /// When it was published.
     pub at: Timestamp,
@@ -47,13 +48,12 @@ pub struct Changes {
     last: watch::Sender<u64>,
 }
 
-impl Default for Changes {
-    fn default() -> Changes {
-        Changes { kept: Mutex::default(), last: watch::Sender::new(0) }
-    }
-}
-
 impl Changes {
+    /// None yet; they are counted from a number.
+    pub(crate) fn counted_from(first: u64) -> Changes {
+        Changes { kept: Mutex::default(), last: watch::Sender::new(first) }
+    }
+
     pub(crate) fn publish(&self, changes: Vec<Change>) {
         if changes.is_empty() {
             return;

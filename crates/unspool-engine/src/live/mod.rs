@@ -10,6 +10,7 @@ mod changes;
 mod decode;
 mod derive;
 mod entries;
+mod files;
 mod hot;
 mod queue;
 mod snapshots;
@@ -163,11 +164,12 @@ impl Engine {
         let ground = Ground::open(&folder, &options.holder, LogOptions::default())?;
         let (store_path, families_path) = (folder.join("store.db"), folder.join("families.db"));
         let families = Families::open(&families_path)?;
+        let began = first_number((options.now)());
         let shared = Arc::new(Shared {
             log: Arc::clone(ground.log()),
             queue: Queue::new(ground.store().standing()?.through, options.max_pending_bytes),
-            snapshots: Snapshots::new(options.max_snapshot_bytes),
-            changes: Changes::default(),
+            snapshots: Snapshots::new(options.max_snapshot_bytes, began),
+            changes: Changes::counted_from(began),
             numbers: Mutex::default(),
             refused: AtomicU64::new(0),
             broken: Mutex::default(),
@@ -271,6 +273,13 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// Where the numbers of a process that begins now start. A program that reads numbers as doubles reads them exactly.
+fn first_number(now: Timestamp) -> u64 {
+    const NUMBERS_PER_SECOND: u64 = 1 << 20;
+    let seconds = now.ms_since(Timestamp::from_ns(0)).unwrap_or(0) / 1000;
+    u64::try_from(seconds).unwrap_or(0).saturating_mul(NUMBERS_PER_SECOND)
 }
 
 fn private_folder(folder: &Path) -> std::io::Result<()> {

@@ -4,13 +4,14 @@
 //! the log and linked again.
 
 use super::decode::decode;
+use super::files::{self, Version};
 use super::{Shared, held, streams};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use unspool_link::{Corpus, FamilyKey, Table, pieces};
 use unspool_model::{Batch, Flow, Id, RecordIx};
-use unspool_store::{Entry, Families, FamilyId, GroundError, Log};
+use unspool_store::{Families, FamilyId, GroundError, Log, StreamPart};
 use unspool_view::search::NativeBytes;
 
 /// A session as it was at one moment. It never changes.
@@ -21,8 +22,10 @@ pub struct Snapshot {
     pub session: usize,
     /// The session.
     pub flow: Flow,
+    /// Another one whenever the session may be different, in this process and the next.
+    pub version: u64,
     shared: Arc<Log>,
-    parts: Arc<BTreeMap<String, Vec<u64>>>,
+    parts: Arc<BTreeMap<String, Vec<StreamPart>>>,
 }
 
 impl Snapshot {
@@ -45,14 +48,11 @@ impl NativeBytes for NativeLog<'_> {
         let record = batch.records.get(record as usize)?;
         if self.stream.as_ref().is_none_or(|(stream, _)| *stream != record.stream) {
             let name = batch.text.get(batch.streams.get(record.stream as usize)?.name);
-            let positions = match self.snapshot.parts.get(name) {
-                Some(parts) => parts.clone(),
-                None => vec![streams::position(name)?],
+            let log = &self.snapshot.shared;
+            let whole = match self.snapshot.parts.get(name) {
+                Some(parts) => Version { log, parts: parts.iter(), seen: 0 }.flatten().collect(),
+                None => log.read(streams::position(name)?).ok()??.bytes,
             };
-            let mut whole = Vec::new();
-            for position in positions {
-                whole.extend(self.snapshot.shared.read(position).ok()??.bytes);
-            }
             self.stream = Some((record.stream, whole));
         }
         let (_, whole) = self.stream.as_ref()?;
@@ -69,7 +69,31 @@ impl NativeBytes for NativeLog<'_> {
 pub(crate) struct Linked {
     pub(crate) corpus: Arc<Corpus>,
     /// Where the parts of its files lie.
-    pub(crate) parts: Arc<BTreeMap<String, Vec<u64>>>,
+    pub(crate) parts: Arc<BTreeMap<String, Vec<StreamPart>>>,
+    /// Those of its sessions that somebody asked for.
+    made: Arc<Mutex<FxHashMap<usize, Arc<Snapshot>>>>,
+}
+
+impl Linked {
+    pub(crate) fn new(corpus: Corpus, parts: BTreeMap<String, Vec<StreamPart>>) -> Linked {
+        Linked { corpus: Arc::new(corpus), parts: Arc::new(parts), made: Arc::default() }
+    }
+
+    /// One of its sessions; made once.
+    fn session(&self, n: usize, version: u64, log: &Arc<Log>) -> Arc<Snapshot> {
+        if let Some(made) = held(&self.made).get(&n) {
+            return Arc::clone(made);
+        }
+        let snapshot = Arc::new(Snapshot {
+            flow: self.corpus.flow(n),
+            session: n,
+            version,
+            corpus: Arc::clone(&self.corpus),
+            shared: Arc::clone(log),
+            parts: Arc::clone(&self.parts),
+        });
+        Arc::clone(held(&self.made).entry(n).or_insert(snapshot))
+    }
 }
 
 pub(crate) struct Snapshots {
@@ -79,15 +103,24 @@ pub(crate) struct Snapshots {
 
 #[derive(Default)]
 struct State {
-    linked: FxHashMap<FamilyId, (Linked, usize, u64)>,
+    linked: FxHashMap<FamilyId, Kept>,
     weight: usize,
     uses: u64,
+    /// Grows with everything that is published or kept.
     published: u64,
 }
 
+struct Kept {
+    linked: Linked,
+    weight: usize,
+    used: u64,
+    version: u64,
+}
+
 impl Snapshots {
-    pub(crate) fn new(max_bytes: usize) -> Snapshots {
-        Snapshots { state: Mutex::default(), max_bytes }
+    /// Versions are counted from `first`.
+    pub(crate) fn new(max_bytes: usize, first: u64) -> Snapshots {
+        Snapshots { state: Mutex::new(State { published: first, ..State::default() }), max_bytes }
     }
 
     pub(crate) fn publish(&self, family: FamilyId, linked: Linked) {
@@ -103,21 +136,25 @@ impl Snapshots {
         state.remove(family);
     }
 
-    fn get(&self, family: FamilyId) -> Result<Linked, u64> {
+    /// What is kept of a family and its version, or how much was published so far.
+    fn get(&self, family: FamilyId) -> Result<(Linked, u64), u64> {
         let mut state = held(&self.state);
         state.uses += 1;
         let (uses, published) = (state.uses, state.published);
         let found = state.linked.get_mut(&family).ok_or(published)?;
-        found.2 = uses;
-        Ok(found.0.clone())
+        found.used = uses;
+        Ok((found.linked.clone(), found.version))
     }
 
-    /// Keeps what somebody read from the log, unless something newer may have been published meanwhile.
-    fn offer(&self, family: FamilyId, linked: &Linked, published: u64) {
+    /// Keeps what somebody read from the log, unless something newer may have been published meanwhile. Its version.
+    fn offer(&self, family: FamilyId, linked: &Linked, published: u64) -> u64 {
         let mut state = held(&self.state);
-        if state.published == published {
+        let is_newest = state.published == published;
+        state.published += 1;
+        if is_newest {
             state.put(family, linked.clone(), self.max_bytes);
         }
+        state.published
     }
 }
 
@@ -127,10 +164,10 @@ impl State {
         let weight = linked.corpus.batch.weight();
         self.uses += 1;
         self.weight += weight;
-        self.linked.insert(family, (linked, weight, self.uses));
+        self.linked.insert(family, Kept { linked, weight, used: self.uses, version: self.published });
         if self.weight > most {
             let mut order: Vec<(u64, FamilyId)> =
-                self.linked.iter().map(|(family, (_, _, used))| (*used, *family)).collect();
+                self.linked.iter().map(|(family, kept)| (kept.used, *family)).collect();
             order.sort_unstable();
             for (_, oldest) in order {
                 if self.weight <= most / 4 * 3 || oldest == family {
@@ -142,8 +179,8 @@ impl State {
     }
 
     fn remove(&mut self, family: FamilyId) {
-        if let Some((_, weight, _)) = self.linked.remove(&family) {
-            self.weight -= weight;
+        if let Some(kept) = self.linked.remove(&family) {
+            self.weight -= kept.weight;
         }
     }
 }
@@ -153,23 +190,19 @@ impl Shared {
         let mut families = held(&self.families);
         families.refresh()?;
         let Some(family) = families.of_session(session)? else { return Ok(None) };
-        let linked = match self.snapshots.get(family) {
-            Ok(linked) => linked,
+        let (linked, version) = match self.snapshots.get(family) {
+            Ok(found) => found,
             Err(published) => {
                 let read = read_family(&self.log, &families, family, &self.options.table)?;
                 let corpus = Corpus::new(read.batch(), self.options.table.clone(), (self.options.now)());
-                let linked = Linked { corpus: Arc::new(corpus), parts: Arc::new(read.files) };
-                self.snapshots.offer(family, &linked, published);
-                linked
+                let linked = Linked::new(corpus, read.files);
+                let version = self.snapshots.offer(family, &linked, published);
+                (linked, version)
             }
         };
         drop(families);
-        let Linked { corpus, parts } = linked;
-        let found = (0..corpus.len()).find(|n| corpus.session_id(*n) == session);
-        Ok(found.map(|n| {
-            let flow = corpus.flow(n);
-            Arc::new(Snapshot { flow, session: n, corpus, shared: Arc::clone(&self.log), parts })
-        }))
+        let found = (0..linked.corpus.len()).find(|n| linked.corpus.session_id(*n) == session);
+        Ok(found.map(|n| linked.session(n, version, &self.log)))
     }
 }
 
@@ -179,7 +212,7 @@ pub(crate) struct Read {
     /// By the first entry of their stream.
     pub(crate) parts: BTreeMap<u64, Batch>,
     /// Where the parts of its files lie.
-    pub(crate) files: BTreeMap<String, Vec<u64>>,
+    pub(crate) files: BTreeMap<String, Vec<StreamPart>>,
 }
 
 impl Read {
@@ -200,10 +233,8 @@ pub(crate) fn read_family(
     let mut read = Read::default();
     for position in families.entries(family)? {
         let Ok(Some(entry)) = log.read(position) else { continue };
-        let Some(stream) = whole_stream(log, families, position, &entry)? else { continue };
-        if let Some(path) = stream.file {
-            read.files.insert(path, stream.positions);
-        }
+        let Some(stream) = whole_stream(log, families, position, &entry.stream)? else { continue };
+        read.files.extend(stream.files);
         if let Some(batch) = only(stream.batch, families, family, table)? {
             read.parts.insert(position, batch);
         }
@@ -214,9 +245,10 @@ pub(crate) fn read_family(
 /// One stream, read.
 pub(crate) struct WholeStream {
     pub(crate) batch: Batch,
-    /// Its name, when it is a file.
-    pub(crate) file: Option<String>,
-    pub(crate) positions: Vec<u64>,
+    /// The parts of the versions it is read from, by their names, when it is a file.
+    pub(crate) files: Vec<(String, Vec<StreamPart>)>,
+    /// Its first entry.
+    pub(crate) first: u64,
 }
 
 /// The stream of an entry; `None` when no format knows it.
@@ -224,32 +256,22 @@ pub(crate) fn whole_stream(
     log: &Log,
     families: &Families,
     position: u64,
-    entry: &Entry,
+    stream: &str,
 ) -> Result<Option<WholeStream>, GroundError> {
-    let sort = streams::Sort::of(&entry.stream);
-    let name = sort.shown(position);
-    let streams::Sort::File { .. } = sort else {
-        let decoded = decode(&name, &entry.bytes, [entry.bytes.as_slice()].into_iter());
-        return Ok(decoded.map(|decoded| WholeStream {
-            batch: decoded.batch,
-            file: None,
-            positions: vec![position],
-        }));
+    let sort = streams::Sort::of(stream);
+    let streams::Sort::File { path } = sort else {
+        let Ok(Some(entry)) = log.read(position) else { return Ok(None) };
+        let decoded = decode(&sort.shown(position), &entry.bytes);
+        return Ok(decoded.map(|read| WholeStream { batch: read.batch, files: Vec::new(), first: position }));
     };
-    let positions = families.stream(&entry.stream)?;
-    let mut parts: Vec<Vec<u8>> = Vec::new();
-    for position in &positions {
-        if let Ok(Some(part)) = log.read(*position) {
-            // A file that begins again is another file.
-            if part.offset == 0 {
-                parts.clear();
-            }
-            parts.push(part.bytes);
-        }
-    }
-    let bytes = parts.concat();
-    let decoded = decode(&name, &bytes, [bytes.as_slice()].into_iter());
-    Ok(decoded.map(|decoded| WholeStream { batch: decoded.batch, file: Some(name), positions }))
+    let parts = families.stream(stream)?;
+    let first = parts.first().map_or(position, |part| part.position);
+    let read = files::read(log, path, &parts);
+    let versions = files::versions(&parts);
+    let count = versions.len();
+    let named = versions.into_iter().enumerate();
+    let files = named.map(|(n, version)| (files::version_name(path, n, count), version)).collect();
+    Ok(read.map(|read| WholeStream { batch: read.batch, files, first }))
 }
 
 /// The records of a stream that belong to one family.

@@ -14,5 +14,6 @@ mod xml;
 
 pub use gantt::{GanttLine, gantt};
 pub use picture::{Arrow, Box, Frame, Look, Picture};
-pub use style::Theme;
+pub(crate) use style::class;
+pub use style::{Colours, Theme, colours_of};
 pub use timeline_svg::{TimelineBar, TimelinePicture, TimelineTrack, timeline_svg};

@@ -3,6 +3,8 @@
 //! In: a theme. Out: a style sheet. Never here: shapes.
 
 use super::picture::Look;
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::fmt::Write as _;
 
 /// Light or dark.
@@ -17,22 +19,41 @@ pub enum Theme {
     Dark,
 }
 
-struct Palette {
-    paper: &'static str,
-    ink: &'static str,
-    dim: &'static str,
-    line: &'static str,
-    node: &'static str,
-    border: &'static str,
-    frame: &'static str,
-    frame_border: &'static str,
-    error: &'static str,
-    error_fill: &'static str,
-    spawn: &'static str,
-    looks: [&'static str; 8],
+/// Colours of one theme, as `#rrggbb`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Colours {
+    /// Behind everything.
+    pub paper: &'static str,
+    /// Text.
+    pub ink: &'static str,
+    /// Text that matters less.
+    pub dim: &'static str,
+    /// Edges.
+    pub line: &'static str,
+    /// Inside of nodes.
+    pub node: &'static str,
+    /// Around nodes.
+    pub border: &'static str,
+    /// Inside of frames, nearly transparent.
+    pub frame: &'static str,
+    /// Around frames.
+    pub frame_border: &'static str,
+    /// What failed.
+    pub error: &'static str,
+    /// Inside of what failed.
+    pub error_fill: &'static str,
+    /// Where an agent is started.
+    pub spawn: &'static str,
+    /// By look, in the order of the looks.
+    pub looks: [&'static str; 8],
 }
 
-const LIGHT: Palette = Palette {
+/// The colours of light and of dark.
+pub fn colours_of() -> (Colours, Colours) {
+    (LIGHT, DARK)
+}
+
+const LIGHT: Colours = Colours {
     paper: "#ffffff",
     ink: "#1f2733",
     dim: "#5d6877",
@@ -47,7 +68,7 @@ const LIGHT: Palette = Palette {
     looks: ["#8250df", "#2563c9", "#1a7f5a", "#c2680c", "#0e7c92", "#9a3c86", "#5d6877", "#8a95a5"],
 };
 
-const DARK: Palette = Palette {
+const DARK: Colours = Colours {
     paper: "#14171c",
     ink: "#e3e7ed",
     dim: "#9aa5b4",
@@ -92,9 +113,9 @@ const SHAPES: &str = "\
 .unspool .pending .box{stroke-dasharray:4 3}\n\
 .unspool .badge-text{font-size:10px;font-weight:bold;text-anchor:middle}\n";
 
-fn colours(palette: &Palette) -> String {
+fn colours(palette: &Colours) -> String {
     let mut css = String::new();
-    let Palette { paper, ink, dim, line, node, border, frame, frame_border, error, error_fill, spawn, looks } =
+    let Colours { paper, ink, dim, line, node, border, frame, frame_border, error, error_fill, spawn, looks } =
         palette;
     let _ = write!(
         css,

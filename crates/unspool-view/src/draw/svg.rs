@@ -64,19 +64,19 @@ pub fn svg(picture: &Picture, options: &SvgOptions, hint: Option<&Hint>) -> Stri
     Drawing { picture, layout: &layout, out: String::new() }.draw(options.theme)
 }
 
-fn label_text(part: &Box) -> String {
+pub(crate) fn label_text(part: &Box) -> String {
     cut_to(&plain(&part.label), LABEL_SIZE, MAX_TEXT)
 }
 
-fn detail_text(part: &Box) -> String {
+pub(crate) fn detail_text(part: &Box) -> String {
     cut_to(&plain(&part.detail), DETAIL_SIZE, MAX_TEXT)
 }
 
-fn frame_text(label: &str) -> String {
+pub(crate) fn frame_text(label: &str) -> String {
     cut_to(&plain(label), FRAME_LABEL_SIZE, MAX_FRAME_LABEL)
 }
 
-fn arrow_text(arrow: &Arrow) -> String {
+pub(crate) fn arrow_text(arrow: &Arrow) -> String {
     let label = cut_to(&plain(&arrow.label), DETAIL_SIZE, MAX_ARROW_LABEL);
     if arrow.count < 2 {
         label
@@ -87,7 +87,7 @@ fn arrow_text(arrow: &Arrow) -> String {
     }
 }
 
-fn badge_text(count: u64) -> Option<String> {
+pub(crate) fn badge_text(count: u64) -> Option<String> {
     (count > 1).then(|| format!("×{count}"))
 }
 

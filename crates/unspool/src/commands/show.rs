@@ -22,6 +22,7 @@ pub(crate) fn run(args: &Args, show: &ShowArgs) -> Result<(), CliError> {
         depth: show.depth,
         errors: show.errors,
         full: show.full || show.json,
+        ..Filter::default()
     };
     if show.json {
         let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
