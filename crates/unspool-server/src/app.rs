@@ -1,5 +1,6 @@
 //! What all requests share, and which of them there are.
 
+use crate::guard::{self, Access, Door};
 use crate::ingest::thoughtflow::{self, Ledgers};
 use crate::notices::Notices;
 use crate::{api, ingest};
@@ -32,18 +33,26 @@ pub struct App {
     pub limits: Limits,
     /// What is told beside the changes of sessions.
     pub notices: Notices,
+    /// Who may come in.
+    pub access: Access,
     pub(crate) ledgers: Ledgers,
 }
 
 impl App {
     /// The usual sizes around an engine.
     pub fn new(engine: Engine) -> App {
-        App { engine, limits: Limits::default(), notices: Notices::default(), ledgers: Ledgers::default() }
+        App {
+            engine,
+            limits: Limits::default(),
+            notices: Notices::default(),
+            access: Access::default(),
+            ledgers: Ledgers::default(),
+        }
     }
 }
 
 /// All there is over HTTP.
-pub(crate) fn router(app: Arc<App>) -> Router {
+pub(crate) fn router(app: Arc<App>, door: Door) -> Router {
     Router::new()
         .route("/v1/traces", post(ingest::otlp::traces))
         .route("/v1/logs", post(ingest::otlp::logs))
@@ -55,6 +64,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/api/v1/sessions/{id}", get(api::sessions::flow))
         .fallback(api::missing)
         .layer(CompressionLayer::new())
+        .layer(axum::middleware::from_fn_with_state(door, guard::http))
         .with_state(app)
 }
 

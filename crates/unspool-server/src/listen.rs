@@ -2,6 +2,7 @@
 
 use crate::app::{App, router};
 use crate::grpc;
+use crate::guard::{self, Access, Door, Keys};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use unspool_engine::HookSpool;
+use unspool_store::TokenError;
 
 /// How often events are looked for that hooks put down while there was no server.
 const SPOOL_INTERVAL: Duration = Duration::from_secs(2);
@@ -33,6 +35,15 @@ pub enum ServeError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Everybody could come in, and nobody said that this is meant.
+    #[error("{address} can be reached from other machines, and there is no token")]
+    Unguarded {
+        /// Which one.
+        address: String,
+    },
+    /// The tokens.
+    #[error(transparent)]
+    Tokens(#[from] TokenError),
     /// While serving.
     #[error("serving failed: {0}")]
     Serve(String),
@@ -41,19 +52,22 @@ pub enum ServeError {
 /// A server that listens and does not serve yet.
 pub struct Server {
     app: Arc<App>,
-    http: TcpListener,
-    grpc: TcpListener,
+    http: (TcpListener, Door),
+    grpc: (TcpListener, Door),
 }
 
 impl Server {
     /// Takes the addresses.
     pub async fn bind(app: Arc<App>, addresses: &Addresses) -> Result<Server, ServeError> {
-        Ok(Server { app, http: bind(&addresses.http).await?, grpc: bind(&addresses.grpc).await? })
+        let keys = Arc::new(Keys::of(&app.engine.options().folder));
+        let http = bind(&addresses.http, &keys, &app.access).await?;
+        let grpc = bind(&addresses.grpc, &keys, &app.access).await?;
+        Ok(Server { app, http, grpc })
     }
 
     /// Where it listens: HTTP, and gRPC.
     pub fn local(&self) -> std::io::Result<(SocketAddr, SocketAddr)> {
-        Ok((self.http.local_addr()?, self.grpc.local_addr()?))
+        Ok((self.http.0.local_addr()?, self.grpc.0.local_addr()?))
     }
 
     /// Serves until `stop` ends; requests under way are finished and what they brought is shown.
@@ -63,11 +77,14 @@ impl Server {
             // An error means that the sender is gone, which is the end, too.
             drop(stopped.wait_for(|stopped| *stopped).await);
         };
-        let http = axum::serve(self.http, router(Arc::clone(&self.app)))
+        let ((http, http_door), (grpc, grpc_door)) = (self.http, self.grpc);
+        let http = axum::serve(http, router(Arc::clone(&self.app), http_door))
             .with_graceful_shutdown(until(stopped.clone()));
-        let incoming = tonic::transport::server::TcpIncoming::from(self.grpc);
+        let guarded = axum::middleware::from_fn_with_state(grpc_door, guard::grpc);
+        let methods = grpc::router(&self.app).layer(guarded);
+        let incoming = tonic::transport::server::TcpIncoming::from(grpc);
         let grpc = tonic::transport::Server::builder()
-            .add_routes(tonic::service::Routes::from(grpc::router(&self.app)))
+            .add_routes(tonic::service::Routes::from(methods))
             .serve_with_incoming_shutdown(incoming, until(stopped.clone()));
         let spooled = take_spooled(Arc::clone(&self.app), until(stopped));
         let stopper = async move {
@@ -100,7 +117,10 @@ async fn take_spooled(app: Arc<App>, stopped: impl Future<Output = ()>) {
     }
 }
 
-async fn bind(address: &str) -> Result<TcpListener, ServeError> {
+async fn bind(address: &str, keys: &Arc<Keys>, access: &Access) -> Result<(TcpListener, Door), ServeError> {
     let failed = |source| ServeError::Listen { address: address.into(), source };
-    TcpListener::bind(address).await.map_err(failed)
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let door = Door::of(keys, access, address, listener.local_addr().map_err(failed)?)?;
+    let door = door.ok_or_else(|| ServeError::Unguarded { address: address.into() })?;
+    Ok((listener, door))
 }

@@ -210,7 +210,7 @@ impl Engine {
         let mut families = held(&self.shared.families);
         families.refresh()?;
         let last = families.stream(&streams::file(path))?.last().copied();
-        let last = last.map(|position| self.shared.log.read(position)).transpose()?.flatten();
+        let last = last.map(|part| self.shared.log.read(part.position)).transpose()?.flatten();
         Ok(last.map_or(0, |part| part.offset + part.bytes.len() as u64))
     }
 

@@ -266,7 +266,7 @@ fn write(app: &App, session: &str, bytes: Vec<u8>) -> Result<(), ApiError> {
         app.engine.file_end(&path)?
     };
     let length = bytes.len() as u64;
-    app.engine.take(Arrival::Part { path, offset, bytes })?;
+    app.engine.take(Arrival::Part { path, offset, bytes, checkpoint: None })?;
     *end = Some(offset + length);
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod guard;
 mod hooks;
 mod running;
 mod thoughtflow;

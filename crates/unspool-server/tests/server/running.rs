@@ -15,6 +15,7 @@ use unspool_store::Question;
 pub(crate) struct Running {
     pub(crate) app: Arc<App>,
     pub(crate) http: SocketAddr,
+    pub(crate) grpc: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
     pub(crate) folder: Arc<TempDir>,
@@ -52,13 +53,13 @@ impl Running {
             runtime.unwrap().block_on(async {
                 let addresses = Addresses { http: "127.0.0.1:0".into(), grpc: "127.0.0.1:0".into() };
                 let server = Server::bind(serving, &addresses).await.unwrap();
-                told.send(server.local().unwrap().0).unwrap();
+                told.send(server.local().unwrap()).unwrap();
                 let until = async { drop(stopped.await) };
                 server.serve(until).await.unwrap();
             });
         });
-        let http = address.recv().unwrap();
-        Running { app, http, stop: Some(stop), thread: Some(thread), folder }
+        let (http, grpc) = address.recv().unwrap();
+        Running { app, http, grpc, stop: Some(stop), thread: Some(thread), folder }
     }
 
     /// A request as its lines say, with the headers every client sends.
