@@ -4,6 +4,7 @@
 
 mod guard;
 mod hooks;
+mod nonsense;
 mod running;
 mod thoughtflow;
 mod upload;
