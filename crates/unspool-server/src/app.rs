@@ -28,7 +28,7 @@ impl Default for Limits {
 /// What all requests share.
 pub struct App {
     /// Where everything is kept and derived.
-    pub engine: Engine,
+    pub engine: Arc<Engine>,
     /// Sizes.
     pub limits: Limits,
     /// What is told beside the changes of sessions.
@@ -40,9 +40,9 @@ pub struct App {
 
 impl App {
     /// The usual sizes around an engine.
-    pub fn new(engine: Engine) -> App {
+    pub fn new(engine: impl Into<Arc<Engine>>) -> App {
         App {
-            engine,
+            engine: engine.into(),
             limits: Limits::default(),
             notices: Notices::default(),
             access: Access::default(),

@@ -103,6 +103,7 @@ Examples:
   unspool graph 3f2a --level model-call    how results led from one model call to the next
   unspool graph 3f2a --where 'is:error'    what failed, and how one led to the other
   unspool graph 3f2a --workflow  the pattern behind the steps
+  unspool graph 3f2a --workflow --agent Explore   that of some agents
   unspool export 3f2a -o graph.svg     the same as a picture")]
     Graph(Box<crate::commands::graph::DrawArgs>),
     /// Draw what happened when: a bar per step, agents below each other.
@@ -145,12 +146,14 @@ Examples:
   unspool metrics PATH --by agent-type lifetimes, errors and tools by type of agent
   unspool metrics 3f2a --json    everything, for programs")]
     Metrics(crate::commands::MetricsArgs),
-    /// Find the process behind many runs: what they share, how often it fails, variants, and where a run goes its own way.
+    /// Find the process behind many runs: what they share, how often it fails, variants, the common path and who leaves it.
     #[command(after_help = "\
 Examples:
   unspool process                all runs in the usual places
   unspool process PATH -n 0      every node, transition and variant of a folder
-  unspool process PATH --run u3f2a     where this run goes its own way
+  unspool process PATH --run u3f2a     how this run differs from the common path
+  unspool process PATH --draw --min-share 0.2    what a fifth of the runs do, as a graph
+  unspool export PATH --view process -o process.svg    the same as a picture
   unspool process PATH --json    for programs")]
     Process(crate::commands::ProcessArgs),
     /// Find steps by what they are and how they stand to each other.
@@ -267,7 +270,7 @@ pub(crate) struct ShowArgs {
     pub(crate) target: PathBuf,
     #[command(flatten)]
     pub(crate) places: Places,
-    /// Only agents whose type, name or id contains this.
+    /// Only agents whose type or name contains this or whose id begins with it.
     #[arg(long, value_name = "TEXT")]
     pub(crate) agent: Option<String>,
     /// Open sub-agents down to this depth; deeper ones are one line.

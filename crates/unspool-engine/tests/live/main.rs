@@ -3,3 +3,4 @@
 #![expect(clippy::unwrap_used, reason = "tests may stop")]
 
 mod same;
+mod watch;

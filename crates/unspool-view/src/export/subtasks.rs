@@ -6,7 +6,7 @@ use crate::labels;
 use crate::prices::Prices;
 use crate::totals::totals;
 use serde::Serialize;
-use unspool_model::{Batch, Flow, Step, StepKind};
+use unspool_model::{Batch, Flow, Step, StepKind, Usage};
 
 /// The document.
 #[derive(Serialize)]
@@ -51,8 +51,8 @@ struct SubTask {
     message_count: u32,
     status: &'static str,
     tool_use_id: Option<String>,
-    /// Tokens of the sub-task and everything it started.
-    total_tokens: u64,
+    /// Tokens of the sub-task and everything it started, unless no source says how many.
+    total_tokens: Option<u64>,
 }
 
 /// The conversations of a session.
@@ -86,7 +86,6 @@ pub fn conversations(flow: &Flow, batch: &Batch, prices: &Prices) -> Vec<Convers
     let subtasks_of = |n: usize| {
         children[n].iter().map(|child| {
             let (child, agent) = (*child, &flow.agents[*child]);
-            let usage = &sums.subtree[child].usage;
             SubTask {
                 request_id: requests[child].clone().unwrap_or_else(|| agent.id.show('a')),
                 conversation_id: agent.id.show('a'),
@@ -94,12 +93,11 @@ pub fn conversations(flow: &Flow, batch: &Batch, prices: &Prices) -> Vec<Convers
                 description: labels::agent_detail(batch, agent).into(),
                 message_count: agent.message_count,
                 status: agent.status.name(),
-                tool_use_id: agent.spawn.map(|spawn| batch.text.get(spawn.tool_use_id).into()),
-                total_tokens: usage.input
-                    + usage.cache_read
-                    + usage.cache_write
-                    + usage.output
-                    + usage.reasoning,
+                tool_use_id: agent
+                    .spawn
+                    .and_then(|spawn| spawn.tool_use_id.some())
+                    .map(|id| batch.text.get(id).into()),
+                total_tokens: sums.subtree[child].stated_usage().map(Usage::total),
             }
         })
     };

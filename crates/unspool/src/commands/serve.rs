@@ -9,6 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use unspool_engine::live::{Engine, OpenError, Options};
+use unspool_engine::{Watcher, usual_places};
 use unspool_server::{Access, Addresses, App, ServeError, Server};
 
 #[derive(ClapArgs)]
@@ -50,7 +51,8 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
     (options.table, options.prices) = (settings.table, settings.prices);
     let engine = Engine::open(options).map_err(|error| opening(&error))?;
     tell_recovery(&engine);
-    let mut app = App::new(engine);
+    let engine = Arc::new(engine);
+    let mut app = App::new(Arc::clone(&engine));
     app.access = Access {
         allow_unauthenticated: serve.allow_unauthenticated,
         require_token: serve.require_token,
@@ -71,7 +73,13 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
             )?;
             out.flush()?;
         }
-        server.serve(ended()).await.map_err(|error| serving(&error))
+        // What was found before the end is read; the rest is found at the next start.
+        let watcher = if serve.no_watch { None } else { Some(Watcher::start(engine, usual_places)?) };
+        let stop = async move {
+            ended().await;
+            drop(tokio::task::spawn_blocking(move || drop(watcher)).await);
+        };
+        server.serve(stop).await.map_err(|error| serving(&error))
     })
 }
 
