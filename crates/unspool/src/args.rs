@@ -207,6 +207,32 @@ Examples:
   unspool serve                  on http://127.0.0.1:4680, data in your data folder
   unspool serve --listen 127.0.0.1:0 --data-dir ./data     on a free port, data here")]
     Serve(crate::commands::ServeArgs),
+    /// Make, list and revoke the tokens by which other machines come in.
+    #[command(after_help = "\
+Examples:
+  unspool token create --scope ingest --name laptop
+  unspool token ls
+  unspool token revoke 3f2a9c41")]
+    Token(crate::commands::TokenArgs),
+    /// Let Claude Code tell the server what it does, as it does it.
+    #[command(after_help = "\
+Examples:
+  unspool hooks install --dry-run    what would change in your settings
+  unspool hooks install          for all your sessions, with a backup of the settings
+  unspool hooks install --project . --local    for this project, for you alone
+  unspool hooks status           which events are sent, and what waits for a server
+  unspool hooks uninstall")]
+    Hooks(crate::commands::HooksArgs),
+    /// Print the variables by which an agent or a program sends its telemetry to the server.
+    #[command(after_help = "\
+Examples:
+  eval \"$(unspool otel-env)\"      for Claude Code, in this shell
+  unspool otel-env codex         the lines for Codex's configuration file
+  unspool otel-env python --grpc --content     for a program, over gRPC, with what was said
+  unspool otel-env node --json   for programs")]
+    OtelEnv(crate::commands::OtelEnvArgs),
+    /// Send one hook event from standard input; this is what the hooks run.
+    Hook(crate::commands::HookArgs),
     /// Show a small session that comes with the program.
     #[command(after_help = "\
 Examples:
