@@ -2,7 +2,7 @@
 
 use crate::{api, ingest};
 use axum::Router;
-use axum::routing::{get, post};
+use axum::routing::post;
 use std::sync::Arc;
 use tower_http::compression::CompressionLayer;
 use unspool_engine::live::Engine;
@@ -31,13 +31,10 @@ pub struct App {
 }
 
 /// All there is over HTTP.
-pub(crate) fn router(app: Arc<App>) -> Router {
-    Router::new()
+pub(crate) fn router(app: Arc<App>, stopping: &api::Stopping) -> Router {
+    api::routes(stopping)
         .route("/v1/traces", post(ingest::otlp::traces))
         .route("/v1/logs", post(ingest::otlp::logs))
-        .route("/api/v1/health", get(api::health::health))
-        .route("/api/v1/sessions", get(api::sessions::list))
-        .route("/api/v1/sessions/{id}", get(api::sessions::flow))
         .fallback(api::missing)
         .layer(CompressionLayer::new())
         .with_state(app)

@@ -1,5 +1,6 @@
 //! Listening, serving, and ending well.
 
+use crate::api::Stopping;
 use crate::app::{App, router};
 use crate::grpc;
 use std::future::Future;
@@ -58,7 +59,7 @@ impl Server {
             // An error means that the sender is gone, which is the end, too.
             drop(stopped.wait_for(|stopped| *stopped).await);
         };
-        let http = axum::serve(self.http, router(Arc::clone(&self.app)))
+        let http = axum::serve(self.http, router(Arc::clone(&self.app), &Stopping(stopped.clone())))
             .with_graceful_shutdown(until(stopped.clone()));
         let incoming = tonic::transport::server::TcpIncoming::from(self.grpc);
         let grpc = tonic::transport::Server::builder()
