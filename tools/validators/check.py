@@ -33,6 +33,8 @@ def graphml_problems(file, graph):
         for key, kind in [("busy_ms", int), ("cost_usd", float), ("is_error", bool)]:
             if key in data and not isinstance(data[key], kind):
                 yield f"n{n}: {key} is no {kind.__name__}"
+        if data.get("busy_ms") != node["busy_ms"]:
+            yield f"n{n}: busy_ms is {data.get('busy_ms')}, expected {node['busy_ms']}"
         usage = node["totals"]["usage"]
         if data.get("output_tokens") != (usage and usage["output"]):
             yield f"n{n}: tokens differ"
@@ -62,6 +64,9 @@ def node_table_problems(file, graph):
         for key in ["id", "label", "detail", "kind"]:
             if row[key] != cell(node[key]):
                 yield f"{key} is {row[key]!r:.200}, expected {node[key]!r:.200}"
+        busy = "" if node["busy_ms"] is None else str(node["busy_ms"])
+        if row["busy_ms"] != busy:
+            yield f"busy_ms is {row['busy_ms']!r}, expected {busy!r}"
 
 
 def edge_table_problems(file, graph):

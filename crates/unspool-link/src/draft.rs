@@ -12,8 +12,8 @@ use crate::{agents, facts, finish, rules, steps, structure};
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 use unspool_model::{
-    AttrName, Code, Confidence, Edge, EdgeKind, Event, EventFlags, Flow, KeyKind, RecordIx, Role, Rule, Run,
-    Sym, Timestamp, Usage, Witness,
+    AttrName, Code, Confidence, Edge, EdgeKind, Event, EventFlags, Flow, KeyKind, Lines, RecordIx, Role,
+    Rule, Run, Sym, Timestamp, Usage, Witness,
 };
 
 /// Everything known about a session while it is being linked.
@@ -36,6 +36,7 @@ pub(crate) struct Draft<'c> {
     pub(crate) errors: FxHashMap<u32, Sym>,
     /// Hashes of what tools were given, by step; the first witness counts.
     pub(crate) inputs: Vec<(u32, u32)>,
+    pub(crate) lines: Vec<(u32, Lines)>,
     /// The step around a step, for spans that lie in others.
     pub(crate) around: FxHashMap<u32, u32>,
     /// Each agent's steps in order.
@@ -71,6 +72,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
         usages: Vec::new(),
         errors: FxHashMap::default(),
         inputs: Vec::new(),
+        lines: Vec::new(),
         around: FxHashMap::default(),
         timeline: Vec::new(),
         edges: Vec::new(),

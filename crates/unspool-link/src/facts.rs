@@ -14,8 +14,8 @@ use crate::steps::StepDraft;
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 use unspool_model::{
-    AttrName, Code, Event, EventFlags, EventKind, IntentSource, KeyKind, RecordIx, Role, StepKind, Sym,
-    Timestamp, Usage, Witness,
+    AttrName, Code, Event, EventFlags, EventKind, IntentSource, KeyKind, Lines, RecordIx, Role, StepKind,
+    Sym, Timestamp, Usage, Witness,
 };
 
 pub(crate) fn fill(draft: &mut Draft<'_>) {
@@ -186,6 +186,8 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
     let model = draft.attr_text(at, AttrName::Model).unwrap_or_default();
     let duration = draft.attr_int(at, AttrName::DurationMs).filter(|ms| *ms >= 0);
     let input_hash = draft.attr_int(at, AttrName::InputHash).and_then(|hash| u32::try_from(hash).ok());
+    let line = |name| draft.attr_int(at, name).and_then(|line| u32::try_from(line).ok());
+    let lines = line(AttrName::FirstLine).zip(line(AttrName::LastLine));
     let step = &mut draft.steps[n];
     let first = |slot: &mut Sym, value: Sym| {
         if slot.is_empty() {
@@ -221,6 +223,9 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
             if let Some(hash) = input_hash {
                 draft.inputs.push((u32::try_from(n).unwrap_or(NONE), hash));
             }
+            if let Some((first, last)) = lines {
+                draft.lines.push((u32::try_from(n).unwrap_or(NONE), Lines { first, last }));
+            }
         }
         EventKind::ToolResult => {
             first(&mut step.name, event.name);
@@ -241,6 +246,7 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
                 step.ended = step.ended.later(event.at);
             }
             step.is_error |= event.flags.has(EventFlags::API_ERROR);
+            step.duration_ms = step.duration_ms.or(duration);
         }
         _ => {
             if step.kind == StepKind::ModelCall {

@@ -35,6 +35,12 @@ pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
     }
     flow.inputs.sort_by_key(|(step, _)| *step);
     flow.inputs.dedup_by_key(|(step, _)| *step);
+    flow.lines = std::mem::take(&mut draft.lines);
+    for (step, _) in &mut flow.lines {
+        *step = step_index[*step as usize];
+    }
+    flow.lines.sort_by_key(|(step, _)| *step);
+    flow.lines.dedup_by_key(|(step, _)| *step);
     flow.agents = agents(&draft, &agent_order, &agent_index, &step_index);
     draft.reached = Vec::new();
     draft.timeline = Vec::new();

@@ -389,6 +389,10 @@ pub enum AttrName {
     Channel,
     /// Number: a hash of everything a tool was given. Only where text is wanted.
     InputHash,
+    /// Number: the first line of a file that a call reads, from 1. Only where text is wanted.
+    FirstLine,
+    /// Number: the last one. Only with the first.
+    LastLine,
     /// Text: a field of a tool call or its outcome that could not be read, should the tool be one that links agents.
     Unreadable,
     /// Text: what to call the node of a graph the source drew itself.
@@ -417,6 +421,8 @@ impl AttrName {
                 | AttrName::LedgerOutput
                 | AttrName::EndedAt
                 | AttrName::InputHash
+                | AttrName::FirstLine
+                | AttrName::LastLine
                 | AttrName::LinkConfidence
         )
     }

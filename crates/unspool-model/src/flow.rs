@@ -53,10 +53,21 @@ pub struct Flow {
     pub errors: Vec<(u32, Sym)>,
     /// A hash of everything a tool was given, by step, in order; where it is known.
     pub inputs: Vec<(u32, u32)>,
+    /// The lines of a file that a call reads, by step, in order; where its input says.
+    pub lines: Vec<(u32, Lines)>,
     /// What was odd.
     pub issues: Vec<Issue>,
     /// How many records are in the session and not in any step.
     pub context_records: u32,
+}
+
+/// Lines of a file, from 1, the last one with them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lines {
+    /// The first of them.
+    pub first: u32,
+    /// The last of them.
+    pub last: u32,
 }
 
 /// The container of runs: one conversation or job.
@@ -516,6 +527,12 @@ impl Flow {
     pub fn input_of(&self, step: u32) -> Option<u32> {
         let at = self.inputs.binary_search_by_key(&step, |(n, _)| *n).ok()?;
         self.inputs.get(at).map(|(_, hash)| *hash)
+    }
+
+    /// The lines of a file that a tool call reads, where its input says.
+    pub fn lines_of(&self, step: u32) -> Option<Lines> {
+        let at = self.lines.binary_search_by_key(&step, |(n, _)| *n).ok()?;
+        self.lines.get(at).map(|(_, lines)| *lines)
     }
 
     /// A step's usage.

@@ -72,6 +72,7 @@ impl<S: Fn(Sym) -> Sym> Moved<S> {
             issues: flow.issues.into_iter().map(|issue| self.issue(issue)).collect(),
             usages: flow.usages,
             inputs: flow.inputs,
+            lines: flow.lines,
             context_records: flow.context_records,
         }
     }

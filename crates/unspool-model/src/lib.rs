@@ -20,7 +20,8 @@ pub use batch::{Batch, Claim, Format, Outcome, Record, RecordIx, Stream, Witness
 pub use edge::{Confidence, Edge, EdgeKind, Rule};
 pub use event::{Attr, AttrName, Event, EventFlags, EventKind, Key, KeyKind, KeyKinds, LinkSource, Role};
 pub use flow::{
-    Agent, AgentSource, Flow, IntentSource, Rival, RivalReason, Run, Session, Spawn, Status, Step, StepKind,
+    Agent, AgentSource, Flow, IntentSource, Lines, Rival, RivalReason, Run, Session, Spawn, Status, Step,
+    StepKind,
 };
 pub use given::{Given, GivenSession};
 pub use ids::Id;

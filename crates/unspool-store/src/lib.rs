@@ -18,7 +18,7 @@ mod sqlite;
 mod store;
 
 pub use error::{LogError, StoreError};
-pub use families::{Families, FamilyId, Placed, RecordCounts};
+pub use families::{Families, FamilyId, Placed, RecordCounts, StreamPart};
 pub use from_flow::Beside;
 pub use ground::{Ground, GroundError, Retired};
 pub use log::{Damage, DamageKind, Entry, Log, LogOptions, LogSize, Receipt, Recovery, Scan, Scanned};

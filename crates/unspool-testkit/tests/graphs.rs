@@ -43,14 +43,13 @@ fn views() -> Vec<View> {
 }
 
 /// Steps, milliseconds, tokens and errors of a flow, and of all shares of a graph of it.
-fn accounts(flow: &Flow, corpus: &Corpus, graph: &Graph) -> [(u64, u64, u64, u64); 2] {
+fn accounts(flow: &Flow, corpus: &Corpus, graph: &Graph) -> [(u64, i64, u64, u64); 2] {
     let whole = totals(flow, &corpus.batch.text, &Prices::default()).session;
-    let took = |ms: i64| u64::try_from(ms).unwrap_or(0);
-    let busy = flow.steps.iter().filter_map(|step| step.duration_ms.get()).map(took).sum();
+    let busy = flow.steps.iter().filter_map(|step| step.duration_ms.get()).filter(|ms| *ms >= 0).sum();
     let mut sum = (0, 0, 0, 0);
     for share in [graph.tally.shown, graph.tally.contracted, graph.tally.filtered] {
         sum.0 += share.totals.steps;
-        sum.1 += share.busy_ms;
+        sum.1 += share.busy_ms.unwrap_or(0);
         sum.2 += share.totals.usage.total();
         sum.3 += share.totals.errors;
     }
@@ -84,6 +83,10 @@ proptest! {
                 let all = steps.len();
                 steps.dedup();
                 prop_assert_eq!(all, steps.len(), "no step is in two nodes");
+                for node in &graph.nodes {
+                    let known = node.steps.iter().any(|n| flow.steps[*n as usize].duration_ms.get().is_some());
+                    prop_assert_eq!(node.busy_ms.is_some(), known, "what nobody says is no 0");
+                }
                 for edge in &graph.edges {
                     prop_assert!(edge.from != edge.to && edge.count > 0);
                     prop_assert!((edge.from.max(edge.to) as usize) < graph.nodes.len());

@@ -247,7 +247,7 @@ impl Why<'_> {
         let error = self.flow.error_of(n).some();
         push("What went wrong", error.map(|error| self.text(error).into()).into_iter().collect());
         if step.is_error {
-            let telling = Telling::new(self.flow);
+            let telling = Telling::new(self.flow, &self.batch.text);
             push("What became of the failure", telling.tell(index, &|step| self.name(step)));
         }
         push(

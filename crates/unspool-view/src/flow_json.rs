@@ -240,6 +240,10 @@ pub struct StepDoc {
     pub preview: Option<String>,
     /// A hash of everything a tool was given, where it is known: equal for equal input.
     pub input_hash: Option<u32>,
+    /// The first line of the file that a call reads, from 1, where its input says.
+    pub first_line: Option<u32>,
+    /// The last line of the file that it reads.
+    pub last_line: Option<u32>,
     /// First words of what went wrong, where it failed and its source says why.
     pub error: Option<String>,
     /// What it was for.
@@ -455,6 +459,7 @@ pub fn edge_doc(flow: &Flow, batch: &Batch, edge: &Edge) -> EdgeDoc {
 pub fn step_doc(flow: &Flow, batch: &Batch, n: usize) -> StepDoc {
     let show = Show { batch };
     let step = &flow.steps[n];
+    let lines = u32::try_from(n).ok().and_then(|n| flow.lines_of(n));
     StepDoc {
         id: step.id.show('s'),
         kind: step.kind.name(),
@@ -481,6 +486,8 @@ pub fn step_doc(flow: &Flow, batch: &Batch, n: usize) -> StepDoc {
         meta: step.meta,
         preview: show.some(step.preview),
         input_hash: u32::try_from(n).ok().and_then(|n| flow.input_of(n)),
+        first_line: lines.map(|lines| lines.first),
+        last_line: lines.map(|lines| lines.last),
         error: show.some(flow.error_of(n)),
         intent: show
             .some(step.intent)

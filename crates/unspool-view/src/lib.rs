@@ -12,6 +12,7 @@ pub mod document;
 pub mod draw;
 #[cfg(test)]
 mod drawn;
+mod duration;
 pub mod explain;
 pub mod export;
 pub mod failures;
@@ -39,5 +40,6 @@ pub mod totals;
 pub mod tree_json;
 pub mod workflow;
 
+pub use duration::duration;
 pub use prices::{Money, Prices};
 pub use totals::{FlowTotals, Pricer, Totals, totals};

@@ -1,16 +1,6 @@
 //! Numbers as people read them.
 
-/// Milliseconds as `12ms`, `3.4s`, `2m 05s`, `1h 02m`, `3d 4h`.
-pub(crate) fn duration(ms: i64) -> String {
-    let seconds = ms / 1000;
-    match ms {
-        ..1_000 => format!("{ms}ms"),
-        1_000..60_000 => format!("{}.{}s", seconds, ms % 1000 / 100),
-        60_000..3_600_000 => format!("{}m {:02}s", seconds / 60, seconds % 60),
-        3_600_000..86_400_000 => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
-        _ => format!("{}d {}h", seconds / 86_400, seconds / 3600 % 24),
-    }
-}
+pub(crate) use unspool_view::duration;
 
 /// A count as `950`, `12.3k`, `4.56M`, `1.20G`.
 #[expect(clippy::cast_precision_loss, reason = "shown with three digits")]
@@ -61,16 +51,12 @@ pub(crate) fn minute(rfc3339: Option<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{count, duration, money, percent, percent_if_any};
+    use super::{count, money, percent, percent_if_any};
 
     #[test]
     fn figures_are_short() {
         assert_eq!([0.0, 0.004, 0.126, 1.0].map(percent), ["0%", "<1%", "13%", "100%"]);
         assert_eq!([0.0, 0.5].map(percent_if_any), ["", "50%"]);
-        assert_eq!(duration(999), "999ms");
-        assert_eq!(duration(3_456), "3.4s");
-        assert_eq!(duration(125_000), "2m 05s");
-        assert_eq!(duration(3_720_000), "1h 02m");
         assert_eq!(count(12_345), "12.3k");
         assert_eq!(money(0.0, 3), "?");
         assert_eq!(money(1.234, 1), "$1.23+");

@@ -1,9 +1,10 @@
 //! Bytes of one stream, read into a batch of their own.
 
 use unspool_formats::{Decoder, Detail, SNIFF_BYTES, best};
-use unspool_model::{Batch, Outcome};
+use unspool_model::{Batch, Outcome, Record};
 
 /// A stream's records.
+#[derive(Default)]
 pub(crate) struct Decoded {
     pub(crate) batch: Batch,
     pub(crate) counted: Counted,
@@ -22,23 +23,25 @@ pub struct Counted {
     pub reason: Option<String>,
 }
 
-/// Reads a stream; `None` when no format knows it.
-pub(crate) fn decode<'a>(name: &str, head: &[u8], parts: impl Iterator<Item = &'a [u8]>) -> Option<Decoded> {
-    let head = &head[..head.len().min(SNIFF_BYTES)];
-    let (format, sniff) = best(name, head)?;
+/// Reads a body; `None` when no format knows it.
+pub(crate) fn decode(name: &str, bytes: &[u8]) -> Option<Decoded> {
     let mut batch = Batch::default();
+    let (format, sniff) = best(name, &bytes[..bytes.len().min(SNIFF_BYTES)])?;
     let mut decoder = Decoder::new(&mut batch, format, sniff, name, Detail::Full);
-    parts.for_each(|part| decoder.push(part));
+    decoder.push(bytes);
     decoder.finish();
-    let rejected = batch.records.iter().filter(|record| record.outcome == Outcome::Rejected).count() as u64;
-    let reason = batch.issues.iter().find(|issue| {
-        batch.records.get(issue.record as usize).is_some_and(|record| record.outcome == Outcome::Rejected)
-    });
-    let counted = Counted {
-        format: format.descriptor().id.into(),
-        records: batch.records.len() as u64,
-        rejected,
-        reason: reason.map(|issue| format!("{}: {}", issue.code.name(), issue.code.sentence())),
-    };
+    let counted = count(&batch, format.descriptor().id);
     Some(Decoded { batch, counted })
+}
+
+fn count(batch: &Batch, format: &str) -> Counted {
+    let is_rejected = |record: &Record| record.outcome == Outcome::Rejected;
+    let reason =
+        batch.issues.iter().find(|issue| batch.records.get(issue.record as usize).is_some_and(is_rejected));
+    Counted {
+        format: format.into(),
+        records: batch.records.len() as u64,
+        rejected: batch.records.iter().filter(|record| is_rejected(record)).count() as u64,
+        reason: reason.map(|issue| format!("{}: {}", issue.code.name(), issue.code.sentence())),
+    }
 }

@@ -4,6 +4,7 @@
 //! never takes all the time; what the store has not seen of it is derived again after a crash.
 
 use super::decode::Decoded;
+use super::entries::Place;
 use super::hot::{Hot, HotFamily, Shown};
 use super::queue::Waiting;
 use super::snapshots::{Linked, numbers, read_family, whole_stream};
@@ -16,10 +17,10 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use unspool_link::{Corpus, pieces};
 use unspool_model::{Batch, Flow, Id, RecordIx, Timestamp};
-use unspool_store::rows::{SessionFacts, StepRow};
+use unspool_store::rows::{Checkpoint, SessionFacts, StepRow};
 use unspool_store::{
     Beside, Commit, Families, FamilyId, Ground, GroundError, RecordCounts, Scanned, SqliteStore, Store,
-    StoreError,
+    StoreError, StreamPart,
 };
 use unspool_view::Pricer;
 
@@ -39,10 +40,14 @@ pub(crate) struct Deriver {
     hot: Hot,
     version: u64,
     /// Where the parts of files lie that are hot.
-    files: FxHashMap<FamilyId, BTreeMap<String, Vec<u64>>>,
+    files: FxHashMap<FamilyId, BTreeMap<String, Vec<StreamPart>>>,
+    /// The family of each file that grew lately, by its name in the log.
+    growing: FxHashMap<String, FamilyId>,
     numbers: RecordCounts,
     /// Entries whose families are not known yet.
     backlog: VecDeque<Waiting>,
+    /// How far files have been read, which no commit has said yet.
+    checkpoints: Vec<Checkpoint>,
     /// Sessions that are no more, which no commit has said yet.
     gone: Vec<Id>,
 }
@@ -70,8 +75,10 @@ impl Deriver {
             hot: Hot::default(),
             version,
             files: FxHashMap::default(),
+            growing: FxHashMap::default(),
             numbers: RecordCounts::default(),
             backlog: VecDeque::new(),
+            checkpoints: Vec::new(),
             gone: Vec::new(),
         };
         deriver.numbers = deriver.families.counts(None)?;
@@ -120,6 +127,7 @@ impl Deriver {
             self.shared.queue.skip_to(position + 1);
             pulled.push(Waiting {
                 position,
+                place: Place { offset: entry.offset, checkpoint: None },
                 stream: entry.stream,
                 received: entry.received,
                 bytes: 0,
@@ -168,14 +176,60 @@ impl Deriver {
 
     /// Finds the families of an entry's records.
     fn place(&mut self, waiting: &Waiting, decoded: Option<Decoded>) -> Result<(), GroundError> {
-        let (position, received) = (waiting.position, waiting.received);
-        let (batch, entry) = match decoded {
-            Some(Decoded { batch, .. }) => (batch, position),
-            None => match self.read(position, &waiting.stream)? {
-                Some(read) => read,
-                None => return Ok(()),
-            },
+        let Waiting { position, place, stream, received, .. } = waiting;
+        let dirty = (*position, *received);
+        self.checkpoints.extend(place.checkpoint.clone());
+        let is_file = matches!(streams::Sort::of(stream), streams::Sort::File { .. });
+        if is_file {
+            self.families.add_to_stream(stream, StreamPart { position: *position, offset: place.offset })?;
+            if let Some(family) = self.growing.get(stream) {
+                // It is read when its family is linked, however many parts come until then.
+                let family = self.families.settle(*family);
+                let one = self.hot.of(family);
+                one.stale.insert(stream.clone(), *position);
+                one.dirty = Some(one.dirty.unwrap_or(dirty));
+                return Ok(());
+            }
+        }
+        let is_first = !is_file || self.families.stream(stream)?.len() == 1;
+        let families = match decoded.filter(|_| is_first) {
+            Some(Decoded { batch, .. }) => self.place_batch(batch, *position, dirty)?,
+            None => self.place_stream(stream, *position, dirty)?,
         };
+        if let (streams::Sort::File { path }, Some(family)) = (streams::Sort::of(stream), families.first()) {
+            self.growing.insert(stream.clone(), *family);
+            if is_first {
+                let part = StreamPart { position: *position, offset: place.offset };
+                self.files.entry(*family).or_default().insert(path.into(), vec![part]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a stream from the log and finds the families of its records.
+    fn place_stream(
+        &mut self,
+        stream: &str,
+        position: u64,
+        dirty: (u64, Timestamp),
+    ) -> Result<Vec<FamilyId>, GroundError> {
+        let Some(whole) = whole_stream(&self.shared.log, &self.families, position, stream)? else {
+            return Ok(Vec::new());
+        };
+        let families = self.place_batch(whole.batch, whole.first, dirty)?;
+        for family in &families {
+            self.files.entry(*family).or_default().extend(whole.files.iter().cloned());
+        }
+        Ok(families)
+    }
+
+    /// Finds the families of a stream's records.
+    fn place_batch(
+        &mut self,
+        batch: Batch,
+        entry: u64,
+        dirty: (u64, Timestamp),
+    ) -> Result<Vec<FamilyId>, GroundError> {
         let pieces = pieces(&batch, &self.shared.options.table);
         let mut placed: Vec<(FamilyId, Vec<RecordIx>)> = Vec::with_capacity(pieces.len());
         for piece in pieces {
@@ -192,36 +246,23 @@ impl Deriver {
         for (family, records) in placed {
             by_family.entry(self.families.settle(family)).or_default().extend(records);
         }
-        let only = by_family.len() == 1;
+        let families: Vec<FamilyId> = by_family.keys().copied().collect();
         let mut batch = Some(batch);
         for (family, mut records) in by_family {
             self.families.add_entry(family, entry)?;
-            let part = if only {
+            let part = if families.len() == 1 {
                 batch.take()
             } else {
                 records.sort_unstable();
                 batch.as_ref().map(|batch| batch.pick(&records))
             };
             let one = self.hot.of(family);
-            one.dirty = Some(one.dirty.unwrap_or((position, received)));
+            one.dirty = Some(one.dirty.unwrap_or(dirty));
             if let Some(part) = part {
                 one.put(entry, part);
             }
         }
-        Ok(())
-    }
-
-    /// The records of an entry's stream, and the first entry of that.
-    fn read(&mut self, position: u64, stream: &str) -> Result<Option<(Batch, u64)>, GroundError> {
-        if let streams::Sort::File { .. } = streams::Sort::of(stream) {
-            self.families.add_to_stream(stream, position)?;
-        }
-        let Ok(Some(entry)) = self.shared.log.read(position) else { return Ok(None) };
-        let whole = whole_stream(&self.shared.log, &self.families, position, &entry)?;
-        Ok(whole.map(|whole| {
-            let first = whole.positions.first().copied().unwrap_or(position);
-            (whole.batch, first)
-        }))
+        Ok(families)
     }
 
     fn absorb(&mut self, family: FamilyId, other: FamilyId) {
@@ -238,13 +279,10 @@ impl Deriver {
         let now = Instant::now();
         let mut round = Round::default();
         let mut derived: Vec<FamilyId> = Vec::new();
-        for family in self.hot.dirty() {
-            let rested =
-                self.hot.get(family).is_none_or(|one| one.rest_until.is_none_or(|until| until <= now));
-            if rested || all {
-                self.family(family, &mut round)?;
-                derived.push(family);
-            }
+        self.read_grown(now, all)?;
+        for family in self.due(now, all) {
+            self.family(family, &mut round)?;
+            derived.push(family);
         }
         if derived.is_empty() {
             return Ok(());
@@ -256,10 +294,12 @@ impl Deriver {
         let undone = self.hot.dirty().into_iter().filter(|family| derived.binary_search(family).is_err());
         let undone = undone.filter_map(|family| self.hot.get(family)?.dirty).map(|(position, _)| position);
         self.version += 1;
+        round.commit.checkpoints = self.checkpoints.clone();
         round.commit.version = self.version;
         round.commit.through = undone.min().unwrap_or_else(|| self.shared.queue.next());
         self.ground.commit(&round.commit)?;
         self.gone.clear();
+        self.checkpoints.clear();
         for (family, shown) in round.shown {
             let one = self.hot.of(family);
             (one.dirty, one.shown) = (None, shown);
@@ -269,6 +309,35 @@ impl Deriver {
         }
         self.tell();
         self.shared.changes.publish(round.changes);
+        Ok(())
+    }
+
+    /// Families that changed and have rested, in order.
+    fn due(&self, now: Instant, all: bool) -> Vec<FamilyId> {
+        let mut due = self.hot.dirty();
+        let rested = |one: &HotFamily| one.rest_until.is_none_or(|until| until <= now);
+        due.retain(|family| all || self.hot.get(*family).is_none_or(rested));
+        due
+    }
+
+    /// Reads the files of these families that have grown. That may join families.
+    fn read_grown(&mut self, now: Instant, all: bool) -> Result<(), GroundError> {
+        for family in self.due(now, all) {
+            let Some(mut one) = self.hot.take(family) else { continue };
+            let (stale, dirty) = (std::mem::take(&mut one.stale), one.dirty.unwrap_or_default());
+            self.hot.put(family, one);
+            for (stream, position) in stale {
+                let began = Instant::now();
+                let placed = self.place_stream(&stream, position, dirty);
+                if placed.is_err() {
+                    self.hot.of(family).stale.insert(stream, position);
+                    placed?;
+                    continue;
+                }
+                let family = self.families.settle(family);
+                self.hot.of(family).reading += began.elapsed();
+            }
+        }
         Ok(())
     }
 
@@ -312,7 +381,7 @@ impl Deriver {
         let parts = self.files.get(&family).cloned().unwrap_or_default();
         round.linked.push((family, Linked::new(corpus, parts)));
         round.shown.push((family, shown));
-        let took = began.elapsed();
+        let took = began.elapsed() + std::mem::take(&mut one.reading);
         one.rest_until = (took > NO_REST).then(|| Instant::now() + took * REST);
         self.hot.put(family, one);
         Ok(())

@@ -4,6 +4,7 @@ use super::decode::{Counted, Decoded, decode};
 use super::queue::Waiting;
 use super::{Shared, streams};
 use std::sync::atomic::Ordering;
+use unspool_store::rows::Checkpoint;
 use unspool_store::{Entry, LogError};
 
 /// Something that arrived.
@@ -26,7 +27,16 @@ pub enum Arrival {
         offset: u64,
         /// Its bytes.
         bytes: Vec<u8>,
+        /// What lets the source be read on behind it.
+        checkpoint: Option<Checkpoint>,
     },
+}
+
+/// Where something lies in its stream.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Place {
+    pub(crate) offset: u64,
+    pub(crate) checkpoint: Option<Checkpoint>,
 }
 
 /// A receipt: everything is on the disk.
@@ -68,12 +78,14 @@ impl Shared {
         }
         match arrival {
             Arrival::Body { source, name, bytes } => self.body(&source, &name, bytes),
-            Arrival::Part { path, offset, bytes } => {
+            Arrival::Part { path, offset, bytes, checkpoint } => {
                 let room = bytes.len() as u64;
                 if !self.queue.promise_when_there_is_room(room, &self.stopping) {
                     return Err(Refused::Stopping);
                 }
-                self.keep(streams::file(&path), offset, bytes, None)
+                // A file that begins is read here, where there are many threads; one that goes on, when its turn comes.
+                let decoded = if offset == 0 { decode(&path, &bytes) } else { None };
+                self.keep(streams::file(&path), Place { offset, checkpoint }, bytes, decoded)
             }
         }
     }
@@ -86,22 +98,22 @@ impl Shared {
         }
         let stream = streams::body(source, name);
         let shown = streams::Sort::of(&stream).shown(0);
-        let Some(decoded) = decode(&shown, &bytes, [bytes.as_slice()].into_iter()) else {
+        let Some(decoded) = decode(&shown, &bytes) else {
             self.queue.release(room);
             return Err(Refused::Unknown { name: name.into() });
         };
-        self.keep(stream, 0, bytes, Some(decoded))
+        self.keep(stream, Place::default(), bytes, Some(decoded))
     }
 
     fn keep(
         &self,
         stream: String,
-        offset: u64,
+        place: Place,
         bytes: Vec<u8>,
         mut decoded: Option<Decoded>,
     ) -> Result<Taken, Refused> {
         let (room, received) = (bytes.len() as u64, (self.options.now)());
-        let entry = Entry { stream: stream.clone(), offset, received, bytes };
+        let entry = Entry { stream: stream.clone(), offset: place.offset, received, bytes };
         let receipt = self.log.append([entry]).inspect_err(|_| self.queue.release(room))?;
         let position = receipt.first;
         if let Some(Decoded { batch, .. }) = &mut decoded {
@@ -110,7 +122,7 @@ impl Shared {
             batch.streams.iter_mut().for_each(|row| row.name = name);
         }
         let counted = decoded.as_ref().map(|decoded| decoded.counted.clone()).unwrap_or_default();
-        self.queue.push(vec![Waiting { position, stream, received, bytes: room, decoded }]);
+        self.queue.push(vec![Waiting { position, place, stream, received, bytes: room, decoded }]);
         Ok(Taken { position, counted })
     }
 }

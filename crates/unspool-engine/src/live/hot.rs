@@ -4,7 +4,7 @@
 
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use unspool_model::{Batch, Id, Timestamp};
 use unspool_store::FamilyId;
 
@@ -22,6 +22,10 @@ pub(crate) struct HotFamily {
     pub(crate) dirty: Option<(u64, Timestamp)>,
     /// Not to be linked before: a family may not take all the time there is.
     pub(crate) rest_until: Option<Instant>,
+    /// Files of it that have grown, by their names in the log, and the last part of each.
+    pub(crate) stale: BTreeMap<String, u64>,
+    /// How long reading them took since it was linked.
+    pub(crate) reading: Duration,
     /// The steps of its sessions as they were shown last.
     pub(crate) shown: Shown,
     weight: usize,
@@ -51,6 +55,7 @@ impl HotFamily {
             (own, others) => own.or(others),
         };
         self.shown.extend(other.shown);
+        self.stale.extend(other.stale);
         for (entry, batch) in other.parts {
             // Two pieces of one stream that turn out to be of one family are read again, as one piece.
             self.whole &= self.parts.insert(entry, batch).is_none();

@@ -10,6 +10,7 @@ mod changes;
 mod decode;
 mod derive;
 mod entries;
+mod files;
 mod hot;
 mod queue;
 mod snapshots;

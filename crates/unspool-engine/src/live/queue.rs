@@ -1,6 +1,7 @@
 //! What was acknowledged and is not derived yet: in the order of the log, counted in bytes.
 
 use super::decode::Decoded;
+use super::entries::Place;
 use super::held;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +12,7 @@ use unspool_model::Timestamp;
 /// One acknowledged entry.
 pub(crate) struct Waiting {
     pub(crate) position: u64,
+    pub(crate) place: Place,
     /// The stream's name in the log.
     pub(crate) stream: String,
     pub(crate) received: Timestamp,

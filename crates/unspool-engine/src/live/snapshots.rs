@@ -4,13 +4,14 @@
 //! the log and linked again.
 
 use super::decode::decode;
+use super::files::{self, Version};
 use super::{Shared, held, streams};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use unspool_link::{Corpus, FamilyKey, Table, pieces};
 use unspool_model::{Batch, Flow, Id, RecordIx};
-use unspool_store::{Entry, Families, FamilyId, GroundError, Log};
+use unspool_store::{Families, FamilyId, GroundError, Log, StreamPart};
 use unspool_view::search::NativeBytes;
 
 /// A session as it was at one moment. It never changes.
@@ -24,7 +25,7 @@ pub struct Snapshot {
     /// Another one whenever the session may be different, in this process and the next.
     pub version: u64,
     shared: Arc<Log>,
-    parts: Arc<BTreeMap<String, Vec<u64>>>,
+    parts: Arc<BTreeMap<String, Vec<StreamPart>>>,
 }
 
 impl Snapshot {
@@ -47,14 +48,11 @@ impl NativeBytes for NativeLog<'_> {
         let record = batch.records.get(record as usize)?;
         if self.stream.as_ref().is_none_or(|(stream, _)| *stream != record.stream) {
             let name = batch.text.get(batch.streams.get(record.stream as usize)?.name);
-            let positions = match self.snapshot.parts.get(name) {
-                Some(parts) => parts.clone(),
-                None => vec![streams::position(name)?],
+            let log = &self.snapshot.shared;
+            let whole = match self.snapshot.parts.get(name) {
+                Some(parts) => Version { log, parts: parts.iter(), seen: 0 }.flatten().collect(),
+                None => log.read(streams::position(name)?).ok()??.bytes,
             };
-            let mut whole = Vec::new();
-            for position in positions {
-                whole.extend(self.snapshot.shared.read(position).ok()??.bytes);
-            }
             self.stream = Some((record.stream, whole));
         }
         let (_, whole) = self.stream.as_ref()?;
@@ -71,13 +69,13 @@ impl NativeBytes for NativeLog<'_> {
 pub(crate) struct Linked {
     pub(crate) corpus: Arc<Corpus>,
     /// Where the parts of its files lie.
-    pub(crate) parts: Arc<BTreeMap<String, Vec<u64>>>,
+    pub(crate) parts: Arc<BTreeMap<String, Vec<StreamPart>>>,
     /// Those of its sessions that somebody asked for.
     made: Arc<Mutex<FxHashMap<usize, Arc<Snapshot>>>>,
 }
 
 impl Linked {
-    pub(crate) fn new(corpus: Corpus, parts: BTreeMap<String, Vec<u64>>) -> Linked {
+    pub(crate) fn new(corpus: Corpus, parts: BTreeMap<String, Vec<StreamPart>>) -> Linked {
         Linked { corpus: Arc::new(corpus), parts: Arc::new(parts), made: Arc::default() }
     }
 
@@ -214,7 +212,7 @@ pub(crate) struct Read {
     /// By the first entry of their stream.
     pub(crate) parts: BTreeMap<u64, Batch>,
     /// Where the parts of its files lie.
-    pub(crate) files: BTreeMap<String, Vec<u64>>,
+    pub(crate) files: BTreeMap<String, Vec<StreamPart>>,
 }
 
 impl Read {
@@ -235,10 +233,8 @@ pub(crate) fn read_family(
     let mut read = Read::default();
     for position in families.entries(family)? {
         let Ok(Some(entry)) = log.read(position) else { continue };
-        let Some(stream) = whole_stream(log, families, position, &entry)? else { continue };
-        if let Some(path) = stream.file {
-            read.files.insert(path, stream.positions);
-        }
+        let Some(stream) = whole_stream(log, families, position, &entry.stream)? else { continue };
+        read.files.extend(stream.files);
         if let Some(batch) = only(stream.batch, families, family, table)? {
             read.parts.insert(position, batch);
         }
@@ -249,9 +245,10 @@ pub(crate) fn read_family(
 /// One stream, read.
 pub(crate) struct WholeStream {
     pub(crate) batch: Batch,
-    /// Its name, when it is a file.
-    pub(crate) file: Option<String>,
-    pub(crate) positions: Vec<u64>,
+    /// The parts of the versions it is read from, by their names, when it is a file.
+    pub(crate) files: Vec<(String, Vec<StreamPart>)>,
+    /// Its first entry.
+    pub(crate) first: u64,
 }
 
 /// The stream of an entry; `None` when no format knows it.
@@ -259,32 +256,22 @@ pub(crate) fn whole_stream(
     log: &Log,
     families: &Families,
     position: u64,
-    entry: &Entry,
+    stream: &str,
 ) -> Result<Option<WholeStream>, GroundError> {
-    let sort = streams::Sort::of(&entry.stream);
-    let name = sort.shown(position);
-    let streams::Sort::File { .. } = sort else {
-        let decoded = decode(&name, &entry.bytes, [entry.bytes.as_slice()].into_iter());
-        return Ok(decoded.map(|decoded| WholeStream {
-            batch: decoded.batch,
-            file: None,
-            positions: vec![position],
-        }));
+    let sort = streams::Sort::of(stream);
+    let streams::Sort::File { path } = sort else {
+        let Ok(Some(entry)) = log.read(position) else { return Ok(None) };
+        let decoded = decode(&sort.shown(position), &entry.bytes);
+        return Ok(decoded.map(|read| WholeStream { batch: read.batch, files: Vec::new(), first: position }));
     };
-    let positions = families.stream(&entry.stream)?;
-    let mut parts: Vec<Vec<u8>> = Vec::new();
-    for position in &positions {
-        if let Ok(Some(part)) = log.read(*position) {
-            // A file that begins again is another file.
-            if part.offset == 0 {
-                parts.clear();
-            }
-            parts.push(part.bytes);
-        }
-    }
-    let bytes = parts.concat();
-    let decoded = decode(&name, &bytes, [bytes.as_slice()].into_iter());
-    Ok(decoded.map(|decoded| WholeStream { batch: decoded.batch, file: Some(name), positions }))
+    let parts = families.stream(stream)?;
+    let first = parts.first().map_or(position, |part| part.position);
+    let read = files::read(log, path, &parts);
+    let versions = files::versions(&parts);
+    let count = versions.len();
+    let named = versions.into_iter().enumerate();
+    let files = named.map(|(n, version)| (files::version_name(path, n, count), version)).collect();
+    Ok(read.map(|read| WholeStream { batch: read.batch, files, first }))
 }
 
 /// The records of a stream that belong to one family.

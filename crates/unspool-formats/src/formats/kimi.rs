@@ -223,6 +223,12 @@ impl State {
                     self.counted = Some(usage);
                 }
                 out.text(AttrName::StopReason, &event.text("finishReason"));
+                // The step ends when its tools have, and tools wait until a person allows them: only this is the model's time.
+                let stated = |name: &str| event.get(name).is_some();
+                if stated("llmFirstTokenLatencyMs") || stated("llmStreamDurationMs") {
+                    let ms = event.count("llmFirstTokenLatencyMs") + event.count("llmStreamDurationMs");
+                    out.int(AttrName::DurationMs, i64::try_from(ms).unwrap_or(i64::MAX));
+                }
             }
             other => out.issue(Code::UnknownType, &format!("event/{other}")),
         }

@@ -17,6 +17,15 @@ const CACHE_KIB: i64 = 8 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FamilyId(i64);
 
+/// A part of a stream that came in several entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StreamPart {
+    /// Its position in the log.
+    pub position: u64,
+    /// Where in the stream it begins.
+    pub offset: u64,
+}
+
 /// What became of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordCounts {
@@ -228,16 +237,25 @@ impl Families {
         self.numbers("SELECT position FROM entries WHERE family = ?1 ORDER BY position", params![family.0])
     }
 
-    /// Notes that an entry is the next part of a stream.
-    pub fn add_to_stream(&mut self, name: &str, position: u64) -> Result<(), StoreError> {
+    /// Notes that an entry is the next part of a stream, and where in it that begins.
+    pub fn add_to_stream(&mut self, name: &str, part: StreamPart) -> Result<(), StoreError> {
         self.begin()?;
-        let sql = "INSERT OR IGNORE INTO streams (name, position) VALUES (?1, ?2)";
-        self.run(sql, params![name, position.cast_signed()])
+        let sql = "INSERT OR IGNORE INTO streams (name, position, \"offset\") VALUES (?1, ?2, ?3)";
+        self.run(sql, params![name, part.position.cast_signed(), part.offset.cast_signed()])
     }
 
     /// The parts of a stream, in order.
-    pub fn stream(&self, name: &str) -> Result<Vec<u64>, StoreError> {
-        self.numbers("SELECT position FROM streams WHERE name = ?1 ORDER BY position", params![name])
+    pub fn stream(&self, name: &str) -> Result<Vec<StreamPart>, StoreError> {
+        let sql = "SELECT position, \"offset\" FROM streams WHERE name = ?1 ORDER BY position";
+        let query = || {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map([name], |row| {
+                let number = |n: usize| row.get::<_, i64>(n).map(i64::cast_unsigned);
+                Ok(StreamPart { position: number(0)?, offset: number(1)? })
+            })?;
+            rows.collect::<Result<Vec<_>, _>>()
+        };
+        query().map_err(|error| failed(&self.name, &error))
     }
 
     /// Says which sessions a family came to. Gives those it had and has no more.

@@ -9,8 +9,10 @@ CREATE TABLE offers (hash INTEGER NOT NULL, family INTEGER NOT NULL, PRIMARY KEY
 CREATE TABLE joined (family INTEGER PRIMARY KEY, into_family INTEGER NOT NULL) STRICT;
 -- The entries of the log that hold records of a family.
 CREATE TABLE entries (family INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (family, position)) STRICT, WITHOUT ROWID;
--- Streams that came in several entries, in their order.
-CREATE TABLE streams (name TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (name, position)) STRICT, WITHOUT ROWID;
+-- Streams that came in several entries, in their order, and where in the stream each begins.
+CREATE TABLE streams (
+    name TEXT NOT NULL, position INTEGER NOT NULL, "offset" INTEGER NOT NULL, PRIMARY KEY (name, position)
+) STRICT, WITHOUT ROWID;
 -- The sessions a family came to, and what became of its records.
 CREATE TABLE sessions (id BLOB PRIMARY KEY, family INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_family ON sessions (family);

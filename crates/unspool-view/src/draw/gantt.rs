@@ -5,7 +5,8 @@
 use super::measure::{columns, cut_to_columns, plain};
 use super::text::Charset;
 use super::timeline_svg::{TimelineBar, TimelinePicture, TimelineTrack};
-use crate::layout::{Room, Scale, elapsed_label};
+use crate::duration::duration;
+use crate::layout::{Room, Scale};
 
 /// A line of a timeline for terminals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,7 +59,7 @@ pub fn gantt(picture: &TimelinePicture, width: usize, charset: Charset) -> Vec<G
         let bar = &picture.bars[row.bar];
         let took_ms = bar.elapsed_ms();
         // A moment took no time that anybody measured.
-        let took = if took_ms == 0 { String::new() } else { elapsed_label(took_ms).replace(' ', "") };
+        let took = if took_ms == 0 { String::new() } else { duration(took_ms) };
         let shown = cut_to_columns(name, names_width, ellipsis);
         let padding = " ".repeat(names_width.saturating_sub(columns(&shown)));
         lines.push(GanttLine {

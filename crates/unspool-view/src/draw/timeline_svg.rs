@@ -7,7 +7,8 @@ use super::picture::{Arrow, Look};
 use super::style::{Theme, class, sheet};
 use super::svg::{Legend, edge, line};
 use super::xml::{escaped, number};
-use crate::layout::{Bar, Rect, Timeline, TimelineOptions, Track, elapsed_label, timeline};
+use crate::duration::duration;
+use crate::layout::{Bar, Rect, Timeline, TimelineOptions, Track, timeline};
 use std::fmt::Write as _;
 
 /// Somebody with a lane.
@@ -179,7 +180,7 @@ fn axis(out: &mut String, drawn: &Timeline) {
             out,
             "<g><title>{} without activity</title><path class=\"break\" stroke-dasharray=\"2 3\" \
              d=\"M{l} -8V{bottom}H{r}V-8z\"/></g>",
-            elapsed_label(cut.to_ms.saturating_sub(cut.from_ms)),
+            duration(cut.to_ms.saturating_sub(cut.from_ms)),
             l = number(left),
             r = number(right)
         );
@@ -189,7 +190,7 @@ fn axis(out: &mut String, drawn: &Timeline) {
 fn draw_bar(out: &mut String, bar: &TimelineBar, rect: &Rect) {
     let label = plain(&bar.label);
     let mut tooltip = label.clone();
-    for more in [plain(&bar.detail), elapsed_label(bar.elapsed_ms())] {
+    for more in [plain(&bar.detail), duration(bar.elapsed_ms())] {
         if !more.is_empty() {
             tooltip.push('\n');
             tooltip.push_str(&more);

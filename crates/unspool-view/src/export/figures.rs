@@ -11,7 +11,7 @@ pub(super) fn figures(node: &Node) -> [String; 13] {
     [
         totals.started.to_string(),
         totals.ended.to_string(),
-        node.busy_ms.to_string(),
+        node.busy_ms.map_or_else(String::new, |ms| ms.to_string()),
         totals.steps.to_string(),
         totals.model_calls.to_string(),
         totals.tool_calls.to_string(),

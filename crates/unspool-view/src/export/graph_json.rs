@@ -63,8 +63,8 @@ pub struct GraphNodeDoc {
     pub started_at: Option<String>,
     /// Last moment.
     pub ended_at: Option<String>,
-    /// Milliseconds its steps took together, as far as known.
-    pub busy_ms: u64,
+    /// Milliseconds its steps took together, as far as known; null when nobody says of any.
+    pub busy_ms: Option<i64>,
     /// It failed, or something in it did.
     pub is_error: bool,
     /// It has begun and nothing says that it ended.
@@ -137,8 +137,8 @@ pub struct TallyDoc {
 pub struct ShareDoc {
     /// Steps, tokens, money, errors.
     pub totals: TotalsDoc,
-    /// Milliseconds they took together.
-    pub busy_ms: u64,
+    /// Milliseconds they took together, as far as known; null when nobody says of any.
+    pub busy_ms: Option<i64>,
 }
 
 /// A graph as its JSON document; `level` says what a node is, and is none in a workflow.

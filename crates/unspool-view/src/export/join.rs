@@ -1,5 +1,6 @@
 //! Graphs of several sessions as one, and names for lanes.
 
+use crate::duration::duration;
 use crate::graph::{Edge, Graph, Group, Node};
 use rustc_hash::FxHashMap;
 use unspool_model::Flow;
@@ -42,7 +43,8 @@ pub fn name_lanes(flow: &Flow, graph: &mut Graph) {
         graph.groups.iter_mut().map(|group| (group.id.clone(), group)).collect();
     for (n, run) in flow.runs.iter().enumerate() {
         if let Some(group) = boxes.get_mut(&run.id.show('u')) {
-            let took = run.ended.ms_since(run.started).map_or_else(String::new, |ms| format!(", {ms}ms"));
+            let took =
+                run.ended.ms_since(run.started).map_or_else(String::new, |ms| format!(", {}", duration(ms)));
             group.label = format!("Run {} — {}{took}", n + 1, run.status.name());
         }
     }

@@ -4,6 +4,7 @@
 //! limits are those below.
 
 use super::text::{name, snippet};
+use crate::duration::duration;
 use crate::labels;
 use crate::prices::Prices;
 use crate::totals::{Totals, totals};
@@ -178,11 +179,7 @@ fn moment(at: unspool_model::Timestamp) -> String {
 }
 
 fn took(ms: Option<i64>) -> String {
-    match ms {
-        None => "?".into(),
-        Some(ms) if ms < 1000 => format!("{ms} ms"),
-        Some(ms) => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
-    }
+    ms.map_or_else(|| "?".into(), duration)
 }
 
 /// Tokens; a dash where no source states them.

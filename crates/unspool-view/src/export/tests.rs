@@ -50,7 +50,7 @@ fn edge(from: u32, to: u32, kind: EdgeKind) -> Edge {
 /// A call that fails in a sub-agent, found by inference.
 fn small() -> Graph {
     let mut failed = node("Bash", "tool_call", Some(0));
-    (failed.is_error, failed.busy_ms) = (true, 250);
+    (failed.is_error, failed.busy_ms) = (true, Some(250));
     failed.detail = "price < $5 | \"cheap\"".into();
     let spawn = Edge {
         confidence: Confidence::from_ten_thousandths(9_700),

@@ -1,5 +1,6 @@
 //! Words for pictures: short, and without what no reader can show.
 
+use crate::duration::duration;
 use crate::graph::{Edge, Node};
 
 /// A label shows so many characters of a name.
@@ -47,7 +48,8 @@ fn clip(text: &str, chars: usize) -> String {
 pub(super) fn heading(node: &Node) -> String {
     let label = name(&node.label);
     let times = if node.totals.steps > 1 { format!(" ×{}", node.totals.steps) } else { String::new() };
-    let took = if node.busy_ms > 0 { format!(" ({}ms)", node.busy_ms) } else { String::new() };
+    let took =
+        node.busy_ms.filter(|ms| *ms > 0).map_or_else(String::new, |ms| format!(" ({})", duration(ms)));
     format!("{label}{times}{took}")
 }
 

@@ -3,10 +3,11 @@
 //! In: a flow. Out: for each failed step, the failed step before it in the chain of causes. Never here: recursion, order alone as
 //! a cause.
 
+use crate::asking::is_refused;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 use unspool_model::flow::NONE;
-use unspool_model::{EdgeKind, Flow, StepKind};
+use unspool_model::{Agent, EdgeKind, Flow, Interner, StepKind};
 
 /// How an earlier failure led to a later one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,8 +59,24 @@ pub(crate) struct Chain {
     pub(crate) first: Option<u32>,
 }
 
+/// Whether an edge out of a failed step hands on the failure. What the step encloses, asked for or started came before it failed.
+pub(super) fn carries(kind: EdgeKind) -> bool {
+    !matches!(kind, EdgeKind::Sequence | EdgeKind::Calls | EdgeKind::SpanParent | EdgeKind::SubagentSpawn)
+}
+
+/// Failed calls that a failed agent had been started by, each with the step that failed last in the agent.
+pub(super) fn failed_agents(flow: &Flow) -> impl Iterator<Item = (u32, u32)> + Clone {
+    let failed = |n: u32| flow.steps.get(n as usize).is_some_and(|step| step.is_error);
+    let both = move |agent: &Agent| {
+        let call =
+            agent.spawn.map(|spawn| spawn.step).filter(|call| failed(*call) && *call != agent.last_step);
+        call.filter(|_| failed(agent.last_step)).map(|call| (call, agent.last_step))
+    };
+    flow.agents.iter().filter_map(both)
+}
+
 /// Reads the edges of a flow once.
-pub(crate) fn causes(flow: &Flow) -> Causes {
+pub(crate) fn causes(flow: &Flow, text: &Interner) -> Causes {
     let failed = |n: u32| flow.steps[n as usize].is_error;
     let mut told: FxHashMap<u32, u32> = FxHashMap::default();
     let mut causes = Causes {
@@ -67,8 +84,6 @@ pub(crate) fn causes(flow: &Flow) -> Causes {
         receivers: FxHashMap::default(),
         origins: FxHashMap::default(),
     };
-    let carries =
-        |kind: EdgeKind| !matches!(kind, EdgeKind::Sequence | EdgeKind::Calls | EdgeKind::SpanParent);
     for edge in flow.edges.iter().filter(|edge| carries(edge.kind) && failed(edge.from)) {
         causes.receivers.entry(edge.from).or_default().push(edge.to);
         if failed(edge.to) {
@@ -85,14 +100,13 @@ pub(crate) fn causes(flow: &Flow) -> Causes {
             causes.note(edge.from, edge.to, Link::Edge { inferred: edge.is_inferred() });
         }
     }
-    for agent in &flow.agents {
-        let Some(spawn) = agent.spawn.filter(|spawn| failed(spawn.step)) else { continue };
-        if flow.steps.get(agent.last_step as usize).is_some_and(|last| last.is_error) {
-            causes.note(spawn.step, agent.last_step, Link::Agent);
-        }
+    for (call, last) in failed_agents(flow) {
+        causes.receivers.entry(last).or_default().push(call);
+        causes.note(call, last, Link::Agent);
     }
     for edge in flow.edges.iter().filter(|edge| edge.kind == EdgeKind::Calls && failed(edge.to)) {
-        if let Some(error) = told.get(&edge.from) {
+        // A person who says no does so for reasons of their own.
+        if let Some(error) = told.get(&edge.from).filter(|_| !is_refused(flow, text, edge.to)) {
             causes.note(edge.to, *error, Link::Answer);
         }
     }

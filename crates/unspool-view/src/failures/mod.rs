@@ -8,10 +8,12 @@ mod outcome;
 mod tell;
 mod touched;
 
+use crate::asking::is_refused;
 pub(crate) use cause::{Causes, causes as causes_of};
 use outcome::{Outcome, outcomes};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 pub use tell::Telling;
 use touched::Touches;
 use unspool_model::{Flow, Interner, Sym};
@@ -46,8 +48,10 @@ pub struct FailureListDoc {
     pub failures: Vec<FailureDoc>,
     /// How many of them were overcome.
     pub overcome: u64,
-    /// How many ended a run.
+    /// How many ended a run: those after which nothing in it worked.
     pub ended_run: u64,
+    /// How many runs those ended.
+    pub runs_ended: u64,
 }
 
 /// One failed step.
@@ -63,11 +67,15 @@ pub struct FailureDoc {
     pub agent_id: String,
     /// First words of what went wrong, where its source says.
     pub error: Option<String>,
-    /// `retried` (the same was done again and worked), `worked_around` (the agent went on with something else), `ended_agent` (nothing the
-    /// agent did after it worked; whoever started the agent went on), `ended_run` (nothing in the run worked after it).
+    /// `retried` (the same was done again and worked), `worked_around` (the agent went on with something else), `failed_again` (the same
+    /// was tried again and failed, and nothing the agent did worked any more: see the last try), `ended_agent` (nothing the
+    /// agent did after it worked; whoever started the agent went on), `run_completed` (nothing worked after it, and the run completed
+    /// all the same, as with a hook at its end), `ended_run` (nothing in the run worked after it).
     pub outcome: &'static str,
-    /// The step that worked, for `retried`.
+    /// The last try of the same: it worked for `retried`, and failed for `failed_again`.
     pub retried_by: Option<String>,
+    /// A person refused it, as its source says: it did not fail by itself.
+    pub refused: bool,
     /// From this failure back to the first one it came from, this one not included. Empty when it is a first one.
     pub caused_by: Vec<CauseDoc>,
     /// How many failures lie before those of `caused_by`: no more than 10 are told (`MAX_CHAIN`); each of them is a failure with causes of its own.
@@ -76,7 +84,8 @@ pub struct FailureDoc {
     pub first_cause: Option<String>,
     /// Steps that directly received what failed.
     pub received_by: Vec<String>,
-    /// Steps it leads to along causal edges, those of mere order not counted; null when there are too many edges to count.
+    /// Steps it leads to along causal edges, those of mere order not counted, and not what the failed step had asked for, started or
+    /// enclosed before; null when there are too many edges to count.
     pub touched: Option<u64>,
     /// These steps, nearest first; null where they are only counted, as in `unspool metrics`.
     pub touched_ids: Option<Vec<String>>,
@@ -96,12 +105,11 @@ pub struct CauseDoc {
 
 /// The failures of a session, with how many steps each leads to.
 pub fn session_failures(flow: &Flow, text: &Interner) -> SessionFailuresDoc {
-    let reach = crate::metrics::reach::of_flow(flow);
     SessionFailuresDoc {
         id: flow.session.id.show('x'),
         native_ids: flow.session.native_ids.iter().map(|id| text.get(*id).to_string()).collect(),
         title: flow.session.title.some().map(|title| text.get(title).to_string()),
-        list: failures(flow, text, reach.as_deref()),
+        list: failures(flow, text),
     }
 }
 
@@ -117,18 +125,23 @@ pub fn session_failures_in_full(flow: &Flow, text: &Interner) -> SessionFailures
     session
 }
 
-/// The failures of a flow. `reach` has how many steps each step leads to.
-pub fn failures(flow: &Flow, text: &Interner, reach: Option<&[u64]>) -> FailureListDoc {
-    let causes = causes_of(flow);
+/// The failures of a flow.
+pub fn failures(flow: &Flow, text: &Interner) -> FailureListDoc {
+    let causes = causes_of(flow, text);
+    let touches = Touches::new(flow);
+    let mut runs_ended: BTreeSet<u32> = BTreeSet::new();
     let id = |step: u32| flow.steps[step as usize].id.show('s');
     let words = |sym: Sym| sym.some().map(|sym| text.get(sym).to_string());
-    let mut list = FailureListDoc { failures: Vec::new(), overcome: 0, ended_run: 0 };
+    let mut list = FailureListDoc { failures: Vec::new(), overcome: 0, ended_run: 0, runs_ended: 0 };
     for (n, outcome) in outcomes(flow) {
         let step = &flow.steps[n as usize];
         let agent = flow.agents.get(step.agent as usize);
         let chain = causes.back(n);
         list.overcome += u64::from(outcome.is_overcome());
-        list.ended_run += u64::from(outcome == Outcome::EndedRun);
+        if outcome == Outcome::EndedRun {
+            list.ended_run += 1;
+            runs_ended.insert(step.run);
+        }
         list.failures.push(FailureDoc {
             step_id: id(n),
             kind: step.kind.name(),
@@ -137,6 +150,7 @@ pub fn failures(flow: &Flow, text: &Interner, reach: Option<&[u64]>) -> FailureL
             error: words(flow.error_of(n as usize)),
             outcome: outcome.name(),
             retried_by: outcome.retried_by().map(id),
+            refused: is_refused(flow, text, n),
             causes_left_out: chain.left_out,
             first_cause: chain.first.map(id),
             caused_by: chain
@@ -149,10 +163,11 @@ pub fn failures(flow: &Flow, text: &Interner, reach: Option<&[u64]>) -> FailureL
                 })
                 .collect(),
             received_by: causes.receivers(n).map(id).collect(),
-            touched: reach.map(|reach| reach[n as usize]),
+            touched: touches.count(n),
             touched_ids: None,
         });
     }
+    list.runs_ended = runs_ended.len() as u64;
     list
 }
 

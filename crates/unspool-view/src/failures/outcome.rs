@@ -13,8 +13,12 @@ pub(crate) enum Outcome {
     Retried(u32),
     /// The agent went on with something else.
     WorkedAround,
+    /// The same was tried again, the last time by this step, and nothing worked any more.
+    FailedAgain(u32),
     /// Nothing the agent did after it worked.
     EndedAgent,
+    /// Nothing in the run worked after it, and the run completed all the same.
+    RunCompleted,
     /// Nothing in the run worked after it.
     EndedRun,
 }
@@ -24,13 +28,15 @@ impl Outcome {
         match self {
             Outcome::Retried(_) => "retried",
             Outcome::WorkedAround => "worked_around",
+            Outcome::FailedAgain(_) => "failed_again",
             Outcome::EndedAgent => "ended_agent",
+            Outcome::RunCompleted => "run_completed",
             Outcome::EndedRun => "ended_run",
         }
     }
 
     pub(crate) fn retried_by(self) -> Option<u32> {
-        if let Outcome::Retried(by) = self { Some(by) } else { None }
+        if let Outcome::Retried(by) | Outcome::FailedAgain(by) = self { Some(by) } else { None }
     }
 
     pub(crate) fn is_overcome(self) -> bool {
@@ -57,13 +63,16 @@ pub(crate) fn outcomes(flow: &Flow) -> Vec<(u32, Outcome)> {
             worked_in_run.insert(step.run);
         } else if step.is_error {
             let agent_went_on = worked_in_agent.contains(&(step.agent, step.run));
-            let run_failed = flow.runs.get(step.run as usize).is_some_and(|run| run.status == Status::Failed);
+            let run = flow.runs.get(step.run as usize).map(|run| run.status);
+            let run_went_on = worked_in_run.contains(&step.run) && run != Some(Status::Failed);
             found.push((
                 n,
-                match last_attempts.get(&n).copied().filter(|last| works(&flow.steps[*last as usize])) {
-                    Some(worked) => Outcome::Retried(worked),
-                    None if agent_went_on => Outcome::WorkedAround,
-                    None if worked_in_run.contains(&step.run) && !run_failed => Outcome::EndedAgent,
+                match last_attempts.get(&n).copied() {
+                    Some(last) if works(&flow.steps[last as usize]) => Outcome::Retried(last),
+                    _ if agent_went_on => Outcome::WorkedAround,
+                    Some(last) => Outcome::FailedAgain(last),
+                    None if run_went_on => Outcome::EndedAgent,
+                    None if run == Some(Status::Completed) => Outcome::RunCompleted,
                     None => Outcome::EndedRun,
                 },
             ));

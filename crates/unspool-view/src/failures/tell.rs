@@ -5,9 +5,9 @@
 use super::cause::{Causes, Link, causes};
 use super::outcome::{Outcome, outcomes};
 use super::touched::Touches;
-use crate::metrics::reach;
-use rustc_hash::FxHashMap;
-use unspool_model::Flow;
+use crate::asking::is_refused;
+use rustc_hash::{FxHashMap, FxHashSet};
+use unspool_model::{Flow, Interner};
 
 /// Links of a chain that are told one by one; the first cause is named in any case.
 const TOLD_LINKS: usize = 5;
@@ -21,15 +21,16 @@ pub struct Telling {
     causes: Causes,
     touches: Touches,
     outcomes: FxHashMap<u32, Outcome>,
-    /// How many steps each step leads to, where that could be counted.
-    reach: Option<Vec<u64>>,
+    /// Steps that a person refused.
+    refused: FxHashSet<u32>,
 }
 
 impl Telling {
     /// Of all failures of a flow.
-    pub fn new(flow: &Flow) -> Telling {
-        let outcomes = outcomes(flow).into_iter().collect();
-        Telling { causes: causes(flow), touches: Touches::new(flow), outcomes, reach: reach::of_flow(flow) }
+    pub fn new(flow: &Flow, text: &Interner) -> Telling {
+        let outcomes: FxHashMap<u32, Outcome> = outcomes(flow).into_iter().collect();
+        let refused = outcomes.keys().copied().filter(|n| is_refused(flow, text, *n)).collect();
+        Telling { causes: causes(flow, text), touches: Touches::new(flow), outcomes, refused }
     }
 
     /// How a failure ended, where it came from and what it touched; nothing for a step that did not fail.
@@ -38,9 +39,16 @@ impl Telling {
         let mut lines = vec![match outcome {
             Outcome::Retried(again) => format!("retried: {} did the same and worked", name(*again)),
             Outcome::WorkedAround => "worked around: its agent went on with something else".into(),
+            Outcome::FailedAgain(last) => {
+                format!("failed again: {} was the last try, and failed, too", name(*last))
+            }
             Outcome::EndedAgent => "ended the agent: nothing it did afterwards worked".into(),
+            Outcome::RunCompleted => "nothing worked afterwards, and the run completed all the same".into(),
             Outcome::EndedRun => "ended the run: nothing in it worked afterwards".into(),
         }];
+        if self.refused.contains(&step) {
+            lines.push("a person refused it".into());
+        }
         lines.extend(self.came_from(step, name));
         lines.push(self.reached(step, name));
         lines
@@ -74,19 +82,17 @@ impl Telling {
         let named: Vec<String> = receivers.iter().take(NAMED_STEPS).map(|receiver| name(*receiver)).collect();
         let more = receivers.len().saturating_sub(NAMED_STEPS);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let all = self.reach.as_ref().map_or_else(
-            || "too many steps to count".into(),
-            |reach| match reach[step as usize] {
-                1 => "1 step".into(),
-                all => format!("{all} steps"),
-            },
-        );
+        let all = match self.touches.count(step) {
+            None => "too many steps to count".into(),
+            Some(1) => "1 step".into(),
+            Some(all) => format!("{all} steps"),
+        };
         format!("received by {}{more}; touched {all} in all: {}", named.join(", "), self.touched(step, name))
     }
 
     fn touched(&self, step: u32, name: &dyn Fn(u32) -> String) -> String {
         let nearest = self.touches.of(step, NAMED_TOUCHED);
-        let rest = self.reach.as_ref().map(|reach| reach[step as usize].saturating_sub(nearest.len() as u64));
+        let rest = self.touches.count(step).map(|all| all.saturating_sub(nearest.len() as u64));
         let named: Vec<String> = nearest.into_iter().map(name).collect();
         match rest {
             Some(0) => named.join(", "),

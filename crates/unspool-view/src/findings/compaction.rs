@@ -1,13 +1,14 @@
 //! What a compaction lost: reads and lookups that had to be made again after it.
 
 use super::session::{Given, Session};
-use super::{Finder, Finding};
+use super::{Basis, Finder, Finding};
 use rustc_hash::FxHashMap;
 use unspool_model::StepKind;
 
 pub(super) const FINDER: Finder = Finder {
     code: "compaction_loss",
     sentence: "The context was compacted, and what had been read before was read again after.",
+    rests_on: Basis::Order,
     find,
 };
 

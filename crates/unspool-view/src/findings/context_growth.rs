@@ -2,12 +2,13 @@
 
 use super::cost::Cost;
 use super::session::Session;
-use super::{Finder, Finding};
+use super::{Basis, Finder, Finding};
 use unspool_model::StepKind;
 
 pub(super) const FINDER: Finder = Finder {
     code: "context_growth",
     sentence: "What came in between two model calls made the context much larger, and later calls carried it along.",
+    rests_on: Basis::Order,
     find,
 };
 

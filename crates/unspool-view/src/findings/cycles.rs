@@ -1,11 +1,12 @@
 //! A→B→A→B: the same few calls, in the same order, over and over.
 
 use super::session::{Given, Session};
-use super::{Finder, Finding};
+use super::{Basis, Finder, Finding};
 
 pub(super) const FINDER: Finder = Finder {
     code: "cycle",
     sentence: "The same two to six calls with the same inputs were made in the same order at least twice in a row.",
+    rests_on: Basis::Order,
     find,
 };
 

@@ -31,7 +31,19 @@ pub struct Finder {
     pub code: &'static str,
     /// One sentence for people: what it looks for.
     pub sentence: &'static str,
+    rests_on: Basis,
     find: fn(&Session<'_>) -> Vec<Finding>,
+}
+
+/// What must be known of a session before a finder can say anything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Basis {
+    /// Single steps.
+    Steps,
+    /// What came after what.
+    Order,
+    /// That something is not recorded: inferred, and only in a record that is known to lack nothing.
+    Absence,
 }
 
 /// All finders, in the order their findings are told.
@@ -90,6 +102,8 @@ pub struct FindingDoc {
     pub code: &'static str,
     /// What was found, in a sentence.
     pub title: String,
+    /// It rests on something that is not recorded, in a record that holds all else of its sort.
+    pub inferred: bool,
     /// The agent it is about.
     pub agent_id: String,
     /// The steps it is about, in order.
@@ -102,7 +116,7 @@ pub struct FindingDoc {
 pub fn findings(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionFindingsDoc {
     let session = Session::new(flow, &batch.text, prices);
     let mut docs = Vec::new();
-    for finder in FINDERS {
+    for finder in FINDERS.iter().filter(|finder| session.allows(finder.rests_on)) {
         let mut found = (finder.find)(&session);
         found.sort_by(|a, b| a.steps.cmp(&b.steps));
         docs.extend(found.into_iter().map(|finding| doc(finder, finding, flow)));
@@ -121,6 +135,7 @@ fn doc(finder: &Finder, finding: Finding, flow: &Flow) -> FindingDoc {
     FindingDoc {
         code: finder.code,
         title: finding.title,
+        inferred: finder.rests_on == Basis::Absence,
         agent_id: agent.map(|agent| agent.id.show('a')).unwrap_or_default(),
         step_ids: finding.steps.iter().map(|step| flow.steps[*step as usize].id.show('s')).collect(),
         cost: finding.cost.doc(),

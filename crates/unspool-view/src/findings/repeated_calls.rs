@@ -2,12 +2,13 @@
 
 use super::session::{Given, Session};
 use super::tools::Role;
-use super::{Finder, Finding};
+use super::{Basis, Finder, Finding};
 use rustc_hash::FxHashMap;
 
 pub(super) const FINDER: Finder = Finder {
     code: "repeated_call",
     sentence: "A tool was given exactly the same again, and nothing in between could have changed the answer.",
+    rests_on: Basis::Order,
     find,
 };
 

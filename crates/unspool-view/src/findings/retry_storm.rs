@@ -3,7 +3,7 @@
 use super::cost::Cost;
 use super::session::Session;
 use super::tools::Role;
-use super::{Finder, Finding};
+use super::{Basis, Finder, Finding};
 use crate::retries::is_attempt_at_model;
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
@@ -12,6 +12,7 @@ use unspool_model::{Step, StepKind, Sym};
 pub(super) const FINDER: Finder = Finder {
     code: "retry_storm",
     sentence: "A tool or a model failed at least three times in a row, and nothing was done about it in between.",
+    rests_on: Basis::Order,
     find,
 };
 

@@ -2,15 +2,17 @@
 //!
 //! In: a flow. Out: steps in the order of their agents, calls with what they were given, sums. Never here: an opinion.
 
+use super::Basis;
 use super::cost::Cost;
 use super::tools::{Role, role_of};
+use crate::asking::is_refused;
 use crate::prices::Prices;
 use crate::retries::retries;
 use crate::sequence::Sequence;
 use crate::totals::Pricer;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
-use unspool_model::{EdgeKind, Flow, Interner, Step, StepKind, Sym};
+use unspool_model::{Code, EdgeKind, Flow, Interner, Step, StepKind, Sym};
 
 /// A session as finders see it.
 pub(super) struct Session<'a> {
@@ -31,9 +33,33 @@ pub(super) struct Session<'a> {
     retries: FxHashSet<u32>,
 }
 
-/// How clients write that a person said no.
-const REFUSALS: &[&str] =
-    &["user doesn't want to", "user rejected", "rejected by user", "user denied", "Request interrupted"];
+/// What says that something is missing from the record of a session, was not read, or contradicts itself.
+const HOLES: &[Code] = &[
+    Code::NotJson,
+    Code::NotAnObject,
+    Code::NotProtobuf,
+    Code::TornLine,
+    Code::NulBytes,
+    Code::LineTooLong,
+    Code::WrongType,
+    Code::UnknownType,
+    Code::FileCut,
+    Code::DuplicateUuid,
+    Code::ParentMissing,
+    Code::ResultWithoutCall,
+    Code::DependencyMissing,
+    Code::MainTranscriptMissing,
+    Code::StreamInterrupted,
+    Code::StreamTorn,
+    Code::ResponseMissing,
+    Code::LimitReached,
+    Code::SpanParentMissing,
+    Code::ReferenceMissing,
+    Code::WordUnknown,
+];
+
+/// What says that nobody knows in which order things happened.
+const DISORDER: &[Code] = &[Code::ParentCycle, Code::SpanParentCycle];
 
 /// What makes two calls the same: the tool and everything it was given.
 pub(super) type Given = (Sym, u32);
@@ -75,6 +101,19 @@ impl<'a> Session<'a> {
         &self.flow.steps[n as usize]
     }
 
+    /// Whether the record is good enough for claims of a sort.
+    pub(super) fn allows(&self, basis: Basis) -> bool {
+        match basis {
+            Basis::Steps => true,
+            Basis::Order => !self.has_issue(DISORDER),
+            Basis::Absence => !self.has_issue(DISORDER) && !self.has_issue(HOLES),
+        }
+    }
+
+    fn has_issue(&self, codes: &[Code]) -> bool {
+        self.flow.issues.iter().any(|issue| codes.contains(&issue.code))
+    }
+
     /// The step's tool, model or other name.
     pub(super) fn name(&self, n: u32) -> &'a str {
         self.text.get(self.step(n).name)
@@ -114,11 +153,14 @@ impl<'a> Session<'a> {
         self.callers[n as usize]
     }
 
+    /// Whether a model call asked for calls.
+    pub(super) fn asks(&self, n: u32) -> bool {
+        self.asked[n as usize] > 0
+    }
+
     /// Whether a person refused the call: it did not fail by itself.
     pub(super) fn is_refused(&self, n: u32) -> bool {
-        let step = self.step(n);
-        let error = if step.is_error { self.text.get(self.flow.error_of(n as usize)) } else { "" };
-        REFUSALS.iter().any(|words| error.contains(words))
+        is_refused(self.flow, self.text, n)
     }
 
     /// Whether a call was made after another one was over, by another model call, with nothing said to the agent in between. Two

@@ -2,7 +2,8 @@
 
 use super::session::Session;
 use super::tools::Role;
-use super::{Finder, Finding};
+use super::{Basis, Finder, Finding};
+use crate::duration::duration;
 use crate::quantile::{median, quantile};
 use std::collections::BTreeMap;
 use unspool_model::StepKind;
@@ -10,6 +11,7 @@ use unspool_model::StepKind;
 pub(super) const FINDER: Finder = Finder {
     code: "slow_step",
     sentence: "A step took far longer than the other calls of the same tool or model in the session.",
+    rests_on: Basis::Steps,
     find,
 };
 
@@ -71,8 +73,11 @@ fn find(session: &Session<'_>) -> Vec<Finding> {
 /// How many times the usual pace of a model; a long answer takes long.
 const PACES: i64 = 3;
 
-/// A model whose answers have fewer tokens than this, by half of its calls: the source wrote them down before they were counted.
+/// Answers of fewer tokens say too little about a model's pace.
 const LEAST_OUTPUT: i64 = 20;
+/// No answer that asks for a call has so few tokens: clients note them while the answer still streams in. Where a quarter of such
+/// answers have no more, tokens are not counted to the end.
+const PLACEHOLDER: i64 = 8;
 
 /// Tokens of an answer; none where nobody says.
 fn output(session: &Session<'_>, n: u32) -> Option<i64> {
@@ -88,8 +93,12 @@ fn usual_pace(session: &Session<'_>, is_tool: bool, steps: &[(i64, u32)]) -> Opt
     if is_tool {
         return Some(0);
     }
-    median(steps.iter().filter_map(|(_, n)| output(session, *n)).collect())
-        .filter(|tokens| *tokens >= LEAST_OUTPUT)?;
+    let asking = steps.iter().filter(|(_, n)| session.asks(*n));
+    let mut outputs: Vec<i64> = asking.filter_map(|(_, n)| output(session, *n)).collect();
+    outputs.sort_unstable();
+    if quantile(&outputs, 25).is_some_and(|tokens| tokens <= PLACEHOLDER) {
+        return None;
+    }
     median(steps.iter().filter_map(|(ms, n)| output(session, *n).map(|tokens| ms / tokens)).collect())
 }
 
@@ -98,13 +107,12 @@ fn finding(session: &Session<'_>, name: &str, n: u32, ms: i64, usual: i64, slow:
         0 => String::new(),
         more => format!(" ({more} more slow ones are not told of)"),
     };
-    let seconds = |ms: i64| format!("{}.{} s", ms / 1000, ms % 1000 / 100);
     let is_tool = session.step(n).kind == StepKind::ToolCall;
     let title = format!(
         "{name} took {}{}, its usual time in this session is {}{more}: {}",
-        seconds(ms),
+        duration(ms),
         if is_tool { " (with waiting to be allowed)" } else { "" },
-        seconds(usual),
+        duration(usual),
         session.given_text(n)
     );
     Finding { title: title.trim_end_matches([' ', ':']).to_string(), steps: vec![n], cost: session.own(n) }

@@ -17,7 +17,7 @@ pub fn from_process(title: &str, process: &Process) -> Graph {
         kind: node.node_type.name(),
         group,
         totals: Totals { steps: node.count, errors: node.errors, ..node.totals },
-        busy_ms: u64::try_from(node.duration_ms).unwrap_or(0),
+        busy_ms: node.total_ms(),
         is_error: node.errors > 0,
         ..Node::default()
     };

@@ -20,7 +20,7 @@ pub fn from_workflow(title: &str, workflow: &Workflow) -> Graph {
             kind: node.node_type.name(),
             group: above,
             totals: Totals { steps: count, errors: node.errors, ..node.totals },
-            busy_ms: u64::try_from(node.duration_ms).unwrap_or(0),
+            busy_ms: node.duration_ms,
             is_error: node.errors > 0,
             ..Node::default()
         });

@@ -3,7 +3,7 @@
 use super::{Graph, Group, GroupBy, Level, Node, Share, View, words};
 use crate::labels;
 use crate::prices::Prices;
-use crate::totals::{Pricer, Totals};
+use crate::totals::{Pricer, Totals, sum_of_known};
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 use unspool_model::{Agent, Batch, Flow, Run, Status, Step, StepKind};
@@ -58,7 +58,7 @@ pub(super) fn gather(
         let node = &mut graph.nodes[at as usize];
         node.steps.push(n);
         node.totals.add(&totals);
-        node.busy_ms = node.busy_ms.saturating_add(busy_ms);
+        node.busy_ms = sum_of_known(node.busy_ms, busy_ms);
         node.is_error |= step.is_error && matches!(whole, Whole::Step(_));
         node.pending |= step.pending && matches!(whole, Whole::Step(_));
     }
@@ -70,14 +70,14 @@ pub(super) fn gather(
 }
 
 impl Share {
-    fn add(&mut self, totals: &Totals, busy_ms: u64) {
+    fn add(&mut self, totals: &Totals, busy_ms: Option<i64>) {
         self.totals.add(totals);
-        self.busy_ms = self.busy_ms.saturating_add(busy_ms);
+        self.busy_ms = sum_of_known(self.busy_ms, busy_ms);
     }
 }
 
-fn busy(step: &Step) -> u64 {
-    step.duration_ms.get().and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0)
+fn busy(step: &Step) -> Option<i64> {
+    step.duration_ms.get().filter(|ms| *ms >= 0)
 }
 
 fn whole(flow: &Flow, view: &View, n: u32, step: &Step) -> Option<Whole> {

@@ -106,8 +106,8 @@ pub struct Node {
     pub steps: Vec<u32>,
     /// Sums over them.
     pub totals: Totals,
-    /// Milliseconds they took together, as far as known.
-    pub busy_ms: u64,
+    /// Milliseconds they took together, as far as known; none when nobody says of any.
+    pub busy_ms: Option<i64>,
     /// It failed, or something in it did.
     pub is_error: bool,
     /// It has begun and nothing says that it ended.
@@ -196,8 +196,8 @@ pub struct Group {
 pub struct Share {
     /// Steps, tokens, money, errors.
     pub totals: Totals,
-    /// Milliseconds they took together.
-    pub busy_ms: u64,
+    /// Milliseconds they took together, as far as known; none when nobody says of any.
+    pub busy_ms: Option<i64>,
 }
 
 /// What became of the steps and edges of a flow. All shares together are the flow.

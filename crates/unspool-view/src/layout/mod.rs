@@ -31,7 +31,6 @@ pub(crate) use acyclic::turned;
 pub(crate) use forest::without_rings;
 pub use layered::layered;
 pub use previous::{Hint, Previous};
-pub(crate) use scale::elapsed_label;
 pub use scale::{Break, Room, Scale, Tick};
 pub use timeline::{Bar, Lane, Timeline, TimelineOptions, Track, timeline};
 pub use types::{Cluster, Direction, Edge, Graph, Layout, Node, Options, Path, Point, Rect, Routing, Size};

@@ -209,25 +209,9 @@ fn tick_label(elapsed_ms: i64, step: i64) -> String {
     if words.is_empty() { "0".into() } else { words.join(" ") }
 }
 
-/// How long something took, in at most four digits and two units.
-pub(crate) fn elapsed_label(elapsed_ms: i64) -> String {
-    let (seconds, minutes, hours) = (elapsed_ms / 1_000, elapsed_ms / 60_000, elapsed_ms / 3_600_000);
-    if seconds == 0 {
-        format!("{elapsed_ms}ms")
-    } else if minutes == 0 {
-        format!("{seconds}.{}s", elapsed_ms % 1_000 / 100)
-    } else if hours == 0 {
-        format!("{minutes}m {}s", seconds % 60)
-    } else if hours < 24 {
-        format!("{hours}h {}m", minutes % 60)
-    } else {
-        format!("{}d {}h", hours / 24, hours % 24)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Room, Scale, elapsed_label, tick_label};
+    use super::{Room, Scale, tick_label};
 
     const ROOM: Room = Room { width: 1000.0, break_width: 20.0, compress: true };
 
@@ -254,8 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn elapsed_time_is_short() {
-        assert_eq!([7, 2_059, 61_000, 90_061_000].map(elapsed_label), ["7ms", "2.0s", "1m 1s", "1d 1h"]);
+    fn ticks_are_short() {
         assert_eq!(tick_label(7_280_000, 20_000), "2h 1m 20s");
         assert_eq!(tick_label(7_200_000, 20_000), "2h");
     }

@@ -90,7 +90,7 @@ struct Sums<'a> {
 
 pub(super) fn agents(flow: &Flow, text: &Interner) -> Vec<AgentMetricsDoc> {
     let mut sums: Vec<Sums<'_>> = flow.agents.iter().map(|_| Sums::default()).collect();
-    let causes = crate::failures::causes_of(flow);
+    let causes = crate::failures::causes_of(flow, text);
     for (n, step) in (0_u32..).zip(&flow.steps) {
         let Some(sum) = sums.get_mut(step.agent as usize) else { continue };
         let is_call = matches!(step.kind, StepKind::ModelCall | StepKind::ToolCall);

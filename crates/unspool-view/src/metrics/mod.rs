@@ -67,7 +67,7 @@ pub fn metrics(flow: &Flow, text: &Interner) -> SessionMetricsDoc {
         runs: paths.runs(),
         agent_types: agents::types(flow, text, &agents),
         agents,
-        failures: failures(flow, text, reach.as_deref()),
+        failures: failures(flow, text),
         nodes,
     }
 }

@@ -1,6 +1,7 @@
 //! Which items are one node.
 
 use super::{END, Grouping, Item, ItemId, NodeType, Options, START, Workflow, WorkflowEdge, WorkflowNode};
+use crate::totals::sum_of_known;
 use rustc_hash::FxHashMap;
 use unspool_model::Id;
 
@@ -274,7 +275,7 @@ impl WorkflowNode {
         self.item_ids.push(item.id.clone());
         self.errors += u64::from(item.is_error);
         let took_ms = item.took_ms.or_else(|| item.ended.ms_since(item.started));
-        self.duration_ms = self.duration_ms.saturating_add(took_ms.unwrap_or(0).max(0));
+        self.duration_ms = sum_of_known(self.duration_ms, took_ms.map(|ms| ms.max(0)));
         self.totals.add(&item.totals);
     }
 }

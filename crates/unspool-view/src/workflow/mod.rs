@@ -212,8 +212,8 @@ pub struct WorkflowNode {
     pub errors: u64,
     /// Tokens and money they took by themselves.
     pub totals: Totals,
-    /// Milliseconds they took together, as far as known.
-    pub duration_ms: i64,
+    /// Milliseconds they took together, as far as known; none when nobody says of any.
+    pub duration_ms: Option<i64>,
 }
 
 /// What followed what.

@@ -1,10 +1,10 @@
 //! One process behind many runs: what they share, how often, how often it fails, in which variants, and where one run goes
 //! its own way.
 
-use super::{Item, ItemId, NodeType, Options, Workflow, WorkflowNode, workflow};
+use super::{Item, NodeType, Options, Workflow, WorkflowNode, workflow};
 use crate::quantile::median;
 use crate::totals::Totals;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// A part that fewer than this share of the runs have is rare.
@@ -24,28 +24,12 @@ pub struct RunPattern {
     pub duration_ms: Option<i64>,
     /// What happened in it.
     pub workflow: Workflow,
-    /// Items of which nobody says how long they took.
-    pub untimed: FxHashSet<ItemId>,
 }
 
 impl RunPattern {
     /// The pattern of some items; of the run nothing but its id is known.
     pub fn new(id: String, items: &[Item<'_>], options: &Options) -> RunPattern {
-        let is_untimed =
-            |item: &&Item<'_>| item.took_ms.or_else(|| item.ended.ms_since(item.started)).is_none();
-        RunPattern {
-            id,
-            failed: false,
-            duration_ms: None,
-            workflow: workflow(items, options),
-            untimed: items.iter().filter(is_untimed).map(|item| item.id.clone()).collect(),
-        }
-    }
-
-    /// Milliseconds a node of it took; none when nobody says.
-    fn took_ms(&self, node: &WorkflowNode) -> Option<i64> {
-        let is_known = node.item_ids.iter().any(|item| !self.untimed.contains(item));
-        is_known.then_some(node.duration_ms)
+        RunPattern { id, failed: false, duration_ms: None, workflow: workflow(items, options) }
     }
 }
 
@@ -146,10 +130,10 @@ pub fn process(runs: &[RunPattern]) -> Process {
     add_nodes(&mut process, runs);
     let number: FxHashMap<String, u32> = process.nodes.iter().map(|node| node.id.clone()).zip(0..).collect();
     let mut times: Vec<Vec<i64>> = vec![Vec::new(); process.nodes.len()];
-    for (run, node) in runs.iter().flat_map(|run| run.workflow.nodes.iter().map(move |node| (run, node))) {
+    for node in runs.iter().flat_map(|run| &run.workflow.nodes) {
         let at = number[&node.id] as usize;
         process.nodes[at].add(node);
-        times[at].extend(run.took_ms(node));
+        times[at].extend(node.duration_ms);
     }
     for (node, times) in process.nodes.iter_mut().zip(times) {
         node.median_ms = median(times);
@@ -186,7 +170,7 @@ impl ProcessNode {
     fn add(&mut self, node: &WorkflowNode) {
         self.count += node.item_ids.len() as u64;
         self.errors += node.errors;
-        self.duration_ms = self.duration_ms.saturating_add(node.duration_ms);
+        self.duration_ms = self.duration_ms.saturating_add(node.duration_ms.unwrap_or(0));
         self.totals.add(&node.totals);
     }
 }

@@ -45,6 +45,16 @@ fn a_loop_of_model_and_tool_is_two_nodes_and_one_double_edge() {
 }
 
 #[test]
+fn time_that_nobody_states_is_no_zero() {
+    let timed = Item { took_ms: Some(7), ..item("2", Some("root"), "make", 200) };
+    let graph = found(&[item("1", Some("root"), "ask", 100), timed, item("3", Some("root"), "make", 300)]);
+    let took: Vec<_> = graph.nodes[1..3].iter().map(|node| node.duration_ms).collect();
+    assert_eq!(took, [None, Some(7)]);
+    let drawn = crate::graph::from_workflow("", &graph);
+    assert_eq!(drawn.nodes[1..3].iter().map(|node| node.busy_ms).collect::<Vec<_>>(), took);
+}
+
+#[test]
 fn siblings_that_fan_out_are_not_chained_also_at_the_root() {
     for parent in [None, Some("p")] {
         let mut items = vec![

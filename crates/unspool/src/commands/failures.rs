@@ -70,10 +70,14 @@ fn write_session(
     for failure in failures {
         *outcomes.entry(failure.outcome).or_default() += 1;
     }
-    let parts: Vec<String> =
-        outcomes.iter().map(|(outcome, n)| format!("{n} {}", outcome.replace('_', " "))).collect();
+    let part = |(outcome, n): (&&str, &u64)| match *outcome {
+        "ended_run" => format!("{n} ended {}", plural(session.list.runs_ended, "run")),
+        "run_completed" => format!("{n} at the end of a completed run"),
+        outcome => format!("{n} {}", outcome.replace('_', " ")),
+    };
+    let parts: Vec<String> = outcomes.iter().map(part).collect();
     writeln!(out, "{}: {}", plural(failures.len() as u64, "failed step"), parts.join(", "))?;
-    let telling = Telling::new(flow);
+    let telling = Telling::new(flow, text);
     let name = |step: u32| in_short(flow, text, step);
     let limit = if limit == 0 { usize::MAX } else { limit };
     let failed = (0_u32..).zip(&flow.steps).filter(|(_, step)| step.is_error);

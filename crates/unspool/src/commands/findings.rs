@@ -107,7 +107,9 @@ fn write_finding(out: &mut dyn Write, finding: &FindingDoc, screen: usize) -> io
     }
     let first = finding.step_ids.first().map(|id| format!("from {}", id.get(..9).unwrap_or(id)));
     let steps = plural(finding.step_ids.len() as u64, "step");
-    let parts: Vec<String> = [Some(steps), first, cost(&finding.cost)].into_iter().flatten().collect();
+    let inferred = finding.inferred.then(|| "inferred".to_string());
+    let parts = [Some(steps), first, inferred, cost(&finding.cost)];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     let line = format!("{:<19}{}", "", parts.join(" · "));
     writeln!(out, "{}", paint(DIM, &cut(&line, screen)))
 }

@@ -110,8 +110,8 @@ fn summary(graph: &Graph, what: &str) -> String {
     words.push(plural(graph.edges.len() as u64, "edge"));
     for (share, name) in [(&tally.contracted, "not drawn"), (&tally.filtered, "left out by the filter")] {
         if share.totals.steps > 0 {
-            let took = i64::try_from(share.busy_ms).unwrap_or(i64::MAX);
-            let took = if took > 0 { format!(", {}", duration(took)) } else { String::new() };
+            let took = share.busy_ms.filter(|ms| *ms > 0);
+            let took = took.map_or_else(String::new, |ms| format!(", {}", duration(ms)));
             words.push(format!("{} {name}{took}", plural(share.totals.steps, "step")));
         }
     }

@@ -112,7 +112,7 @@ fn write_graph(out: &mut dyn Write, session: &SessionMetricsDoc, screen: usize) 
     let failed = vec![
         plural(failures.failures.len() as u64, "failed step"),
         format!("{} overcome", failures.overcome),
-        format!("{} ended a run", failures.ended_run),
+        format!("{} ended by failure", plural(failures.runs_ended, "run")),
     ];
     let parts = [
         ("graph", shape),

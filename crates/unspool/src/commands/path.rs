@@ -115,16 +115,28 @@ fn scope(wanted: &PathArgs, flow: &Flow, text: &Interner) -> Result<Scope, CliEr
     if let Some(run) = &wanted.run {
         let number = run.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
         let by_number = number.filter(|n| *n < flow.runs.len());
-        let by_id = || flow.runs.iter().position(|one| one.id.show('u').starts_with(run.as_str()));
-        let listed = || {
-            let line = |(n, run): (usize, &unspool_model::Run)| {
-                let trigger = flow.steps.get(run.trigger as usize);
-                let input = trigger.map(|step| text.get(step.preview)).unwrap_or_default();
-                format!("{}  {}  {}", n + 1, run.id.show('u'), cut(input, 40))
-            };
-            flow.runs.iter().enumerate().map(line).collect()
+        let by_id = |run: &str| {
+            let ids = flow.runs.iter().map(|one| one.id.show('u')).enumerate();
+            ids.filter(|(_, id)| id.starts_with(run)).map(|(n, _)| n).collect()
         };
-        let found = by_number.or_else(by_id).ok_or_else(|| missing("run", run, listed()))?;
+        let line = |n: &usize| {
+            let run = &flow.runs[*n];
+            let trigger = flow.steps.get(run.trigger as usize);
+            let input = trigger.map(|step| text.get(step.preview)).unwrap_or_default();
+            format!("{}  {}  {}", n + 1, run.id.show('u'), cut(input, 40))
+        };
+        let like: Vec<usize> = by_number.map_or_else(|| by_id(run), |n| vec![n]);
+        let found = match like.as_slice() {
+            [] => {
+                let all: Vec<usize> = (0..flow.runs.len()).collect();
+                return Err(missing("run", run, all.iter().map(line).collect()));
+            }
+            [only] => *only,
+            several => {
+                let candidates = several.iter().map(line).collect();
+                return Err(CliError::AmbiguousThing { wanted: run.clone(), candidates });
+            }
+        };
         return Ok(Scope::Run(u32::try_from(found).unwrap_or(u32::MAX)));
     }
     if let Some(part) = &wanted.agent {

@@ -25,6 +25,11 @@ fn what_is_not_there_is_refused_with_what_is() {
     let unspool = Unspool::with_demo();
     let error = unspool.refuses(&["path", "5e55", "--run", "9"]);
     assert!(error.contains("no run `9`") && error.contains("Great. Write"), "{error}");
+    let error = unspool.fails(&["path", "5e55", "--run", "u"]);
+    assert!(
+        error.contains("`u` matches 2 things") && error.contains("1  u") && error.contains("2  u"),
+        "{error}"
+    );
     let error = unspool.refuses(&["path", "5e55", "--agent", "nobody"]);
     assert!(error.contains("no agent `nobody`") && error.contains("test-runner"), "{error}");
     let error = unspool.fails(&["path", "5e55", "--agent", "e"]);

@@ -29,6 +29,12 @@ pub(crate) struct ToolInput<'a> {
     background: Option<bool>,
     /// It is a command.
     is_command: bool,
+    /// Lines of the file it reads: where they begin and how many they are.
+    offset: Option<i64>,
+    limit: Option<i64>,
+    /// It has a path, and nothing but what reading a file takes.
+    has_path: bool,
+    has_more: bool,
     /// Where in `raw` the description lies.
     note: Range<usize>,
     /// All of it.
@@ -36,6 +42,9 @@ pub(crate) struct ToolInput<'a> {
     /// What is odd about fields that link, if the tool is one that starts agents or writes to them.
     odd: Oddities<'a>,
 }
+
+/// Lines that `Read` gives unless it is told otherwise.
+const DEFAULT_LINES: i64 = 2000;
 
 /// Fields that show what a call does, whatever their type is.
 const SUBJECTS: [&[u8]; 12] = [
@@ -82,7 +91,15 @@ impl<'a> ToolInput<'a> {
             b"message" => free.text(json, key, &mut input.message),
             b"content" => free.text(json, key, &mut input.content),
             b"run_in_background" => odd.boolean(json, key, &mut input.background),
+            b"offset" | b"limit" => {
+                let slot = if key == b"offset" { &mut input.offset } else { &mut input.limit };
+                free.integer(json, key, slot)?;
+                input.has_more |= slot.is_none();
+                Ok(())
+            }
             _ => {
+                input.has_path |= key == b"file_path";
+                input.has_more |= key != b"file_path";
                 let Some(n) = SUBJECTS.iter().position(|subject| *subject == key) else { return json.skip() };
                 if std::mem::replace(&mut subjects_seen[n], true) {
                     free.duplicate(key);
@@ -112,6 +129,15 @@ impl<'a> ToolInput<'a> {
             (Some(before), Some(after)) if self.is_command => input_hash(&[before, after].concat()),
             _ => input_hash(self.raw),
         }
+    }
+
+    /// The first and the last line of the file it reads: a path and no more than where to begin and how far to go.
+    fn lines(&self) -> Option<(i64, i64)> {
+        let is_said = |value: Option<RawStr<'_>>| value.is_some();
+        let has_text = [self.description, self.prompt, self.name, self.message, self.content].into_iter().any(is_said);
+        let first = self.offset.unwrap_or(1).max(1);
+        let count = self.limit.unwrap_or(DEFAULT_LINES).max(1);
+        (self.has_path && !self.has_more && !has_text).then(|| (first, first.saturating_add(count - 1)))
     }
 
     /// Emits the call with its keys and attributes.
@@ -155,6 +181,9 @@ impl<'a> ToolInput<'a> {
             out.text(AttrName::Summary, &text(self.subject.or(self.prompt)));
             if !self.raw.is_empty() {
                 out.int(AttrName::InputHash, self.hash().into());
+            }
+            if let Some((first, last)) = self.lines() {
+                out.int(AttrName::FirstLine, first).int(AttrName::LastLine, last);
             }
         }
     }

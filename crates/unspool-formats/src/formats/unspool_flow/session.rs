@@ -7,7 +7,7 @@ use super::rows::{self, Places, agent, edge, id, issue, places, run, small, step
 use crate::object::Object;
 use crate::sink::Sink;
 use unspool_model::flow::NONE;
-use unspool_model::{Agent, Code, Flow, Session, Step, Sym};
+use unspool_model::{Agent, Code, Flow, Lines, Session, Step, Sym};
 
 /// The flow of a session; none when it has no id, or steps and no agents.
 pub(super) fn flow(row: &Object<'_>, out: &mut Sink<'_>) -> Option<Flow> {
@@ -98,6 +98,9 @@ fn add_step(flow: &mut Flow, row: &Object<'_>, at: &Places, out: &mut Sink<'_>) 
     }
     if out.wants_text() && row.has("input_hash") {
         flow.inputs.push((n, small(row, "input_hash")));
+    }
+    if out.wants_text() && row.has("first_line") && row.has("last_line") {
+        flow.lines.push((n, Lines { first: small(row, "first_line"), last: small(row, "last_line") }));
     }
     flow.steps.push(step);
 }

@@ -1,0 +1,76 @@
+//! Streams that come in parts: files that grow, and files that were written anew.
+//!
+//! In: the parts of a file in the log. Out: its records. A part that begins at 0 begins the file anew: of a file of lines the earlier version
+//! is kept as a stream beside it, because records in it may be nowhere else and copies are recognised; of any other file only the last
+//! version counts.
+
+use super::decode::Decoded;
+use unspool_formats::{Decoder, Detail, Framing, SNIFF_BYTES, best};
+use unspool_model::Batch;
+use unspool_store::{Log, StreamPart};
+
+/// The versions of a file, each with its parts in order.
+pub(crate) fn versions(parts: &[StreamPart]) -> Vec<Vec<StreamPart>> {
+    let mut versions: Vec<Vec<StreamPart>> = Vec::new();
+    for part in parts {
+        match versions.last_mut() {
+            Some(version) if part.offset > 0 => version.push(*part),
+            _ => versions.push(vec![*part]),
+        }
+    }
+    versions
+}
+
+/// The name that records know a version by; the last one has the file's own.
+pub(crate) fn version_name(path: &str, number: usize, count: usize) -> String {
+    if number + 1 == count { path.into() } else { format!("{path} (version {})", number + 1) }
+}
+
+/// All records of a file; `None` when no format knows it. What is damaged in the log is passed over: `Log::check` tells of it.
+pub(crate) fn read(log: &Log, path: &str, parts: &[StreamPart]) -> Option<Decoded> {
+    let versions = versions(parts);
+    let mut batch = Batch::default();
+    let mut known = false;
+    for (number, version) in versions.iter().enumerate() {
+        let mut bytes = Version { log, parts: version.iter(), seen: 0 };
+        let Some(first) = bytes.next() else { continue };
+        let Some((format, sniff)) = best(path, &first[..first.len().min(SNIFF_BYTES)]) else { continue };
+        if sniff.framing != Framing::Lines && number + 1 < versions.len() {
+            continue;
+        }
+        known = true;
+        let stream = batch.streams.len();
+        let mut decoder = Decoder::new(&mut batch, format, sniff, path, Detail::Full);
+        decoder.push(&first);
+        bytes.for_each(|part| decoder.push(&part));
+        decoder.finish();
+        let name = batch.text.intern(&version_name(path, number, versions.len()));
+        batch.streams.iter_mut().skip(stream).for_each(|row| row.name = name);
+    }
+    known.then(|| Decoded { batch, ..Decoded::default() })
+}
+
+/// The bytes of one version, part by part, each byte once.
+pub(crate) struct Version<'a> {
+    pub(crate) log: &'a Log,
+    pub(crate) parts: std::slice::Iter<'a, StreamPart>,
+    pub(crate) seen: u64,
+}
+
+impl Iterator for Version<'_> {
+    type Item = Vec<u8>;
+
+    fn next(&mut self) -> Option<Vec<u8>> {
+        loop {
+            let part = self.parts.next()?;
+            let Ok(Some(mut entry)) = self.log.read(part.position) else { continue };
+            // After a crash a part may have been read from its file twice.
+            let known = usize::try_from(self.seen.saturating_sub(part.offset)).unwrap_or(usize::MAX);
+            let end = part.offset + entry.bytes.len() as u64;
+            if known < entry.bytes.len() {
+                self.seen = self.seen.max(end);
+                return Some(if known == 0 { entry.bytes } else { entry.bytes.split_off(known) });
+            }
+        }
+    }
+}

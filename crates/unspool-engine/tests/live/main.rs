@@ -1,0 +1,5 @@
+//! The live engine: what arrives is kept, and what is shown is what linking everything at once would show.
+
+#![expect(clippy::unwrap_used, reason = "tests may stop")]
+
+mod same;

@@ -1,0 +1,160 @@
+//! Batch = live = restart: the same sessions, byte for byte, in whatever order and pieces things arrive.
+
+use proptest::prelude::*;
+use std::path::Path;
+use unspool_engine::live::{Arrival, Engine, Options};
+use unspool_formats::{Decoder, Detail, best};
+use unspool_link::{Corpus, Table};
+use unspool_model::{Batch, Timestamp};
+use unspool_store::Question;
+use unspool_testkit::witness::{Callers, exchanges, hooks, spans};
+use unspool_testkit::{Layout, Mode, Random, Replay, Shape, Tree, generate};
+use unspool_view::Prices;
+use unspool_view::flow_json::session_doc;
+
+fn never() -> Timestamp {
+    Timestamp::NONE
+}
+
+fn open(folder: &Path) -> Engine {
+    Engine::open(Options::new(folder, never)).unwrap()
+}
+
+/// All sessions the engine shows, in the order of their ids.
+fn shown(engine: &Engine) -> Vec<String> {
+    let page = engine.sessions(&Question::default()).unwrap();
+    let mut ids: Vec<_> = page.sessions.iter().map(|row| row.id).collect();
+    ids.sort_unstable();
+    let document = |id| {
+        let snapshot = engine.snapshot(id).unwrap().unwrap();
+        serde_json::to_string(&session_doc(&snapshot.flow, &snapshot.corpus.batch, &Prices::default()))
+            .unwrap()
+    };
+    ids.into_iter().map(document).collect()
+}
+
+/// The same streams, read and linked at once.
+fn at_once(streams: &[(String, Vec<u8>)]) -> Vec<String> {
+    let mut batch = Batch::default();
+    for (name, bytes) in streams {
+        let (format, sniff) = best(name, bytes).unwrap();
+        let mut decoder = Decoder::new(&mut batch, format, sniff, name, Detail::Full);
+        decoder.push(bytes);
+        decoder.finish();
+    }
+    let corpus = Corpus::new(batch, Table::default(), Timestamp::NONE);
+    let mut found: Vec<_> = corpus
+        .flows()
+        .map(|flow| {
+            let document = session_doc(&flow, &corpus.batch, &Prices::default());
+            (flow.session.id, serde_json::to_string(&document).unwrap())
+        })
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, document)| document).collect()
+}
+
+/// What happens to the engine.
+enum Event {
+    Body(&'static str, String, Vec<u8>),
+    Part(String, usize, Vec<u8>),
+    Restart,
+}
+
+/// The sessions of some trees as they might arrive: files in parts that keep their order, traffic, hooks and spans, and restarts.
+fn arrivals(trees: &[Tree], random: &mut Random) -> Vec<Event> {
+    let mut queues: Vec<Vec<Event>> = vec![(0..random.below(3)).map(|_| Event::Restart).collect()];
+    for (n, tree) in trees.iter().enumerate() {
+        for (name, bytes) in &tree.files {
+            let path = format!("{n}/{name}");
+            let mut parts = Vec::new();
+            let mut from = 0;
+            while from < bytes.len() {
+                let wanted = from + 1 + random.below(bytes.len());
+                let line = bytes.iter().skip(wanted).position(|byte| *byte == b'\n');
+                let to = line.map_or(bytes.len(), |at| wanted + at + 1).min(bytes.len());
+                parts.push(Event::Part(path.clone(), from, bytes[from..to].to_vec()));
+                from = to;
+            }
+            queues.push(parts);
+        }
+        let traffic = exchanges(tree, if n % 2 == 0 { Callers::Named } else { Callers::Unnamed });
+        let body = |one: String| Event::Body("proxy", "exchange.jsonl".into(), one.into_bytes());
+        queues.push(traffic.into_iter().map(|one| body(format!("{}\n", one.entry))).collect());
+        let lines = String::from_utf8(hooks(tree)).unwrap();
+        let hook = |line: &str| Event::Body("hooks", "hooks.jsonl".into(), format!("{line}\n").into_bytes());
+        queues.push(lines.lines().map(hook).collect());
+        queues.push(vec![Event::Body("otlp-http", "traces.json".into(), spans(tree))]);
+    }
+    let mut all = Vec::new();
+    queues.iter_mut().for_each(|queue| queue.reverse());
+    while queues.iter().any(|queue| !queue.is_empty()) {
+        let at = random.below(queues.len());
+        all.extend(queues[at].pop());
+    }
+    all
+}
+
+/// Plays it and compares.
+fn play(events: Vec<Event>) -> Result<(), TestCaseError> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut engine = open(folder.path());
+    let mut streams: Vec<(String, Vec<u8>)> = Vec::new();
+    for event in events {
+        match event {
+            Event::Restart => {
+                drop(engine);
+                engine = open(folder.path());
+            }
+            Event::Body(source, name, bytes) => {
+                let arrival =
+                    Arrival::Body { source: source.into(), name: name.clone(), bytes: bytes.clone() };
+                let taken = engine.take(arrival).unwrap();
+                streams.push((format!("{source}/{}/{name}", taken.position), bytes));
+            }
+            Event::Part(path, offset, bytes) => {
+                let offset = offset as u64;
+                let part =
+                    Arrival::Part { path: path.clone(), offset, bytes: bytes.clone(), checkpoint: None };
+                engine.take(part).unwrap();
+                match streams.iter_mut().find(|(name, _)| *name == path) {
+                    Some((_, whole)) => whole.extend(bytes),
+                    None => streams.push((path, bytes)),
+                }
+            }
+        }
+    }
+    engine.settle();
+    let expected = at_once(&streams);
+    prop_assert!(expected.len() > 1);
+    same(&shown(&engine), &expected)?;
+    let health = engine.health();
+    drop(engine);
+    let engine = open(folder.path());
+    same(&shown(&engine), &expected)?;
+    prop_assert_eq!(engine.health(), health);
+    Ok(())
+}
+
+fn same(found: &[String], expected: &[String]) -> Result<(), TestCaseError> {
+    for (found, expected) in found.iter().zip(expected) {
+        prop_assert_eq!(found, expected);
+    }
+    prop_assert_eq!(found.len(), expected.len());
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_the_order_it_is_as_if_read_at_once(seed in 0_u64..1_000_000) {
+        let shape = |layout, mode, replay| Shape { layout, mode, replay, width: 2, rounds: 1, ..Shape::default() };
+        let trees = [
+            generate(shape(Layout::Subagents, Mode::Sync, Replay::Resume), seed).tree,
+            generate(shape(Layout::SubagentsMeta, Mode::TeammateProcesses, Replay::None), seed + 1).tree,
+            generate(shape(Layout::Workflow, Mode::Async, Replay::None), seed + 2).tree,
+        ];
+        play(arrivals(&trees, &mut Random::new(seed)))?;
+    }
+}
