@@ -1,8 +1,10 @@
 //! What all requests share, and which of them there are.
 
+use crate::ingest::thoughtflow::{self, Ledgers};
+use crate::notices::Notices;
 use crate::{api, ingest};
 use axum::Router;
-use axum::routing::post;
+use axum::routing::{get, post};
 use std::sync::Arc;
 use tower_http::compression::CompressionLayer;
 use unspool_engine::live::Engine;
@@ -28,6 +30,16 @@ pub struct App {
     pub engine: Engine,
     /// Sizes.
     pub limits: Limits,
+    /// What is told beside the changes of sessions.
+    pub notices: Notices,
+    pub(crate) ledgers: Ledgers,
+}
+
+impl App {
+    /// The usual sizes around an engine.
+    pub fn new(engine: Engine) -> App {
+        App { engine, limits: Limits::default(), notices: Notices::default(), ledgers: Ledgers::default() }
+    }
 }
 
 /// All there is over HTTP.
@@ -35,7 +47,23 @@ pub(crate) fn router(app: Arc<App>, stopping: &api::Stopping) -> Router {
     api::routes(stopping)
         .route("/v1/traces", post(ingest::otlp::traces))
         .route("/v1/logs", post(ingest::otlp::logs))
+        .route("/v1/ingest", post(ingest::upload::ingest))
+        .route("/v1/hooks", post(ingest::hooks::hooks))
+        .merge(thoughtflow_routes())
         .fallback(api::missing)
         .layer(CompressionLayer::new())
         .with_state(app)
+}
+
+fn thoughtflow_routes() -> Router<Arc<App>> {
+    let run = "/v1/thoughtflow/sessions/{session}/runs/{run}";
+    Router::new()
+        .route("/v1/thoughtflow/events", post(thoughtflow::events))
+        .route("/v1/thoughtflow/sessions", post(thoughtflow::session_start))
+        .route("/v1/thoughtflow/sessions/{session}/complete", post(thoughtflow::session_end))
+        .route("/v1/thoughtflow/sessions/{session}/runs", post(thoughtflow::run_start))
+        .route(&format!("{run}/complete"), post(thoughtflow::run_end))
+        .route(&format!("{run}/steps"), post(thoughtflow::step_start))
+        .route(&format!("{run}/steps/{{step}}/complete"), post(thoughtflow::step_end))
+        .route("/thoughtflow/{file}", get(thoughtflow::artifact))
 }

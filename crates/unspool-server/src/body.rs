@@ -36,6 +36,20 @@ pub(crate) async fn read(headers: &HeaderMap, body: Body, limits: Limits) -> Res
     }
 }
 
+/// What a file holds when it is packed, as its first bytes tell; else itself.
+pub(crate) fn unpacked(bytes: Vec<u8>, limits: Limits) -> Result<Vec<u8>, ApiError> {
+    if bytes.starts_with(b"\x1f\x8b") {
+        unpack(flate2::read::MultiGzDecoder::new(&bytes[..]), "gzip", limits)
+    } else if bytes.starts_with(b"\x28\xb5\x2f\xfd") {
+        let reader = zstd::stream::read::Decoder::new(&bytes[..]);
+        unpack(reader.map_err(|error| not_packed("zstd", &error))?, "zstd", limits)
+    } else if bytes.len() > limits.unpacked_bytes {
+        Err(too_large("max_unpacked_bytes", limits.unpacked_bytes))
+    } else {
+        Ok(bytes)
+    }
+}
+
 fn unpack(reader: impl Read, packing: &str, limits: Limits) -> Result<Vec<u8>, ApiError> {
     let mut bytes = Vec::new();
     let read = reader.take(limits.unpacked_bytes as u64 + 1).read_to_end(&mut bytes);
@@ -47,7 +61,8 @@ fn unpack(reader: impl Read, packing: &str, limits: Limits) -> Result<Vec<u8>, A
 }
 
 fn not_packed(packing: &str, error: &std::io::Error) -> ApiError {
-    ApiError::bad_request("bad_encoding", format!("the body is not {packing}: {error}"))
+    ApiError::bad_request("bad_encoding", format!("it is not whole as {packing}: {error}"))
+        .with_hint("nothing of it was kept; pack it again")
 }
 
 fn too_large(name: &str, limit: usize) -> ApiError {

@@ -10,6 +10,8 @@ mod error;
 mod grpc;
 mod ingest;
 mod listen;
+mod notices;
 
 pub use app::{App, Limits};
 pub use listen::{Addresses, ServeError, Server};
+pub use notices::{Notice, Notices};

@@ -205,6 +205,15 @@ impl Engine {
         self.shared.snapshot(session)
     }
 
+    /// Where a file that comes in parts ends, as far as it is shown; 0 when nothing of it is.
+    pub fn file_end(&self, path: &str) -> Result<u64, GroundError> {
+        let mut families = held(&self.shared.families);
+        families.refresh()?;
+        let last = families.stream(&streams::file(path))?.last().copied();
+        let last = last.map(|part| self.shared.log.read(part.position)).transpose()?.flatten();
+        Ok(last.map_or(0, |part| part.offset + part.bytes.len() as u64))
+    }
+
     /// The news, from now on or from a number on.
     pub fn changes(&self) -> &Changes {
         &self.shared.changes

@@ -4,13 +4,15 @@
 //! kept, or comes back too late, is told to look at the whole again.
 
 use super::asked::{Asked, Param, Sort, bad};
+use super::blocking;
 use super::endpoint::{Endpoint, find};
 use super::sessions::SessionLineDoc;
 use super::tally::Tally;
 use crate::app::App;
 use crate::error::ApiError;
+use crate::notices::Notice;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::http::{HeaderMap, Uri};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get};
@@ -20,9 +22,10 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
-use unspool_engine::live::Change;
+use unspool_engine::live::{Change, Snapshot};
 use unspool_model::Id;
 use unspool_view::flow_json::{StepDoc, step_doc};
 
@@ -83,6 +86,8 @@ pub(crate) struct StandingDoc {
 struct Listener {
     app: Arc<App>,
     session: Option<Id>,
+    /// The ids its sources gave the session.
+    natives: Vec<String>,
     with_steps: bool,
     /// The last change that was told.
     at: u64,
@@ -117,13 +122,13 @@ async fn listener(app: Arc<App>, asked: Asked, headers: HeaderMap) -> Result<Lis
             None => asked.number("since")?,
         };
         let session = asked.text("session").map(|id| find(&app, id)).transpose()?;
+        let natives = session.as_ref().map(|snapshot| natives(snapshot)).unwrap_or_default();
         let session = session.map(|snapshot| snapshot.flow.session.id);
         let with_steps = if asked.text("steps").is_some() { asked.flag("steps")? } else { session.is_some() };
         let at = since.unwrap_or_else(|| app.engine.changes().last());
-        Ok(Listener { app, session, with_steps, at })
+        Ok(Listener { app, session, natives, with_steps, at })
     };
-    let failed = |_| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "the stream could not begin");
-    tokio::task::spawn_blocking(work).await.map_err(failed)?
+    blocking(work).await?
 }
 
 fn stream(listener: Listener, stopping: Stopping) -> Response {
@@ -143,49 +148,67 @@ fn stream(listener: Listener, stopping: Stopping) -> Response {
 
 type Out = mpsc::Sender<Result<Event, Infallible>>;
 
-/// Tells changes one by one until nobody listens or nothing changes any more.
+/// Tells changes one by one, and notices as they come, until nobody listens or nothing changes any more.
 async fn tell(mut listener: Listener, out: Out) {
     let mut news = listener.app.engine.changes().watch();
-    let mut greeted = false;
+    let mut notices = listener.app.notices.listen();
+    let mut is_first = true;
     loop {
         let last = *news.borrow_and_update();
-        if last == u64::MAX {
+        if last == u64::MAX || listener.catch_up(last, std::mem::take(&mut is_first), &out).await.is_none() {
             return;
         }
-        let feed = listener.app.engine.changes().since(listener.at);
-        if feed.missed {
-            listener.at = last;
-            if send(&out, "reset", last, &StandingDoc { sequence: last }).await.is_none() {
-                return;
-            }
-            greeted = true;
-            continue;
-        }
-        if !std::mem::replace(&mut greeted, true) {
-            let at = listener.at;
-            if send(&out, "ready", at, &StandingDoc { sequence: at }).await.is_none() {
-                return;
-            }
-        }
-        for change in feed.changes {
-            listener.at = change.sequence;
-            if listener.session.is_some_and(|session| session != change.session) {
-                continue;
-            }
-            let (app, with_steps) = (Arc::clone(&listener.app), listener.with_steps);
-            let sequence = change.sequence;
-            let Ok(doc) = tokio::task::spawn_blocking(move || change_doc(&app, &change, with_steps)).await
-            else {
-                return;
-            };
-            if send(&out, "change", sequence, &doc).await.is_none() {
-                return;
-            }
-        }
-        if news.changed().await.is_err() {
-            return;
+        tokio::select! {
+            changed = news.changed() => if changed.is_err() { return },
+            notice = notices.recv() => if listener.notice(notice, &out).await.is_none() { return },
         }
     }
+}
+
+impl Listener {
+    /// Tells what changed since the last time; nothing when nobody listens any more.
+    async fn catch_up(&mut self, last: u64, is_first: bool, out: &Out) -> Option<()> {
+        let feed = self.app.engine.changes().since(self.at);
+        if feed.missed {
+            self.at = last;
+            return send(out, "reset", last, &StandingDoc { sequence: last }).await;
+        }
+        if is_first {
+            send(out, "ready", self.at, &StandingDoc { sequence: self.at }).await?;
+        }
+        for change in feed.changes {
+            let sequence = change.sequence;
+            self.at = sequence;
+            if self.session.is_some_and(|session| session != change.session) {
+                continue;
+            }
+            let (app, with_steps) = (Arc::clone(&self.app), self.with_steps);
+            let work = move || change_doc(&app, &change, with_steps);
+            let doc = blocking(work).await.ok()?;
+            send(out, "change", sequence, &doc).await?;
+        }
+        Some(())
+    }
+
+    /// Tells a notice under its own name. A notice has no number: who comes back does not hear it again.
+    async fn notice(&self, notice: Result<Arc<Notice>, RecvError>, out: &Out) -> Option<()> {
+        match notice {
+            Ok(notice) if self.session.is_none() || self.natives.contains(&notice.session) => {
+                let event = Event::default().event(notice.name).json_data(&notice.data).ok()?;
+                out.send(Ok(event)).await.ok()
+            }
+            Ok(_) => Some(()),
+            Err(RecvError::Lagged(_)) => {
+                send(out, "reset", self.at, &StandingDoc { sequence: self.at }).await
+            }
+            Err(RecvError::Closed) => None,
+        }
+    }
+}
+
+fn natives(snapshot: &Snapshot) -> Vec<String> {
+    let text = &snapshot.corpus.batch.text;
+    snapshot.flow.session.native_ids.iter().map(|id| text.get(*id).to_string()).collect()
 }
 
 /// Nothing when nobody listens any more.

@@ -35,6 +35,7 @@ use endpoints::ENDPOINTS;
 use std::sync::Arc;
 use tally::Tally;
 
+pub(crate) use endpoint::find;
 pub(crate) use live::Stopping;
 
 /// Everything that can be asked.
@@ -47,6 +48,17 @@ pub(crate) fn routes(stopping: &Stopping) -> Router<Arc<App>> {
         };
         router.route(endpoint.path, answers)
     })
+}
+
+/// Work that takes its time, off the threads that serve.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ApiError> {
+    let failed = |_| {
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        ApiError::new(status, "failed", "the answer could not be worked out")
+    };
+    tokio::task::spawn_blocking(work).await.map_err(failed)
 }
 
 /// Nothing is there.

@@ -17,10 +17,24 @@ use utoipa::openapi::{
     ResponseBuilder, ResponsesBuilder,
 };
 
-/// What comes in: other modules answer there, and the list tells of it.
-pub(crate) const INGEST: &[(&str, &str)] = &[
-    ("/v1/traces", "OTLP/HTTP: spans, in protobuf or JSON"),
-    ("/v1/logs", "OTLP/HTTP: log records, in protobuf or JSON"),
+/// What other modules answer; the list tells of it.
+pub(crate) const BESIDE: &[(HttpMethod, &str, &str)] = &[
+    (HttpMethod::Post, "/v1/traces", "OTLP/HTTP: spans, in protobuf or JSON"),
+    (HttpMethod::Post, "/v1/logs", "OTLP/HTTP: log records, in protobuf or JSON"),
+    (HttpMethod::Post, "/v1/ingest", "Any known file or stream, as the body or in a form"),
+    (HttpMethod::Post, "/v1/hooks", "An event of a hook"),
+    (HttpMethod::Post, "/v1/thoughtflow/events", "ThoughtFlow events"),
+    (HttpMethod::Post, "/v1/thoughtflow/sessions", "A ThoughtFlow session begins"),
+    (HttpMethod::Post, "/v1/thoughtflow/sessions/{session}/complete", "It ends"),
+    (HttpMethod::Post, "/v1/thoughtflow/sessions/{session}/runs", "A run of it begins"),
+    (HttpMethod::Post, "/v1/thoughtflow/sessions/{session}/runs/{run}/complete", "The run ends"),
+    (HttpMethod::Post, "/v1/thoughtflow/sessions/{session}/runs/{run}/steps", "A step of the run begins"),
+    (
+        HttpMethod::Post,
+        "/v1/thoughtflow/sessions/{session}/runs/{run}/steps/{step}/complete",
+        "The step ends",
+    ),
+    (HttpMethod::Get, "/thoughtflow/{file}", "A ThoughtFlow session as SESSION.json or SESSION.d2"),
 ];
 
 pub(crate) fn words(_: &Call) -> Result<Reply, ApiError> {
@@ -44,12 +58,15 @@ fn description() -> Result<Value, ApiError> {
         let operation = operation(endpoint, &mut generator, error.as_ref());
         paths = paths.path(endpoint.path, PathItem::new(HttpMethod::Get, operation));
     }
-    for (path, about) in INGEST {
+    for (method, path, about) in BESIDE {
         let responses = ResponsesBuilder::new()
-            .response("200", ResponseBuilder::new().description("Everything is on the disk"))
+            .response(
+                "200",
+                ResponseBuilder::new().description("What was sent is on the disk, or what was asked for"),
+            )
             .response("4XX", ResponseBuilder::new().description("Nothing of it was kept"));
-        let operation = OperationBuilder::new().summary(Some(*about)).tag("ingest").responses(responses);
-        paths = paths.path(*path, PathItem::new(HttpMethod::Post, operation));
+        let operation = with_path_parts(OperationBuilder::new().summary(Some(*about)), path);
+        paths = paths.path(*path, PathItem::new(method.clone(), operation.responses(responses)));
     }
     let info = InfoBuilder::new()
         .title("Unspool")
@@ -66,16 +83,8 @@ fn description() -> Result<Value, ApiError> {
 }
 
 fn operation(endpoint: &Endpoint, generator: &mut SchemaGenerator, error: Option<&Ref>) -> OperationBuilder {
-    let mut operation =
-        OperationBuilder::new().operation_id(Some(operation_id(endpoint.path))).summary(Some(endpoint.about));
-    for name in path_parts(endpoint.path) {
-        let parameter = ParameterBuilder::new()
-            .name(name)
-            .parameter_in(ParameterIn::Path)
-            .required(Required::True)
-            .schema(Some(ObjectBuilder::new().schema_type(Type::String)));
-        operation = operation.parameter(parameter);
-    }
+    let operation = OperationBuilder::new().operation_id(Some(operation_id(endpoint.path)));
+    let mut operation = with_path_parts(operation.summary(Some(endpoint.about)), endpoint.path);
     for param in endpoint.params {
         let parameter = ParameterBuilder::new()
             .name(param.name)
@@ -120,9 +129,18 @@ fn reference(schema: &Value) -> Option<Ref> {
     schema.get("$ref").and_then(Value::as_str).map(Ref::new)
 }
 
-/// The names in `{}`.
-fn path_parts(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+/// The names in `{}` as parameters.
+fn with_path_parts(operation: OperationBuilder, path: &str) -> OperationBuilder {
+    let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    names.fold(operation, |operation, name| {
+        operation.parameter(
+            ParameterBuilder::new()
+                .name(name)
+                .parameter_in(ParameterIn::Path)
+                .required(Required::True)
+                .schema(Some(ObjectBuilder::new().schema_type(Type::String))),
+        )
+    })
 }
 
 /// A name that is unique because paths are.
@@ -152,13 +170,10 @@ pub(crate) fn page(_: &Call) -> Result<Reply, ApiError> {
         let example = escaped(&format!("{}{}", endpoint.path, endpoint.example));
         let _ = writeln!(html, "<pre>curl -s 'http://127.0.0.1:4680{example}'</pre></section>");
     }
-    for (path, about) in INGEST {
-        let _ = writeln!(
-            html,
-            "<section><h2><code>POST {}</code></h2><p>{}</p></section>",
-            escaped(path),
-            marked(about)
-        );
+    for (method, path, about) in BESIDE {
+        let method = if *method == HttpMethod::Get { "GET" } else { "POST" };
+        let (path, about) = (escaped(path), marked(about));
+        let _ = writeln!(html, "<section><h2><code>{method} {path}</code></h2><p>{about}</p></section>");
     }
     html.push_str("</body></html>\n");
     Ok(Reply::ready("text/html; charset=utf-8", html))

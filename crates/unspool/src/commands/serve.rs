@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use unspool_engine::live::{Engine, OpenError, Options};
-use unspool_server::{Addresses, App, Limits, ServeError, Server};
+use unspool_server::{Addresses, App, ServeError, Server};
 
 #[derive(ClapArgs)]
 pub(crate) struct ServeArgs {
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
     (options.table, options.prices) = (settings.table, settings.prices);
     let engine = Engine::open(options).map_err(|error| opening(&error))?;
     tell_recovery(&engine);
-    let app = Arc::new(App { engine, limits: Limits::default() });
+    let app = Arc::new(App::new(engine));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let addresses = Addresses { http: serve.listen.clone(), grpc: serve.grpc_listen.clone() };

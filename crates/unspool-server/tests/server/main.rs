@@ -1,0 +1,10 @@
+//! The server from outside: requests over a socket, answers, and what is kept of them.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod asking;
+mod hooks;
+mod listening;
+mod running;
+mod thoughtflow;
+mod upload;
