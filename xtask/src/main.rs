@@ -17,6 +17,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
   ci             everything CI checks: format, lints, tidy, docs, tests, exports, a brief fuzz
+  format         format every source file, also those that `cargo fmt` does not see
   tidy           house rules: dependency direction, file sizes, docs complete
   docs [--check] write (or check) the generated documents and fuzz targets
   validate [BIN] read exports with the readers of their formats (default: of the release binary)
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let root = root();
     let result = match args.as_slice() {
         ["ci"] => ci::run(&root),
+        ["format"] => ci::format(&root, false),
         ["tidy"] => tidy::run(&root),
         ["docs"] => docs::write(&root),
         ["docs", "--check"] => docs::check(&root),

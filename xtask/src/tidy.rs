@@ -107,7 +107,15 @@ fn dependencies(root: &Path, broken: &mut Vec<String>) {
 }
 
 fn sources(root: &Path, broken: &mut Vec<String>) {
+    for path in rust_files(root) {
+        source(root, &path, broken);
+    }
+}
+
+/// Every source file of ours, also those that only a macro declares.
+pub(crate) fn rust_files(root: &Path) -> Vec<PathBuf> {
     let mut folders = vec![root.join("crates"), root.join("xtask"), root.join("fuzz")];
+    let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();
@@ -116,10 +124,12 @@ fn sources(root: &Path, broken: &mut Vec<String>) {
                     folders.push(path);
                 }
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                source(root, &path, broken);
+                files.push(path);
             }
         }
     }
+    files.sort();
+    files
 }
 
 fn source(root: &Path, path: &Path, broken: &mut Vec<String>) {

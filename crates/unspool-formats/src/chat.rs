@@ -1,7 +1,8 @@
 //! What every agent's session file tells in some shape: somebody spoke, the model answered, a tool was called and
 //! answered. Formats find these things in their records; what to say about them stands here once.
 
-use crate::json::{Json, Kind, RawStr};
+use crate::asked::{Asked, subject_rank};
+use crate::json::RawStr;
 use crate::object::{Object, elements, string};
 use crate::prose::{PREVIEW_SOURCE_BYTES, preview};
 use crate::sink::Sink;
@@ -134,63 +135,33 @@ pub(crate) fn call_facts(input: Option<&[u8]>, out: &mut Sink<'_>) {
 
 fn input_facts(input: &Object<'_>, out: &mut Sink<'_>) {
     let prompt = input.first_text(&["prompt", "message", "task", "objective", "instructions", "Prompt"]);
-    if let Some(hash) = text_hash(&prompt) {
-        out.key(KeyKind::PromptHash, Role::Provides, &hash);
-    }
     let kind = input.first_text(&["subagent_type", "agent_type", "agentType"]);
     let kind = if kind.is_empty() && !prompt.is_empty() { input.text("agent") } else { kind };
-    out.text(AttrName::AgentType, &shown(&kind));
-    if input.is("run_in_background") || input.is("background") || input.text("mode") == "background" {
-        out.flag(EventFlags::ASYNC);
-    }
-    if !kind.is_empty() {
-        out.text(AttrName::AgentName, &shown(&input.first_text(&["name", "task_name"])));
-    }
-    if !prompt.is_empty() || out.wants_text() {
-        let description = input.first_text(&["description", "toolSummary", "title", "intent"]);
-        out.text(AttrName::Description, &shown(description.trim_matches('"')));
-    }
-    if out.wants_text() {
-        out.text(AttrName::Summary, &subject(input, &prompt));
-    }
+    let description = input.first_text(&["description", "toolSummary", "title", "intent"]);
+    let asked = Asked {
+        prompt: &prompt,
+        agent_type: shown(&kind),
+        agent_name: shown(&input.first_text(&["name", "task_name"])),
+        description: shown(description.trim_matches('"')),
+        subject: if out.wants_text() { subject(input, &prompt) } else { String::new() },
+        is_async: input.is("run_in_background")
+            || input.is("background")
+            || input.text("mode") == "background",
+    };
+    asked.emit(out);
 }
 
 /// The field that shows best what a call does.
 fn subject(input: &Object<'_>, prompt: &str) -> String {
-    const BEST_FIRST: &[&str] = &[
-        "command",
-        "cmd",
-        "CommandLine",
-        "pattern",
-        "query",
-        "Query",
-        "file_path",
-        "filePath",
-        "path",
-        "AbsolutePath",
-        "TargetFile",
-        "target_file",
-        "absolute_path",
-        "DirectoryPath",
-        "dir_path",
-        "url",
-        "Url",
-        "skill",
-        "code",
-        "name",
-    ];
-    for key in BEST_FIRST {
-        let Some(raw) = input.get(key) else { continue };
-        let text = match Json::new(raw).kind() {
-            Ok(Kind::Array) => texts(Some(raw)).join(" "),
-            _ => input.text(key).into_owned(),
-        };
-        let text = shown(text.trim_matches('"'));
-        if !text.is_empty() {
-            return text;
-        }
-    }
-    shown(prompt)
+    let ranked = input.fields().filter_map(|(key, raw)| Some((subject_rank(key)?, raw)));
+    let mut ranked: Vec<(usize, &[u8])> = ranked.collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let text = |raw: &[u8]| match string(raw) {
+        Some(text) => shown(text.decode().trim_matches('"')),
+        None => shown(texts(Some(raw)).join(" ").trim_matches('"')),
+    };
+    let found = ranked.into_iter().map(|(_, raw)| text(raw)).find(|text| !text.is_empty());
+    found.unwrap_or_else(|| shown(prompt))
 }
 
 /// What became of a call.

@@ -3,6 +3,7 @@
 //! Several agents write it with small differences; their formats say what a stream's name means and this reads the lines.
 
 use crate::chat::{self, Head, Outcome};
+use crate::exits;
 use crate::format::{Reader, Rejected, rejection};
 use crate::json::RawStr;
 use crate::object::{Object, elements};
@@ -163,7 +164,9 @@ impl ChatLines {
 
 fn result(call: &(String, bool), content: Option<&[u8]>, is_error: bool, out: &mut Sink<'_>) {
     let text = chat::texts(content).into_iter().next().unwrap_or_default();
-    let failed = is_error || says_error(&text);
+    let exited_badly = exits::failed(exits::of_json(&text));
+    let failed = is_error || exited_badly || says_error(&text);
+    let text = if exited_badly { Cow::Owned(exits::complaint(&text).into_owned()) } else { text };
     chat::result_facts(&call.0, &Outcome { failed, text, ..Outcome::default() }, out);
     if call.1 {
         out.flag(EventFlags::RESULT_BY_ORDER);

@@ -4,9 +4,11 @@
 //! Never here: files, clocks, threads, links between events. Decoding never fails and never panics: an
 //! unreadable line is a record with an outcome and an issue.
 
+mod asked;
 mod chat;
 mod chat_lines;
 mod decoder;
+mod exits;
 mod fields;
 mod format;
 mod formats;

@@ -40,37 +40,47 @@ impl MessageSplitter {
 
     /// Takes the next chunk and hands out every piece that ends in it.
     pub(crate) fn push(&mut self, chunk: &[u8], mut piece: impl FnMut(Line<'_>)) {
-        let rest = self.pass_oversized(chunk, &mut piece);
+        let mut rest = self.pass_oversized(chunk, &mut piece);
         let mut held = std::mem::take(&mut self.carry);
-        let whole = if held.is_empty() {
-            rest
-        } else {
-            held.extend_from_slice(rest);
-            &held
-        };
+        if !held.is_empty() {
+            rest = complete(&mut held, rest);
+            let done = self.pieces(&held, &mut piece);
+            if done < held.len() {
+                held.drain(..done);
+                self.carry = held;
+                return;
+            }
+        }
+        let done = self.pieces(rest, &mut piece);
+        self.carry = rest[done..].to_vec();
+    }
+
+    /// Hands out every piece that ends in these bytes; gives how many bytes they are.
+    fn pieces(&mut self, whole: &[u8], piece: &mut impl FnMut(Line<'_>)) -> usize {
         let mut at = 0;
         loop {
             let left = &whole[at..];
             if left.is_empty() {
-                return;
+                return at;
             }
             let len = match length(left) {
                 Length::Known(len) => len,
-                Length::Unknown => break,
+                Length::Unknown => return at,
                 Length::Endless => u64::MAX,
             };
             // Where the chunks were cut must not decide what is too long.
             if len > self.limit && left.len() as u64 > self.limit {
                 self.oversized = Some((Box::new(Xxh3::new()), 0, len));
-                at = whole.len() - self.pass_oversized(left, &mut piece).len();
+                at = whole.len() - self.pass_oversized(left, piece).len();
                 continue;
             }
-            let Some(bytes) = usize::try_from(len).ok().and_then(|len| left.get(..len)) else { break };
+            let Some(bytes) = usize::try_from(len).ok().and_then(|len| left.get(..len)) else {
+                return at;
+            };
             piece(Line { offset: self.offset, len, bytes, terminated: true, too_long: None });
             self.offset += len;
             at += bytes.len();
         }
-        self.carry = if at == 0 && !held.is_empty() { held } else { whole[at..].to_vec() };
     }
 
     /// Hands out what is left when the stream has ended.
@@ -102,6 +112,24 @@ impl MessageSplitter {
         }
         rest
     }
+}
+
+/// Adds to a piece what it lacks, as far as it is there, and nothing of the next one; gives what follows.
+fn complete<'c>(held: &mut Vec<u8>, mut rest: &'c [u8]) -> &'c [u8] {
+    while !rest.is_empty() {
+        let missing = match length(held) {
+            Length::Known(len) => len.saturating_sub(held.len() as u64),
+            Length::Unknown => 1,
+            Length::Endless => u64::MAX,
+        };
+        if missing == 0 {
+            break;
+        }
+        let (own, after) = rest.split_at(usize::try_from(missing).unwrap_or(usize::MAX).min(rest.len()));
+        held.extend_from_slice(own);
+        rest = after;
+    }
+    rest
 }
 
 fn length(bytes: &[u8]) -> Length {

@@ -3,6 +3,7 @@
 //! For formats whose records are small or of many shapes. Reading is lenient: what is absent or of another type is empty.
 
 use crate::json::{Json, Kind, Malformed, RawStr};
+use crate::prose::preview;
 use crate::sink::Sink;
 use std::borrow::Cow;
 use unspool_model::{Code, Timestamp};
@@ -117,12 +118,20 @@ impl<'a> Object<'a> {
     /// that cannot be read is an issue.
     pub(crate) fn time(&self, key: &str, out: &mut Sink<'_>) -> Timestamp {
         let Some(raw) = self.get(key) else { return Timestamp::NONE };
-        moment(raw).unwrap_or_else(|| {
-            out.issue(Code::BadTimestamp, "");
-            Timestamp::NONE
-        })
+        moment(raw).unwrap_or_else(|| bad_time(raw, out))
     }
 }
+
+/// Reports a moment that cannot be read, in the source's own spelling.
+pub(crate) fn bad_time(raw: &[u8], out: &mut Sink<'_>) -> Timestamp {
+    let raw = string(raw).map_or(raw, |text| text.raw);
+    let shown = preview(&String::from_utf8_lossy(&raw[..raw.len().min(BAD_TIME_BYTES)]));
+    out.issue(Code::BadTimestamp, if shown.is_empty() { "\"\"" } else { &shown });
+    Timestamp::NONE
+}
+
+/// How much of a moment that cannot be read is told; all longer ones that begin alike are one.
+const BAD_TIME_BYTES: usize = 40;
 
 /// A moment in any of the ways agents write it; a number may stand in a text.
 pub(crate) fn moment(raw: &[u8]) -> Option<Timestamp> {

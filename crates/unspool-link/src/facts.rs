@@ -63,8 +63,11 @@ fn name_unreadable(draft: &mut Draft<'_>) {
     }
 }
 
-/// Whether a first-hand record tells what this one is a copy of. The copy is a witness and has nothing to add.
+/// Whether a first-hand record tells what this one is a copy or a moment of. It is a witness and has nothing to add.
 fn is_mere_copy(draft: &Draft<'_>, at: usize) -> bool {
+    if draft.event(at).flags.has(EventFlags::MOMENT) {
+        return draft.spans.twin(at).is_some();
+    }
     let is_copy = |at: usize| draft.event(at).flags.has(EventFlags::COPY);
     let step = draft.event_step[at];
     is_copy(at) && !is_copy(draft.steps[step as usize].first_event as usize)
@@ -171,101 +174,128 @@ fn take_start(step: &mut StepDraft, event: &Event) {
     }
 }
 
+/// What one witness says about a step, besides its times and tokens.
+struct Said {
+    preview: Sym,
+    error: Sym,
+    description: Sym,
+    summary: Sym,
+    model: Sym,
+    duration_ms: Option<i64>,
+}
+
+impl Said {
+    fn of(draft: &Draft<'_>, at: usize) -> Said {
+        let text = |name| draft.attr_text(at, name).unwrap_or_default();
+        Said {
+            preview: text(AttrName::Preview),
+            error: text(AttrName::ErrorText),
+            description: text(AttrName::Description),
+            summary: text(AttrName::Summary),
+            model: text(AttrName::Model),
+            duration_ms: draft.attr_int(at, AttrName::DurationMs).filter(|ms| *ms >= 0),
+        }
+    }
+}
+
+/// The first who says something is believed.
+fn first(slot: &mut Sym, value: Sym) {
+    if slot.is_empty() {
+        *slot = value;
+    }
+}
+
 fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
     let event = *draft.event(at);
     take_usage(draft, at, n, others);
-    let whole = event.flags.has(EventFlags::WHOLE);
-    if whole {
+    if event.flags.has(EventFlags::WHOLE) {
         take_times(draft, at, n);
     }
-    let uuid = draft.key(at, KeyKind::Uuid, Role::Provides).unwrap_or_default();
-    let preview = draft.attr_text(at, AttrName::Preview).unwrap_or_default();
-    let error = draft.attr_text(at, AttrName::ErrorText).unwrap_or_default();
-    let description = draft.attr_text(at, AttrName::Description).unwrap_or_default();
-    let summary = draft.attr_text(at, AttrName::Summary).unwrap_or_default();
-    let model = draft.attr_text(at, AttrName::Model).unwrap_or_default();
-    let duration = draft.attr_int(at, AttrName::DurationMs).filter(|ms| *ms >= 0);
-    let input_hash = draft.attr_int(at, AttrName::InputHash).and_then(|hash| u32::try_from(hash).ok());
+    let said = Said::of(draft, at);
+    let index = u32::try_from(n).unwrap_or(NONE);
+    if !said.error.is_empty() {
+        draft.errors.entry(index).or_insert(said.error);
+    }
+    let input_hash = draft.attr_int(at, AttrName::InputHash).filter(|_| event.kind == EventKind::ToolCall);
+    if let Some(hash) = input_hash.and_then(|hash| u32::try_from(hash).ok()) {
+        draft.inputs.push((index, hash));
+    }
     let line = |name| draft.attr_int(at, name).and_then(|line| u32::try_from(line).ok());
     let lines = line(AttrName::FirstLine).zip(line(AttrName::LastLine));
-    let step = &mut draft.steps[n];
-    let first = |slot: &mut Sym, value: Sym| {
-        if slot.is_empty() {
-            *slot = value;
-        }
-    };
-    first(&mut step.uuid, uuid);
-    if !error.is_empty() {
-        draft.errors.entry(u32::try_from(n).unwrap_or(NONE)).or_insert(error);
+    if let Some((first, last)) = lines.filter(|_| event.kind == EventKind::ToolCall) {
+        draft.lines.push((index, Lines { first, last }));
     }
+    let uuid = draft.key(at, KeyKind::Uuid, Role::Provides).unwrap_or_default();
+    let step = &mut draft.steps[n];
+    first(&mut step.uuid, uuid);
     step.flags.set(event.flags);
     step.has_end |= !event.flags.has(EventFlags::BEGUN);
-    let timed = step.times_from.is_some();
     match event.kind {
-        EventKind::ToolCall => {
-            first(&mut step.name, event.name);
-            step.has_call = true;
-            if !timed {
-                take_start(step, &event);
-            }
-            step.is_error |= whole && event.flags.has(EventFlags::ERROR);
-            step.duration_ms = step.duration_ms.or(duration);
-            if step.intent_source != IntentSource::Data {
-                let (intent, source) = match (description.some(), summary.some()) {
-                    (Some(stated), _) => (stated, IntentSource::Data),
-                    (None, Some(made)) => (made, IntentSource::Rule),
-                    (None, None) => (step.intent, step.intent_source),
-                };
-                step.intent = intent;
-                step.intent_source = source;
-            }
-            first(&mut step.preview, summary);
-            if let Some(hash) = input_hash {
-                draft.inputs.push((u32::try_from(n).unwrap_or(NONE), hash));
-            }
-            if let Some((first, last)) = lines {
-                draft.lines.push((u32::try_from(n).unwrap_or(NONE), Lines { first, last }));
-            }
-        }
-        EventKind::ToolResult => {
-            first(&mut step.name, event.name);
-            if !timed {
-                step.ended = step.ended.earlier(event.at);
-            }
-            step.is_error |= event.flags.has(EventFlags::ERROR);
-            step.duration_ms = step.duration_ms.or(duration);
-        }
-        EventKind::ModelCall => {
-            // What only wraps the call is no model, and bears the name its source gave it.
-            let wraps = step.kind == StepKind::Generic && !summary.is_empty();
-            first(&mut step.name, if wraps { summary } else { event.name });
-            first(&mut step.model, event.name);
-            first(&mut step.preview, preview);
-            if !timed {
-                step.started = step.started.earlier(event.at);
-                step.ended = step.ended.later(event.at);
-            }
-            step.is_error |= event.flags.has(EventFlags::API_ERROR);
-            step.duration_ms = step.duration_ms.or(duration);
-        }
-        _ => {
-            if step.kind == StepKind::ModelCall {
-                first(&mut step.model, model);
-                first(&mut step.name, model);
-            }
-            first(&mut step.name, event.name);
-            first(&mut step.model, model);
-            first(&mut step.preview, if preview.is_empty() { error } else { preview });
-            // A message is a moment; others who tell of it later do not make it longer.
-            let told = event.kind == EventKind::UserMessage && step.started.is_some();
-            if !timed && !told {
-                step.started = step.started.earlier(event.at);
-                step.ended = step.ended.later(event.at);
-            }
-            step.is_error |= event.flags.has(EventFlags::API_ERROR) || event.flags.has(EventFlags::ERROR);
-            step.duration_ms = step.duration_ms.or(duration);
-        }
+        EventKind::ToolCall => take_call(step, &event, &said),
+        EventKind::ToolResult => take_result(step, &event, &said),
+        EventKind::ModelCall => take_model_call(step, &event, &said),
+        _ => take_other(step, &event, &said),
     }
+}
+
+fn take_call(step: &mut StepDraft, event: &Event, said: &Said) {
+    first(&mut step.name, event.name);
+    step.has_call = true;
+    if step.times_from.is_none() {
+        take_start(step, event);
+    }
+    step.is_error |= event.flags.has(EventFlags::WHOLE.with(EventFlags::ERROR));
+    step.duration_ms = step.duration_ms.or(said.duration_ms);
+    if step.intent_source != IntentSource::Data {
+        let (intent, source) = match (said.description.some(), said.summary.some()) {
+            (Some(stated), _) => (stated, IntentSource::Data),
+            (None, Some(made)) => (made, IntentSource::Rule),
+            (None, None) => (step.intent, step.intent_source),
+        };
+        step.intent = intent;
+        step.intent_source = source;
+    }
+    first(&mut step.preview, said.summary);
+}
+
+fn take_result(step: &mut StepDraft, event: &Event, said: &Said) {
+    first(&mut step.name, event.name);
+    if step.times_from.is_none() {
+        step.ended = step.ended.earlier(event.at);
+    }
+    step.is_error |= event.flags.has(EventFlags::ERROR);
+    step.duration_ms = step.duration_ms.or(said.duration_ms);
+}
+
+fn take_model_call(step: &mut StepDraft, event: &Event, said: &Said) {
+    // What only wraps the call is no model, and bears the name its source gave it.
+    let wraps = step.kind == StepKind::Generic && !said.summary.is_empty();
+    first(&mut step.name, if wraps { said.summary } else { event.name });
+    first(&mut step.model, event.name);
+    first(&mut step.preview, said.preview);
+    if step.times_from.is_none() {
+        step.started = step.started.earlier(event.at);
+        step.ended = step.ended.later(event.at);
+    }
+    step.is_error |= event.flags.has(EventFlags::API_ERROR);
+}
+
+fn take_other(step: &mut StepDraft, event: &Event, said: &Said) {
+    if step.kind == StepKind::ModelCall {
+        first(&mut step.model, said.model);
+        first(&mut step.name, said.model);
+    }
+    first(&mut step.name, event.name);
+    first(&mut step.model, said.model);
+    first(&mut step.preview, if said.preview.is_empty() { said.error } else { said.preview });
+    // A message is a moment; others who tell of it later do not make it longer.
+    let told = event.kind == EventKind::UserMessage && step.started.is_some();
+    if step.times_from.is_none() && !told {
+        step.started = step.started.earlier(event.at);
+        step.ended = step.ended.later(event.at);
+    }
+    step.is_error |= event.flags.has(EventFlags::API_ERROR) || event.flags.has(EventFlags::ERROR);
+    step.duration_ms = step.duration_ms.or(said.duration_ms);
 }
 
 /// A slash command whose answer is output of the client was the client's own; others became prompts.

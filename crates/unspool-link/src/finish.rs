@@ -89,24 +89,17 @@ fn note_unlinked(draft: &mut Draft<'_>) {
             found.push((Code::AgentUnlinked, agent.native_id, record));
         }
     }
-    for (n, step) in draft.steps.iter().enumerate() {
-        let n = u32::try_from(n).unwrap_or(NONE);
-        let table = &draft.corpus.table;
-        if step.kind == StepKind::ToolCall
-            && step.has_call
-            && table.is_spawn_tool(draft.text(step.name))
-            && !claimed.contains(&n)
-            && draft.attr_text(step.first_event as usize, AttrName::Resume).is_none()
-        {
+    for (n, step) in (0_u32..).zip(&draft.steps) {
+        if step.kind != StepKind::ToolCall || !step.has_call || claimed.contains(&n) {
+            continue;
+        }
+        let says = |name| draft.attr_text(step.first_event as usize, name).is_some();
+        let is_spawn_tool = draft.corpus.table.is_spawn_tool(draft.text(step.name));
+        if is_spawn_tool && !says(AttrName::Resume) {
             found.push((Code::SpawnUnlinked, step.tool_use, Some(draft.first_record(n))));
         }
         // A tool that was given a prompt and an agent type is a spawn tool by another name.
-        if step.kind == StepKind::ToolCall
-            && step.has_call
-            && !table.is_spawn_tool(draft.text(step.name))
-            && !claimed.contains(&n)
-            && draft.attr_text(step.first_event as usize, AttrName::AgentType).is_some()
-        {
+        if !is_spawn_tool && says(AttrName::AgentType) {
             found.push((Code::SpawnToolUnknown, step.name, Some(draft.first_record(n))));
         }
     }
@@ -251,6 +244,7 @@ fn steps(draft: &mut Draft<'_>, order: &[u32], index: &[u32], flow: &mut Flow) {
     let mut drafts = std::mem::take(&mut draft.steps);
     permute(&mut drafts, index);
     flow.witnesses.reserve_exact(records.len());
+    flow.steps.reserve_exact(drafts.len().min(STEPS_AT_A_TIME));
     while let Some(step) = drafts.pop() {
         if drafts.len().is_multiple_of(STEPS_AT_A_TIME) {
             drafts.shrink_to_fit();
@@ -364,7 +358,10 @@ fn edges(draft: &mut Draft<'_>, step_index: &[u32], flow: &mut Flow) {
         edge.from = step_index[edge.from as usize];
         edge.to = step_index[edge.to as usize];
     }
-    edges.sort_unstable_by_key(|edge| (edge.to, edge.from, edge.kind, edge.rule, edge.first_evidence));
+    edges.sort_unstable_by_key(|edge| {
+        let steps = (u64::from(edge.to) << 32) | u64::from(edge.from);
+        (steps, edge.kind, edge.rule, edge.first_evidence)
+    });
     flow.edges = edges;
     flow.evidence = std::mem::take(&mut draft.evidence);
 }
@@ -376,10 +373,13 @@ fn session(draft: &Draft<'_>) -> Session {
     let mut title = (i64::MIN, Timestamp::NONE, Sym::EMPTY);
     // Clients leave titles of other sessions' records in a file, too.
     let mut uuids = None;
+    let mut last_format = Sym::EMPTY;
     for at in 0..draft.group.events.len() {
         let event = draft.event(at);
-        let stream = batch.stream_of(event.record);
-        formats.insert(draft.text(stream.format), stream.format);
+        let format = batch.stream_of(event.record).format;
+        if std::mem::replace(&mut last_format, format) != format {
+            formats.insert(draft.text(format), format);
+        }
         if let Some(version) = draft.attr_text(at, AttrName::Version) {
             versions.insert(draft.text(version), version);
         }

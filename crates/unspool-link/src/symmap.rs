@@ -6,7 +6,8 @@ use unspool_model::Sym;
 
 pub(crate) enum SymMap {
     Dense(Vec<u32>),
-    Sparse(FxHashMap<Sym, u32>),
+    /// With how many are expected: room is made when the first comes, for most maps stay empty.
+    Sparse(FxHashMap<Sym, u32>, usize),
 }
 
 const ABSENT: u32 = u32::MAX;
@@ -18,14 +19,14 @@ impl SymMap {
         if expected * 4 >= all {
             SymMap::Dense(vec![ABSENT; all])
         } else {
-            SymMap::Sparse(FxHashMap::default())
+            SymMap::Sparse(FxHashMap::default(), expected)
         }
     }
 
     pub(crate) fn get(&self, key: Sym) -> Option<u32> {
         match self {
             SymMap::Dense(table) => table.get(key.index()).copied().filter(|value| *value != ABSENT),
-            SymMap::Sparse(map) => map.get(&key).copied(),
+            SymMap::Sparse(map, _) => map.get(&key).copied(),
         }
     }
 
@@ -41,8 +42,13 @@ impl SymMap {
                     *slot = value;
                 }
             }
-            SymMap::Sparse(map) if value == ABSENT => _ = map.remove(&key),
-            SymMap::Sparse(map) => _ = map.insert(key, value),
+            SymMap::Sparse(map, _) if value == ABSENT => _ = map.remove(&key),
+            SymMap::Sparse(map, expected) => {
+                if map.is_empty() {
+                    map.reserve(*expected);
+                }
+                map.insert(key, value);
+            }
         }
     }
 

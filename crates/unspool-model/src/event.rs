@@ -165,6 +165,9 @@ impl EventFlags {
     /// The agent the record names is a main agent.
     pub const MAIN_AGENT: EventFlags = EventFlags(1 << 28);
 
+    /// Something that happened in the course of what the event's span lies in, which another record tells; no step of its own.
+    pub const MOMENT: EventFlags = EventFlags(1 << 29);
+
     /// No marks.
     pub const fn none() -> EventFlags {
         EventFlags(0)
@@ -263,6 +266,8 @@ pub enum KeyKind {
     GraphNode,
     /// What an answer asks tools for, by its letters and digits.
     CallsHash,
+    /// Something that a source tells moment by moment. `Provides`: the event is its beginning. `Refers`: what became of it.
+    Course,
     /// A step by the id an export gave it. `Refers`: the step it stands under, or the one a link leads from.
     Told,
 }

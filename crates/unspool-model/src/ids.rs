@@ -1,7 +1,10 @@
 //! Deterministic 128-bit ids: the same facts give the same id on every machine and in every order.
 
 use std::fmt;
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+/// Parts that are no longer than this together are hashed at once.
+const SHORT_BYTES: usize = 256;
 
 /// A deterministic id. Its text form carries a one-letter kind (`r` record, `s` step, `a` agent, …), so that
 /// a pasted id says what it names.
@@ -14,6 +17,22 @@ pub struct Id {
 impl Id {
     /// Hashes the parts with their lengths, so that `["ab","c"]` and `["a","bc"]` differ.
     pub fn of(parts: &[&[u8]]) -> Id {
+        let len: usize = parts.iter().map(|part| part.len() + 8).sum();
+        let mut buffer = [0_u8; SHORT_BYTES];
+        if len > SHORT_BYTES {
+            return Id::of_long(parts);
+        }
+        // Hashing in one go is several times as fast.
+        let mut at = 0;
+        for part in parts {
+            buffer[at..at + 8].copy_from_slice(&(part.len() as u64).to_le_bytes());
+            buffer[at + 8..at + 8 + part.len()].copy_from_slice(part);
+            at += 8 + part.len();
+        }
+        Id::from_u128(xxh3_128(&buffer[..len]))
+    }
+
+    fn of_long(parts: &[&[u8]]) -> Id {
         let mut hasher = Xxh3::new();
         for part in parts {
             hasher.update(&(part.len() as u64).to_le_bytes());
@@ -24,10 +43,8 @@ impl Id {
 
     /// Splits a 128-bit number; the halves keep the type 8-byte aligned and so half as large in rows.
     pub fn from_u128(value: u128) -> Id {
-        let bytes = value.to_be_bytes();
-        let (high, low) = bytes.split_at(8);
-        let read = |half: &[u8]| half.iter().fold(0_u64, |sum, byte| (sum << 8) | u64::from(*byte));
-        Id { high: read(high), low: read(low) }
+        let half = |bits: u128| u64::try_from(bits & u128::from(u64::MAX)).unwrap_or_default();
+        Id { high: half(value >> 64), low: half(value) }
     }
 
     /// The text form with its kind letter.
@@ -82,6 +99,15 @@ mod tests {
         assert_eq!(Id::parse(&id.show('r'), 's'), None);
         assert_eq!(Id::parse("r12", 'r'), None);
         assert_eq!(Id::parse(&id.show('r').to_uppercase(), 'r'), None);
+    }
+
+    #[test]
+    fn short_and_long_parts_are_hashed_alike() {
+        let text = [b'x'; 300];
+        for len in [0, 1, 16, 100, 231, 232, 233, 240, 300] {
+            let parts: [&[u8]; 3] = [b"step", b"", &text[..len]];
+            assert_eq!(Id::of(&parts), Id::of_long(&parts), "{len}");
+        }
     }
 
     #[test]

@@ -105,7 +105,7 @@ codes! {
     ResponseMissing "response_missing" Info "A request was recorded without its response.";
     UsageDisagreement "usage_disagreement" Info "Sources of different sorts report different tokens for one model call; the one closest to the wire was counted.";
     LimitReached "limit_reached" Info "So many things that some were left out: the limit is named, the count says how many were left out.";
-    FusedByOrder "fused_by_order" Info "The span of a call and the call a model asked for have no common id; same agent and same name, so they were taken for one call, in order.";
+    FusedByOrder "fused_by_order" Info "Records tell of a call without a common id: a span and the call a model asked for, or its beginning and its end. Same agent and same name, so they were taken for one call, in order.";
     FusedByTokens "fused_by_tokens" Info "A span and another source tell of a model call without a common id; same agent, same tokens and same time, so it was taken for one call.";
     FusedByOverlap "fused_by_overlap" Info "Two instruments traced a model call as two spans without a common id; one lies in the time of the other and both tell the same answer or tokens, so they were taken for one call.";
     UsageOfWrapper "usage_of_wrapper" Info "A span repeats tokens that spans inside it report; only the innermost were counted.";

@@ -59,6 +59,8 @@ pub struct DetailDoc {
     pub detail: String,
     /// How often.
     pub count: u64,
+    /// The first place it was seen in, as `record 3 of FILE`, where records tell; null else.
+    pub place: Option<String>,
 }
 
 /// Examines flows one by one, so that none need be kept.
@@ -107,18 +109,19 @@ impl Doctor {
     /// The report; `known_tool` says which tools need no mention.
     pub fn finish(self, counts: CountsDoc, batch: &Batch, known_tool: impl Fn(&str) -> bool) -> DoctorDoc {
         let mut by_code: BTreeMap<Code, Vec<DetailDoc>> = BTreeMap::new();
-        let mut note = |code: Code, detail: &str, count: u64| {
-            by_code.entry(code).or_default().push(DetailDoc { detail: detail.into(), count });
+        let mut note = |code: Code, detail: &str, count: u64, place: Option<String>| {
+            by_code.entry(code).or_default().push(DetailDoc { detail: detail.into(), count, place });
         };
         for issue in self.stats.issues() {
-            note(issue.code, &detail_of(issue, batch), issue.count);
+            let place = issue.records.first().map(|record| place_of(*record, batch));
+            note(issue.code, &detail_of(issue, batch), issue.count, place);
         }
         for (model, unpriced_calls) in self.stats.unpriced_models() {
-            note(Code::UnknownModel, model, unpriced_calls);
+            note(Code::UnknownModel, model, unpriced_calls, None);
         }
         let is_drift = |tool: &str| self.of_clients.contains(tool) && !known_tool(tool);
         for (tool, calls) in self.stats.tools().filter(|(tool, _)| is_drift(tool)) {
-            note(Code::UnknownTool, tool, calls);
+            note(Code::UnknownTool, tool, calls, None);
         }
         let first_day = self.stats.first_day().unwrap_or("2025-01-01");
         let mut codes: Vec<(Code, Vec<DetailDoc>)> = by_code.into_iter().collect();
@@ -135,6 +138,12 @@ impl Doctor {
             findings: codes.into_iter().map(|(code, details)| finding(code, details, first_day)).collect(),
         }
     }
+}
+
+/// Where a record lies, in the words of `explain`.
+fn place_of(record: RecordIx, batch: &Batch) -> String {
+    let ordinal = batch.records.get(record as usize).map_or(0, |row| row.ordinal);
+    format!("record {ordinal} of {}", batch.text.get(batch.stream_of(record).name))
 }
 
 fn finding(code: Code, mut details: Vec<DetailDoc>, first_day: &str) -> FindingDoc {
@@ -185,7 +194,7 @@ mod tests {
     const COUNTS: CountsDoc = CountsDoc { records: 0, stored: 0, duplicate: 0, rejected: 0 };
 
     fn detail(detail: &str, count: u64) -> DetailDoc {
-        DetailDoc { detail: detail.into(), count }
+        DetailDoc { detail: detail.into(), count, place: None }
     }
 
     #[test]

@@ -103,7 +103,10 @@ impl Prices {
 
     /// The prices of one model, to be asked for many calls.
     pub fn of_model(&self, model: &str) -> ModelPrices<'_> {
-        let named = self.list.iter().filter(|price| price.models.iter().any(|name| matches(name, model)));
+        let model = dashed(model);
+        let model = bare(&model);
+        let named =
+            self.list.iter().filter(|price| price.models.iter().any(|name| is_release_of(name, model)));
         let mut list: Vec<&Price> = named.collect();
         if list.iter().any(|price| price.of_user) {
             list.retain(|price| price.of_user);
@@ -140,14 +143,16 @@ impl ModelPrices<'_> {
     }
 }
 
-/// Whether a model is the named one: exactly, or with a release date or `-latest` behind it.
-fn matches(name: &str, model: &str) -> bool {
-    let (name, model) = (dashed(name), dashed(model));
-    let model = model.as_ref();
+/// A model's name without its provider, region and version of the API.
+fn bare(model: &str) -> &str {
     let model = model.rsplit(['.', '/']).next().unwrap_or(model);
     let model = model.split(['@', '[', ':']).next().unwrap_or(model);
-    let model = model.strip_suffix("-v1").unwrap_or(model);
-    match model.strip_prefix(name.as_ref()) {
+    model.strip_suffix("-v1").unwrap_or(model)
+}
+
+/// Whether a model is the named one: exactly, or with a release date or `-latest` behind it.
+fn is_release_of(name: &str, model: &str) -> bool {
+    match model.strip_prefix(name) {
         Some("" | "-latest") => true,
         Some(rest) => {
             rest.strip_prefix('-').is_some_and(|d| d.len() == 8 && d.bytes().all(|b| b.is_ascii_digit()))
@@ -175,7 +180,7 @@ impl Price {
             Timestamp::parse(&format!("{}T00:00:00Z", raw.from)).ok_or(format!("no date: {}", raw.from))?;
         Ok(Price {
             of_user: false,
-            models: raw.models.clone(),
+            models: raw.models.iter().map(|name| dashed(name).into_owned()).collect(),
             from,
             input: per_token(&raw.input)?,
             output: per_token(&raw.output)?,
@@ -198,7 +203,7 @@ fn per_token(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BUILT_IN, Prices, matches, per_token};
+    use super::{BUILT_IN, Prices, bare, dashed, is_release_of, per_token};
     use unspool_model::{Timestamp, Usage};
 
     #[test]
@@ -212,6 +217,10 @@ mod tests {
                 .len()
                 == 1
         );
+    }
+
+    fn matches(name: &str, model: &str) -> bool {
+        is_release_of(&dashed(name), bare(&dashed(model)))
     }
 
     #[test]

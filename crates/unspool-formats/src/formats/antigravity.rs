@@ -30,7 +30,10 @@ impl Format for Antigravity {
     fn sniff(&self, _name: &str, head: &[u8]) -> Sniff {
         let mine = memmem::find(head, b"\"step_index\"").is_some();
         let test = |line: &Object<'_>| line.has("step_index") && line.has("source") && line.has("type");
-        Sniff { score: if mine { score(matching_lines(head, test), 70, 96) } else { 0 }, framing: Framing::Lines }
+        Sniff {
+            score: if mine { score(matching_lines(head, test), 70, 96) } else { 0 },
+            framing: Framing::Lines,
+        }
     }
 
     fn scope(&self, name: &str) -> Scope {
@@ -84,11 +87,14 @@ impl Reader for State {
             "CHECKPOINT" => head.open(EventKind::Compaction, at, out),
             "ERROR_MESSAGE" => {
                 head.open(EventKind::System, at, out);
-                out.name("error").flag(EventFlags::API_ERROR).text(AttrName::ErrorText, &chat::shown(&content));
+                out.name("error")
+                    .flag(EventFlags::API_ERROR)
+                    .text(AttrName::ErrorText, &chat::shown(&content));
             }
             "SYSTEM_MESSAGE" => {
                 head.open(EventKind::System, at, out);
-                let shown = tag(&content, "SYSTEM_MESSAGE").map_or_else(|| chat::shown(&content), chat::shown);
+                let shown =
+                    tag(&content, "SYSTEM_MESSAGE").map_or_else(|| chat::shown(&content), chat::shown);
                 out.name("system_message").text(AttrName::Preview, &shown);
             }
             "CONVERSATION_HISTORY" | "EPHEMERAL_MESSAGE" => {}

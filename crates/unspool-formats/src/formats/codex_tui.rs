@@ -27,9 +27,14 @@ impl Format for TuiLog {
     fn sniff(&self, _name: &str, head: &[u8]) -> Sniff {
         let mine = memmem::find(head, b"_tui\"").is_some() || memmem::find(head, b"\"dir\"").is_some();
         let test = |line: &Object<'_>| {
-            line.has("ts") && line.has("kind") && matches!(line.text("dir").as_ref(), "meta" | "to_tui" | "from_tui")
+            line.has("ts")
+                && line.has("kind")
+                && matches!(line.text("dir").as_ref(), "meta" | "to_tui" | "from_tui")
         };
-        Sniff { score: if mine { score(matching_lines(head, test), 60, 96) } else { 0 }, framing: Framing::Lines }
+        Sniff {
+            score: if mine { score(matching_lines(head, test), 60, 96) } else { 0 },
+            framing: Framing::Lines,
+        }
     }
 
     fn record_type(&self, record: &[u8]) -> String {

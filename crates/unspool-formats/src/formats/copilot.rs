@@ -4,6 +4,7 @@
 //! what else was used stands in sums at the end, which are given to the one call there was, or else to a step of their own.
 
 use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::exits;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, folder, rejection, stem};
 use crate::object::Object;
 use crate::sink::Sink;
@@ -23,8 +24,18 @@ static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 const FAMILIES: [&str; 12] = [
-    "session", "user", "assistant", "tool", "subagent", "system", "hook", "permission", "skill", "elicitation",
-    "external_tool", "command",
+    "session",
+    "user",
+    "assistant",
+    "tool",
+    "subagent",
+    "system",
+    "hook",
+    "permission",
+    "skill",
+    "elicitation",
+    "external_tool",
+    "command",
 ];
 
 impl Format for Copilot {
@@ -40,7 +51,10 @@ impl Format for Copilot {
             let known = kind == "abort" || family.is_some_and(|family| FAMILIES.contains(&family));
             known && (line.has("data") || line.is_empty())
         };
-        Sniff { score: if mine { score(matching_lines(head, test), 60, 96) } else { 0 }, framing: Framing::Lines }
+        Sniff {
+            score: if mine { score(matching_lines(head, test), 60, 96) } else { 0 },
+            framing: Framing::Lines,
+        }
     }
 
     fn scope(&self, name: &str) -> Scope {
@@ -110,7 +124,11 @@ impl State {
             "assistant.message" => self.answer(data, head, at, out),
             "tool.execution_start" | "tool.user_requested" => {
                 head.open(EventKind::ToolCall, at, out);
-                out.name(&data.text("toolName")).key(KeyKind::ToolUse, Role::Provides, &data.text("toolCallId"));
+                out.name(&data.text("toolName")).key(
+                    KeyKind::ToolUse,
+                    Role::Provides,
+                    &data.text("toolCallId"),
+                );
                 chat::call_facts(data.get("arguments"), out);
             }
             "tool.execution_complete" => self.result(data, head, at, out),
@@ -163,8 +181,12 @@ impl State {
 
     fn model(&mut self, name: &str) -> &mut ModelSum {
         let at = self.models.iter().position(|sum| sum.name == name).unwrap_or_else(|| {
-            let sum =
-                ModelSum { name: name.to_string(), calls: 0, last_call: String::new(), counted: Usage::default() };
+            let sum = ModelSum {
+                name: name.to_string(),
+                calls: 0,
+                last_call: String::new(),
+                counted: Usage::default(),
+            };
             self.models.push(sum);
             self.models.len() - 1
         });
@@ -200,9 +222,12 @@ impl State {
     fn result(&self, data: &Object<'_>, head: &Head<'_>, at: Timestamp, out: &mut Sink<'_>) {
         let id = data.text("toolCallId");
         head.open(EventKind::ToolResult, at, out);
-        let failed = data.get("success") == Some(b"false");
-        let text = data.object(if failed { "error" } else { "result" });
+        let refused = data.get("success") == Some(b"false");
+        let text = data.object(if refused { "error" } else { "result" });
         let text = text.first_text(&["message", "content"]);
+        // A command that failed is a call that succeeded, to this client.
+        let exit = exits::of_object(&data.object("toolTelemetry")).or_else(|| exits::in_tail(&text));
+        let failed = refused || exits::failed(exit);
         if self.agents.iter().any(|agent| *agent == id)
             && let Some(hash) = text_hash(&text)
         {

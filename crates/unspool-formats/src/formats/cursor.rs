@@ -24,14 +24,18 @@ impl Format for Cursor {
     }
 
     fn sniff(&self, _name: &str, head: &[u8]) -> Sniff {
-        let mine = memmem::find(head, b"\"message\"").is_some() && memmem::find(head, b"\"content\"").is_some();
+        let mine =
+            memmem::find(head, b"\"message\"").is_some() && memmem::find(head, b"\"content\"").is_some();
         let test = |line: &Object<'_>| {
             let chat = matches!(line.text("role").as_ref(), "user" | "assistant");
             let own = line.object("message");
             (chat && own.has("content") && !own.has("role") && !line.has("type") && !line.has("uuid"))
                 || line.text("type") == "turn_ended"
         };
-        Sniff { score: if mine { score(matching_lines(head, test), 50, 90) } else { 0 }, framing: Framing::Lines }
+        Sniff {
+            score: if mine { score(matching_lines(head, test), 50, 90) } else { 0 },
+            framing: Framing::Lines,
+        }
     }
 
     fn scope(&self, name: &str) -> Scope {

@@ -1,6 +1,7 @@
 //! Factory Droid: session files (`sessions/…/<session>.jsonl`) and the stream that `droid exec --output-format stream-json` prints.
 
 use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::exits;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff, rejection};
 use crate::object::{Object, elements};
 use crate::sink::Sink;
@@ -102,8 +103,7 @@ impl Reader for State {
             "tool_result" => {
                 let id = line.first_text(&["toolCallId", "id"]);
                 head.open(EventKind::ToolResult, at, out);
-                let exit = line.object("value").int("exitCode").unwrap_or(0);
-                let failed = line.is("isError") || exit != 0;
+                let failed = line.is("isError") || exits::failed(exits::of_object(&line.object("value")));
                 let text = line.text("value");
                 chat::result_facts(&id, &Outcome { failed, text, ..Outcome::default() }, out);
                 self.call.clear();

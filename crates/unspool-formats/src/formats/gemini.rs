@@ -4,6 +4,7 @@
 //! takes back still happened and its tokens were spent, so the steps stay and the rewind is a step of its own.
 
 use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::exits;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, folder, rejection, stem};
 use crate::json::{Json, Kind};
 use crate::object::{Object, elements};
@@ -62,7 +63,9 @@ impl Format for Gemini {
         let line = Object::of(record);
         let kind = line.first_text(&["type", "role"]);
         match line.fields().next() {
-            Some((key, _)) if kind.is_empty() && key.starts_with(b"$") => String::from_utf8_lossy(key).into_owned(),
+            Some((key, _)) if kind.is_empty() && key.starts_with(b"$") => {
+                String::from_utf8_lossy(key).into_owned()
+            }
             _ if kind.is_empty() => "session".into(),
             _ => kind.into_owned(),
         }
@@ -99,7 +102,8 @@ struct State {
 
 impl Reader for State {
     fn read(&mut self, record: &[u8], out: &mut Sink<'_>) -> Result<(), Rejected> {
-        let whole = memmem::find(record, b"\"messages\"").is_some() || memmem::find(record, b"\"history\"").is_some();
+        let whole =
+            memmem::find(record, b"\"messages\"").is_some() || memmem::find(record, b"\"history\"").is_some();
         if whole && !record.trim_ascii_start().starts_with(b"{\"$") && is_session(&Object::of(record)) {
             return self.text(record, out);
         }
@@ -242,7 +246,8 @@ impl State {
     }
 
     fn user(&mut self, message: &Object<'_>, id: &str, at: Timestamp, out: &mut Sink<'_>) {
-        let shown = message.get("displayContent").or_else(|| message.get("content")).or_else(|| message.get("parts"));
+        let shown =
+            message.get("displayContent").or_else(|| message.get("content")).or_else(|| message.get("parts"));
         let texts = chat::texts(shown);
         if texts.is_empty() && shown.is_some_and(|raw| memmem::find(raw, b"\"functionResponse\"").is_some()) {
             // What tools answered stands with their calls.
@@ -306,7 +311,8 @@ fn tool_call(call: &Object<'_>, asked: Timestamp, out: &mut Sink<'_>) {
     let at = call.time("timestamp", out);
     chat::call(&id, &call.text("name"), call.get("args"), asked, out);
     // A command that failed is a call that succeeded, to this client.
-    let exited_badly = call.text("name") == "run_shell_command" && exit_code(&response(call)) != 0;
+    let exited_badly =
+        call.text("name") == "run_shell_command" && exits::failed(exits::in_tail(&response(call)));
     let failed = exited_badly || matches!(status.as_ref(), "error" | "cancelled" | "failed");
     if failed || status == "success" {
         let text = call.text("resultDisplay");
@@ -320,29 +326,7 @@ fn tool_call(call: &Object<'_>, asked: Timestamp, out: &mut Sink<'_>) {
     chat::spawned(&id, &call.text("agentId"), at, out);
 }
 
-/// The exit code in the lines that end a shell's output. 0 when they state none.
-fn exit_code(output: &str) -> i64 {
-    const TRAILERS: [&str; 5] = ["Error: ", "Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: "];
-    let mut trailers = output.lines().rev().take_while(|line| TRAILERS.iter().any(|start| line.starts_with(start)));
-    let code = trailers.find_map(|line| line.strip_prefix("Exit Code: "));
-    code.and_then(|code| code.trim().parse().ok()).unwrap_or(0)
-}
-
 fn response<'a>(call: &Object<'a>) -> Cow<'a, str> {
     let first = call.list("result").into_iter().next().map(Object::of).unwrap_or_default();
     first.object("functionResponse").object("response").first_text(&["error", "output"])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::exit_code;
-
-    #[test]
-    fn exit_codes_stand_behind_the_output() {
-        assert_eq!(exit_code("Output: (empty)\nExit Code: 1\nProcess Group PGID: 7"), 1);
-        assert_eq!(exit_code("Command: x\nOutput: bad\nError: (none)\nExit Code: 2\nSignal: 0\nBackground PIDs: (none)"), 2);
-        assert_eq!(exit_code("Output: fine\nProcess Group PGID: 7"), 0);
-        assert_eq!(exit_code("Exit Code: 1\nOutput: a log that was read\nProcess Group PGID: 7"), 0);
-        assert_eq!(exit_code("Output: x\nExit Code: (none)"), 0);
-    }
 }

@@ -33,7 +33,10 @@ impl Format for Grok {
             "backend_tool_call" => true,
             _ => false,
         };
-        Sniff { score: if mine { score(matching_lines(head, test), 75, 96) } else { 0 }, framing: Framing::Lines }
+        Sniff {
+            score: if mine { score(matching_lines(head, test), 75, 96) } else { 0 },
+            framing: Framing::Lines,
+        }
     }
 
     fn scope(&self, name: &str) -> Scope {

@@ -29,7 +29,10 @@ impl Format for Hermes {
         let test = |line: &Object<'_>| {
             line.has("role") && line.has("finish_reason") && line.has("tool_calls") && line.has("timestamp")
         };
-        Sniff { score: if mine { score(matching_lines(head, test), 70, 96) } else { 0 }, framing: Framing::Lines }
+        Sniff {
+            score: if mine { score(matching_lines(head, test), 70, 96) } else { 0 },
+            framing: Framing::Lines,
+        }
     }
 
     fn record_type(&self, record: &[u8]) -> String {

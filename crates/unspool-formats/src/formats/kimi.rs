@@ -32,10 +32,14 @@ impl Format for Kimi {
         let mine = has(b"\"protocol_version\"") || has(b"\"context.append_") || has(b"\"turn.prompt\"");
         let test = |line: &Object<'_>| {
             let kind = line.text("type");
-            let known = KNOWN.contains(&kind.as_ref()) || kind.starts_with("context.") || kind.starts_with("turn.");
+            let known =
+                KNOWN.contains(&kind.as_ref()) || kind.starts_with("context.") || kind.starts_with("turn.");
             known && (line.has("time") || line.has("protocol_version"))
         };
-        Sniff { score: if mine { score(matching_lines(head, test), 70, 96) } else { 0 }, framing: Framing::Lines }
+        Sniff {
+            score: if mine { score(matching_lines(head, test), 70, 96) } else { 0 },
+            framing: Framing::Lines,
+        }
     }
 
     fn scope(&self, name: &str) -> Scope {

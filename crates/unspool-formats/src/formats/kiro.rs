@@ -1,6 +1,7 @@
 //! Kiro CLI: `sessions/cli/<session>.jsonl`.
 
 use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::exits;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, rejection, stem};
 use crate::object::Object;
 use crate::sink::Sink;
@@ -25,11 +26,15 @@ impl Format for Kiro {
     }
 
     fn sniff(&self, _name: &str, head: &[u8]) -> Sniff {
-        let mine = memmem::find(head, b"\"message_id\"").is_some() && memmem::find(head, b"\"kind\"").is_some();
+        let mine =
+            memmem::find(head, b"\"message_id\"").is_some() && memmem::find(head, b"\"kind\"").is_some();
         let test = |line: &Object<'_>| {
             line.has("version") && line.has("kind") && line.object("data").has("message_id")
         };
-        Sniff { score: if mine { score(matching_lines(head, test), 70, 96) } else { 0 }, framing: Framing::Lines }
+        Sniff {
+            score: if mine { score(matching_lines(head, test), 70, 96) } else { 0 },
+            framing: Framing::Lines,
+        }
     }
 
     fn scope(&self, name: &str) -> Scope {
@@ -76,7 +81,8 @@ impl Reader for Kiro {
                 }
             }
             "ToolResults" => {
-                for (n, result) in of("toolResult").into_iter().map(|block| block.object("data")).enumerate() {
+                for (n, result) in of("toolResult").into_iter().map(|block| block.object("data")).enumerate()
+                {
                     if n == 0 {
                         head.open(EventKind::ToolResult, at, out);
                     } else {
@@ -97,7 +103,6 @@ impl Reader for Kiro {
 
 /// Whether a command's result states an exit status other than 0.
 fn exit_failed(result: &Object<'_>) -> bool {
-    let blocks = result.list("content").into_iter().map(Object::of);
-    let status = blocks.map(|block| block.object("data").text("exit_status")).find(|status| !status.is_empty());
-    status.is_some_and(|status| !status.ends_with(": 0") && status != "0")
+    let mut blocks = result.list("content").into_iter().map(Object::of);
+    exits::failed(blocks.find_map(|block| exits::of_object(&block.object("data"))))
 }

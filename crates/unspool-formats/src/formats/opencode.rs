@@ -3,13 +3,16 @@
 //! A child session is an agent of its parent's session; the `task` tool's metadata names it.
 
 use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::exits;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff, rejection};
 use crate::json::{Json, Kind};
 use crate::object::Object;
 use crate::prose::attribute;
 use crate::sink::Sink;
 use memchr::memmem;
-use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp, Usage, Witness};
+use unspool_model::{
+    AttrName, Code, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp, Usage, Witness,
+};
 
 pub(crate) struct OpenCode;
 
@@ -172,7 +175,14 @@ impl State {
     }
 
     /// One part of an answer.
-    fn part(&mut self, part: &Object<'_>, message: &str, began: Timestamp, ended: Timestamp, out: &mut Sink<'_>) {
+    fn part(
+        &mut self,
+        part: &Object<'_>,
+        message: &str,
+        began: Timestamp,
+        ended: Timestamp,
+        out: &mut Sink<'_>,
+    ) {
         let time = part.object("time");
         let at = time.time("end", out).later(time.time("start", out));
         let at = if at.is_some() { at } else { ended.later(began) };
@@ -212,10 +222,11 @@ impl State {
         self.call_event(if began.is_some() { began } else { at }, out);
         out.flag(EventFlags::HAS_TOOL_USE);
         chat::call(&id, &part.text("tool"), state.get("input"), began, out);
-        let failed = state.text("status") == "error";
+        let refused = state.text("status") == "error";
+        let failed = refused || exits::failed(exits::of_object(&state));
         let metadata = state.object("metadata");
-        if failed || state.text("status") == "completed" {
-            let text = state.first_text(if failed { &["error"] } else { &["output"] });
+        if refused || state.text("status") == "completed" {
+            let text = state.first_text(if refused { &["error"] } else { &["output"] });
             let background = metadata.is("background");
             let status = if background { "".into() } else { state.text("status") };
             chat::result(&id, &Outcome { failed, text, status, duration_ms: None }, ended, out);
@@ -281,7 +292,11 @@ fn background_result(text: &str, at: Timestamp, out: &mut Sink<'_>) {
     let tag = &tag[..tag.find('>').unwrap_or(tag.len())];
     if let Some(id) = attribute(tag, "id") {
         out.flag(EventFlags::NOTIFICATION);
-        out.begin(EventKind::AgentReturn, at).source(LinkSource::Notification).key(KeyKind::Task, Role::Refers, id);
+        out.begin(EventKind::AgentReturn, at).source(LinkSource::Notification).key(
+            KeyKind::Task,
+            Role::Refers,
+            id,
+        );
         out.text(AttrName::Status, attribute(tag, "state").unwrap_or_default());
     }
 }

@@ -3,6 +3,7 @@
 //! Branches are ordinary: a prompt that follows an earlier entry than the last goes on from there.
 
 use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::exits;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff, rejection, stem};
 use crate::object::Object;
 use crate::sink::Sink;
@@ -138,7 +139,7 @@ impl State {
                 head.open(EventKind::ToolCall, at, out);
                 out.name("bash").key(KeyKind::ToolUse, Role::Provides, head.uuid);
                 out.text(AttrName::Summary, &chat::shown(&message.text("command")));
-                let failed = message.int("exitCode").is_some_and(|code| code != 0) || message.is("cancelled");
+                let failed = exits::failed(exits::of_object(message)) || message.is("cancelled");
                 let text = message.text("output");
                 chat::result(head.uuid, &Outcome { failed, text, ..Outcome::default() }, at, out);
             }
@@ -159,7 +160,11 @@ impl State {
         }
         let id = message.text("responseId");
         head.open(EventKind::ModelCall, at, out);
-        out.name(&self.model).key(KeyKind::Message, Role::Provides, if id.is_empty() { head.uuid } else { &id });
+        out.name(&self.model).key(
+            KeyKind::Message,
+            Role::Provides,
+            if id.is_empty() { head.uuid } else { &id },
+        );
         chat::answer(&chat::texts(message.get("content")), false, out);
         match message.text("stopReason").as_ref() {
             "error" => {

@@ -1,6 +1,7 @@
 //! Qwen Code: `projects/<project>/chats/<session>.jsonl`. Lines chain by uuid; messages hold parts as Gemini's API has them.
 
 use crate::chat::{self, Head, Outcome, matching_lines, score};
+use crate::exits;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff, rejection};
 use crate::json::{Json, Kind};
 use crate::object::Object;
@@ -30,7 +31,10 @@ impl Format for Qwen {
         let test = |line: &Object<'_>| {
             line.has("uuid") && (line.object("message").has("parts") || line.has("systemPayload"))
         };
-        Sniff { score: if mine { score(matching_lines(head, test), 96, 98) } else { 0 }, framing: Framing::Lines }
+        Sniff {
+            score: if mine { score(matching_lines(head, test), 96, 98) } else { 0 },
+            framing: Framing::Lines,
+        }
     }
 
     fn record_type(&self, record: &[u8]) -> String {
@@ -74,8 +78,7 @@ fn read_line(line: &Object<'_>, out: &mut Sink<'_>) {
     let at = line.time("timestamp", out);
     let (session, uuid, parent) = (line.text("sessionId"), line.text("uuid"), line.text("parentUuid"));
     let head = Head { session: &session, uuid: &uuid, parent: &parent, ..Head::default() };
-    let parts: Vec<Object<'_>> =
-        line.object("message").list("parts").into_iter().map(Object::of).collect();
+    let parts: Vec<Object<'_>> = line.object("message").list("parts").into_iter().map(Object::of).collect();
     match line.text("type").as_ref() {
         "user" => {
             let shown = line.object("systemPayload").text("displayText");
@@ -97,13 +100,7 @@ fn read_line(line: &Object<'_>, out: &mut Sink<'_>) {
     }
 }
 
-fn answer(
-    line: &Object<'_>,
-    parts: &[Object<'_>],
-    head: &Head<'_>,
-    at: Timestamp,
-    out: &mut Sink<'_>,
-) {
+fn answer(line: &Object<'_>, parts: &[Object<'_>], head: &Head<'_>, at: Timestamp, out: &mut Sink<'_>) {
     head.open(EventKind::ModelCall, at, out);
     // The lines of one answer share its uuid; not all name the model.
     out.name(&line.text("model")).key(KeyKind::Message, Role::Provides, head.uuid);
@@ -111,7 +108,8 @@ fn answer(
     if let Some(usage) = line.get("usageMetadata").map(|raw| usage_of(&Object::of(raw))) {
         out.usage(usage);
     }
-    let calls: Vec<_> = parts.iter().map(|part| part.object("functionCall")).filter(|c| !c.is_empty()).collect();
+    let calls: Vec<_> =
+        parts.iter().map(|part| part.object("functionCall")).filter(|c| !c.is_empty()).collect();
     if !calls.is_empty() {
         out.flag(EventFlags::HAS_TOOL_USE);
     }
@@ -126,17 +124,12 @@ fn said<'a>(parts: &[Object<'a>]) -> Vec<Cow<'a, str>> {
     spoken.map(|part| part.text("text")).filter(|text| !text.is_empty()).collect()
 }
 
-fn tool_results(
-    line: &Object<'_>,
-    parts: &[Object<'_>],
-    head: &Head<'_>,
-    at: Timestamp,
-    out: &mut Sink<'_>,
-) {
+fn tool_results(line: &Object<'_>, parts: &[Object<'_>], head: &Head<'_>, at: Timestamp, out: &mut Sink<'_>) {
     let outcome = line.object("toolCallResult");
     let status = outcome.text("status");
     let failed = matches!(status.as_ref(), "error" | "cancelled");
-    let answers = parts.iter().map(|part| part.object("functionResponse")).filter(|answer| !answer.is_empty());
+    let answers =
+        parts.iter().map(|part| part.object("functionResponse")).filter(|answer| !answer.is_empty());
     for (n, answer) in answers.enumerate() {
         if n == 0 {
             head.open(EventKind::ToolResult, at, out);
@@ -145,7 +138,8 @@ fn tool_results(
         }
         out.name(&answer.text("name"));
         let text = answer.object("response").first_text(&["error", "output"]);
-        let outcome = Outcome { failed, text, ..Outcome::default() };
+        let exited_badly = answer.text("name") == "run_shell_command" && exits::failed(exits::in_tail(&text));
+        let outcome = Outcome { failed: failed || exited_badly, text, ..Outcome::default() };
         chat::result_facts(&answer.text("id"), &outcome, out);
     }
 }

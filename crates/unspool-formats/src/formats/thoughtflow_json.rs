@@ -3,8 +3,8 @@
 //! Every step is a record of its own, and so is what stands before a run's steps. A torn file gives every step before
 //! the tear.
 
-use super::thoughtflow::step::{Place, Told, ToldRun, moment, needs};
 use super::thoughtflow::Payload;
+use super::thoughtflow::step::{Place, Told, ToldRun, moment, needs};
 use crate::fields::Oddities;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, rejection, stem};
 use crate::json::{Json, Kind, Malformed, RawStr};
@@ -244,7 +244,8 @@ fn emit_step(raw: &[u8], place: &Place<'_>, out: &mut Sink<'_>) {
     let step = Step::read(raw);
     step.oddities.report(out);
     let ended = moment(step.ended, out);
-    let has_end = ended.is_some() || step.duration_ms.is_some() || step.gave.is_some_and(|raw| raw != b"null");
+    let has_end =
+        ended.is_some() || step.duration_ms.is_some() || step.gave.is_some_and(|raw| raw != b"null");
     let needs = needs(step.needs, place, out);
     let mut gave = Payload::read(step.gave);
     if matches!(step.status.map(|status| status.raw), Some(b"error" | b"failed")) {

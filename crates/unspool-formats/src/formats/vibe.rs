@@ -26,7 +26,10 @@ impl Format for Vibe {
     fn sniff(&self, _name: &str, head: &[u8]) -> Sniff {
         let mine = memmem::find(head, b"\"injected\"").is_some();
         let test = |line: &Object<'_>| line.has("role") && line.has("injected");
-        Sniff { score: if mine { score(matching_lines(head, test), 70, 96) } else { 0 }, framing: Framing::Lines }
+        Sniff {
+            score: if mine { score(matching_lines(head, test), 70, 96) } else { 0 },
+            framing: Framing::Lines,
+        }
     }
 
     fn scope(&self, name: &str) -> Scope {

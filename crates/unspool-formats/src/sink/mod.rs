@@ -170,7 +170,9 @@ impl<'b> Sink<'b> {
 
     /// Adds a key; an empty value adds nothing.
     pub fn key(&mut self, kind: KeyKind, role: Role, value: &str) -> &mut Self {
-        let value = self.batch.text.intern(value);
+        // Spans of one trace follow each other.
+        let is_known = kind == KeyKind::Trace && self.batch.text.get(self.last_trace) == value;
+        let value = if is_known { self.last_trace } else { self.batch.text.intern(value) };
         self.key_sym(kind, role, value)
     }
 

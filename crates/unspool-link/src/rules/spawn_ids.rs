@@ -8,8 +8,8 @@ use crate::steps::build_timeline;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::NONE;
 use unspool_model::{
-    AttrName, Code, Confidence, EventFlags, EventKind, KeyKind, LinkSource, RecordIx, Role, Rule, Spawn,
-    StepKind, Sym, Timestamp,
+    AttrName, Code, Confidence, Event, EventFlags, EventKind, KeyKind, LinkSource, RecordIx, Role, Rule,
+    Spawn, StepKind, Sym, Timestamp,
 };
 
 /// One explicit statement that a call started an agent.
@@ -126,11 +126,11 @@ fn strength(rule: Rule) -> u8 {
     }
 }
 
-fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
+/// Agents by their ids, and by their names in teams.
+fn named_agents(draft: &Draft<'_>) -> (FxHashMap<Sym, u32>, FxHashMap<Sym, Vec<u32>>) {
     let mut agents: FxHashMap<Sym, u32> = FxHashMap::default();
     let mut teammates: FxHashMap<Sym, Vec<u32>> = FxHashMap::default();
-    for (n, agent) in draft.agents.iter().enumerate() {
-        let n = u32::try_from(n).unwrap_or(NONE);
+    for (n, agent) in (0_u32..).zip(&draft.agents) {
         if let Origin::Native(id) = agent.origin {
             agents.insert(id, n);
         }
@@ -138,6 +138,26 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
             teammates.entry(teammate).or_default().push(n);
         }
     }
+    (agents, teammates)
+}
+
+/// The rule by which a link is believed: where it is written.
+fn rule_of(event: &Event) -> Rule {
+    match event.source {
+        LinkSource::Meta => Rule::SpawnMetaId,
+        LinkSource::Result if event.flags.has(EventFlags::RESULT_BY_ORDER) => Rule::SpawnResultOrder,
+        LinkSource::Result => Rule::SpawnResultId,
+        LinkSource::Hook => Rule::SpawnHookId,
+        LinkSource::Notification => Rule::SpawnNotificationId,
+        LinkSource::Progress => Rule::SpawnProgressId,
+        LinkSource::Text | LinkSource::Teammate | LinkSource::Workflow | LinkSource::Unstated => {
+            Rule::SpawnTextId
+        }
+    }
+}
+
+fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
+    let (mut agents, teammates) = named_agents(draft);
     let has_conversations = draft.agents.iter().any(|agent| matches!(agent.origin, Origin::Conversation(_)));
     let mut claims = Vec::new();
     let mut mentions = mentions_in_calls(draft);
@@ -176,17 +196,7 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
             continue;
         }
         let Some(id) = draft.key(at, KeyKind::Agent, Role::Provides) else { continue };
-        let rule = match event.source {
-            LinkSource::Meta => Rule::SpawnMetaId,
-            LinkSource::Result if event.flags.has(EventFlags::RESULT_BY_ORDER) => Rule::SpawnResultOrder,
-            LinkSource::Result => Rule::SpawnResultId,
-            LinkSource::Hook => Rule::SpawnHookId,
-            LinkSource::Notification => Rule::SpawnNotificationId,
-            LinkSource::Progress => Rule::SpawnProgressId,
-            LinkSource::Text | LinkSource::Teammate | LinkSource::Workflow | LinkSource::Unstated => {
-                Rule::SpawnTextId
-            }
-        };
+        let rule = rule_of(&event);
         // Structured fields speak for themselves; text and notifications also name things that are no agents.
         let structured = matches!(
             rule,

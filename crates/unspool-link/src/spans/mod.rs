@@ -5,6 +5,7 @@
 //! draws them.
 
 mod calls;
+mod moments;
 mod prompts;
 mod twins;
 
@@ -26,7 +27,8 @@ pub(crate) struct Spans {
     by_id: Option<SymMap>,
     /// Listed calls and call spans that are one: the call's id for a span, the span for a call without id.
     pub(crate) fused: FxHashMap<u32, Fused>,
-    /// Model calls that several instruments watched, and what these asked for: the event that names each, also for itself.
+    /// Model calls that several instruments watched, and what these asked for: the event that names each, also for itself. Moments of
+    /// something: the event that tells of it.
     twins: FxHashMap<u32, u32>,
     /// Prompts that are repeated: the first event that tells of each.
     pub(crate) prompt: FxHashMap<u32, u32>,
@@ -95,6 +97,9 @@ impl Spans {
         let mut issues = Vec::new();
         spans.collect(draft, &mut issues);
         let mut order = spans.order(draft, &mut issues);
+        if spans.place_moments(draft, &order, &mut issues) {
+            order = spans.order(draft, &mut issues);
+        }
         if spans.find_twins(draft, &order, &mut issues) {
             order = spans.order(draft, &mut issues);
         }
@@ -169,6 +174,7 @@ impl Spans {
         let events = draft.group.events.len();
         let mut by_id = draft.id_map();
         self.of_event = vec![NONE; events];
+        self.nodes.reserve(events);
         let mut at = 0;
         while at < events {
             let record = draft.event(at).record;
@@ -323,6 +329,8 @@ impl Spans {
             model: bool,
             usage: bool,
             near_usage: bool,
+            /// A moment of the span itself says that tokens were used.
+            told_usage: bool,
         }
         let mut below = vec![Below::default(); self.nodes.len()];
         for n in order.iter().rev() {
@@ -345,11 +353,14 @@ impl Spans {
                 let record = Some(draft.event(event).record);
                 issues.push(IssueDraft { code: Code::UsageOfWrapper, detail: Sym::EMPTY, record });
             }
-            if let Some(above) = below.get_mut(node.parent as usize) {
-                above.any = true;
-                above.usage |= own.usage || has_usage;
-                above.model |= !cuts && (own.model || is_model);
-                above.near_usage |= !cuts && (own.near_usage || has_usage);
+            let (parent, tells_usage) = (node.parent, has_usage || own.told_usage);
+            let is_moment = self.is_moment(*n);
+            if let Some(above) = below.get_mut(parent as usize) {
+                above.told_usage |= is_moment && tells_usage;
+                above.any |= !is_moment || own.any;
+                above.usage |= own.usage || (!is_moment && tells_usage);
+                above.model |= !cuts && (own.model || (!is_moment && is_model));
+                above.near_usage |= !cuts && (own.near_usage || (!is_moment && tells_usage));
             }
         }
     }

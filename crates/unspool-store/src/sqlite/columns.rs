@@ -4,9 +4,7 @@
 
 use crate::bytes::{Taker, put_bytes};
 use crate::error::StoreError;
-use crate::rows::{
-    AgentRow, Checkpoint, EdgeRow, IssueRow, ManualLink, RunRow, SessionRow, SourceReceipt, StepRow,
-};
+use crate::rows::{Checkpoint, ManualLink, SessionRow, SourceReceipt};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use unspool_model::Id;
 
@@ -59,18 +57,6 @@ impl Column for Vec<u8> {
     }
     fn read(value: ValueRef<'_>) -> Option<Vec<u8>> {
         value.as_blob().ok().map(<[u8]>::to_vec)
-    }
-}
-
-/// Ids one behind the other.
-impl Column for Vec<Id> {
-    fn write(&self) -> ToSqlOutput<'_> {
-        ToSqlOutput::Owned(Value::Blob(self.iter().flat_map(|id| id.to_bytes()).collect()))
-    }
-    fn read(value: ValueRef<'_>) -> Option<Vec<Id>> {
-        let (ids, rest) = value.as_blob().ok()?.as_chunks();
-        let id = |bytes: &[u8; 16]| Id::from_u128(u128::from_be_bytes(*bytes));
-        rest.is_empty().then(|| ids.iter().map(id).collect())
     }
 }
 
@@ -151,18 +137,6 @@ tables! {
         input_tokens cache_read_tokens cache_write_tokens cache_write_long_tokens output_tokens reasoning_tokens uncounted_calls
         cost_nano_usd context_records native_bytes first_position end_position
     }
-    "agents" AgentRow {
-        id native_id kind kind_inferred name model parent_id depth status internal main task_number spawn_step_id spawn_tool_use_id
-        spawn_rule spawn_confidence rival_count started_ns ended_ns message_count
-    }
-    "runs" RunRow { id native_id channel stated trigger_id status started_ns ended_ns }
-    "steps" StepRow {
-        id kind started_ns ended_ns duration_ms agent_id agent_source run_id parent_id name tool_use_id message_id uuid native_id model
-        preview intent intent_inferred error input_hash is_error start_estimated pending meta is_async input_tokens cache_read_tokens
-        cache_write_tokens cache_write_long_tokens output_tokens reasoning_tokens witnesses
-    }
-    "edges" EdgeRow { from_id to_id kind rule confidence tool_use_id is_error evidence }
-    "issues" IssueRow { code detail count records }
     "checkpoints" Checkpoint { source offset fingerprint }
     "receipts" SourceReceipt { source seen stored duplicate rejected last_ns }
     "links" ManualLink { id from_id to_id kind verdict author said_ns }

@@ -5,6 +5,8 @@
 //! checkpoints and what was forgotten.
 
 mod columns;
+mod pack;
+mod pages;
 mod read;
 mod schema;
 mod write;

@@ -1,12 +1,12 @@
 //! Reading, inside a transaction of the caller's.
 
 use super::columns::TableRow;
-use super::{Problem, unsigned};
+use super::{Problem, pages, unsigned};
 use crate::question::{Cursor, Filter, Page, Question, Sort, SortKey};
 use crate::rows::{Checkpoint, SessionFacts, SessionRow, StepRow};
 use crate::store::{Standing, Totals};
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension as _, Params, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension as _, Params, params_from_iter};
 use std::ops::Range;
 use unspool_model::Id;
 
@@ -126,15 +126,7 @@ fn number_of(connection: &Connection, id: Id) -> Result<Option<i64>, Problem> {
 pub(super) fn session(connection: &Connection, id: Id) -> Result<Option<SessionFacts>, Problem> {
     let Some(number) = number_of(connection, id)? else { return Ok(None) };
     let Some(session) = rows(connection, "WHERE session = ?1", [number])?.pop() else { return Ok(None) };
-    let parts = "WHERE session = ?1 ORDER BY place";
-    Ok(Some(SessionFacts {
-        session,
-        agents: rows(connection, parts, [number])?,
-        runs: rows(connection, parts, [number])?,
-        steps: rows(connection, parts, [number])?,
-        edges: rows(connection, parts, [number])?,
-        issues: rows(connection, parts, [number])?,
-    }))
+    pages::facts(connection, number, session).map(Some)
 }
 
 pub(super) fn steps(
@@ -142,9 +134,10 @@ pub(super) fn steps(
     session: Id,
     places: &Range<u32>,
 ) -> Result<Vec<StepRow>, Problem> {
-    let Some(number) = number_of(connection, session)? else { return Ok(Vec::new()) };
-    let behind = "WHERE session = ?1 AND place >= ?2 AND place < ?3 ORDER BY place";
-    rows(connection, behind, params![number, places.start, places.end])
+    match number_of(connection, session)? {
+        Some(number) => pages::some_steps(connection, number, places),
+        None => Ok(Vec::new()),
+    }
 }
 
 pub(super) fn place_of_step(
@@ -152,16 +145,19 @@ pub(super) fn place_of_step(
     step: Id,
     session: Option<Id>,
 ) -> Result<Option<(Id, u32)>, Problem> {
-    // `CROSS JOIN` keeps the order of the tables: one look into the index of each session, in the order of their ids.
-    let any = "SELECT sessions.id, place FROM sessions CROSS JOIN steps USING (session)
-               WHERE steps.id = ?1 AND ?2 IS NULL ORDER BY sessions.id, place LIMIT 1";
-    let known = "SELECT sessions.id, place FROM sessions CROSS JOIN steps USING (session)
-                 WHERE steps.id = ?1 AND sessions.id = ?2 ORDER BY place LIMIT 1";
-    let session = session.map(Id::to_bytes);
-    let mut statement = connection.prepare_cached(if session.is_some() { known } else { any })?;
-    let found = statement
-        .query_row(params![step.to_bytes(), session], |row| Ok((row.get::<_, [u8; 16]>(0)?, row.get(1)?)));
-    Ok(found.optional()?.map(|(id, place)| (Id::from_u128(u128::from_be_bytes(id)), place)))
+    if let Some(id) = session {
+        let Some(number) = number_of(connection, id)? else { return Ok(None) };
+        return Ok(pages::place_of(connection, number, step)?.map(|place| (id, place)));
+    }
+    let mut statement = connection.prepare_cached("SELECT session, id FROM sessions ORDER BY id")?;
+    let mut found = statement.query([])?;
+    while let Some(row) = found.next()? {
+        if let Some(place) = pages::place_of(connection, row.get(0)?, step)? {
+            let id = Id::from_u128(u128::from_be_bytes(row.get(1)?));
+            return Ok(Some((id, place)));
+        }
+    }
+    Ok(None)
 }
 
 pub(super) fn checkpoint(connection: &Connection, source: &str) -> Result<Option<Checkpoint>, Problem> {

@@ -1,15 +1,15 @@
 //! Writing, inside a transaction of the caller's.
 
 use super::columns::TableRow;
-use super::{Problem, signed, unsigned};
+use super::{Problem, pages, signed, unsigned};
 use crate::rows::{SessionFacts, SessionRow};
 use crate::store::{Commit, Forgotten};
 use rusqlite::types::{ToSqlOutput, Value};
 use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
 use unspool_model::Id;
 
-/// The tables with rows of a session, besides `sessions` itself.
-const PARTS: [&str; 6] = ["session_words", "agents", "runs", "steps", "edges", "issues"];
+/// The tables with rows of a session.
+const PARTS: [&str; 2] = ["session_words", "sessions"];
 
 pub(super) fn commit(connection: &Connection, commit: &Commit) -> Result<(), Problem> {
     for facts in &commit.sessions {
@@ -21,7 +21,9 @@ pub(super) fn commit(connection: &Connection, commit: &Commit) -> Result<(), Pro
         }
     }
     for id in &commit.gone {
-        claim(connection, *id, commit.version)?;
+        if let Some(session) = claim(connection, *id, commit.version)? {
+            pages::delete(connection, session)?;
+        }
     }
     put_newer(connection, commit.version, &commit.checkpoints, "source")?;
     put_newer(connection, commit.version, &commit.receipts, "source")?;
@@ -37,7 +39,7 @@ fn is_forgotten(connection: &Connection, row: &SessionRow) -> Result<bool, Probl
     Ok(found)
 }
 
-/// The session's number, with all rows it had deleted, when the version is newer than what is known of it.
+/// The session's number, with all rows but its pages deleted, when the version is newer than what is known of it.
 fn claim(connection: &Connection, id: Id, version: u64) -> Result<Option<i64>, Problem> {
     let sql = "INSERT INTO session_versions (id, version) VALUES (?1, ?2)
                ON CONFLICT (id) DO UPDATE SET version = excluded.version WHERE excluded.version > version
@@ -55,7 +57,7 @@ fn claim(connection: &Connection, id: Id, version: u64) -> Result<Option<i64>, P
 }
 
 fn delete_rows(connection: &Connection, session: i64) -> Result<(), Problem> {
-    for table in PARTS.iter().chain(&["sessions"]) {
+    for table in PARTS {
         connection.prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?.execute([session])?;
     }
     Ok(())
@@ -74,23 +76,7 @@ fn put_session(connection: &Connection, session: i64, facts: &SessionFacts) -> R
             statement.execute(params![role, word, session])?;
         }
     }
-    put_parts(connection, session, &facts.agents)?;
-    put_parts(connection, session, &facts.runs)?;
-    put_parts(connection, session, &facts.steps)?;
-    put_parts(connection, session, &facts.edges)?;
-    put_parts(connection, session, &facts.issues)
-}
-
-fn put_parts<R: TableRow>(connection: &Connection, session: i64, rows: &[R]) -> Result<(), Problem> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let mut statement = connection.prepare_cached(&R::insert(&["session", "place"]))?;
-    for (place, row) in (0..).zip(rows) {
-        let before = [integer(session), integer(place)];
-        statement.execute(params_from_iter(before.into_iter().chain(row.values())))?;
-    }
-    Ok(())
+    pages::put(connection, session, facts)
 }
 
 /// Puts rows whose version is newer than that of the row with the same key, which is their first column.
@@ -123,6 +109,7 @@ pub(super) fn forget(connection: &Connection, sessions: &[Id]) -> Result<Forgott
         });
         let Some((session, steps, native_bytes, end)) = found.optional()? else { continue };
         delete_rows(connection, session)?;
+        pages::delete(connection, session)?;
         let sql = "INSERT OR REPLACE INTO forgotten (id, end_position) VALUES (?1, ?2)";
         connection.prepare_cached(sql)?.execute(params![id.to_bytes(), end])?;
         gone.sessions += 1;
@@ -133,7 +120,7 @@ pub(super) fn forget(connection: &Connection, sessions: &[Id]) -> Result<Forgott
 }
 
 pub(super) fn drop_derived(connection: &Connection) -> Result<(), Problem> {
-    for table in PARTS.iter().chain(&["sessions", "session_versions"]) {
+    for table in PARTS.iter().chain(&["pages", "session_versions"]) {
         connection.execute(&format!("DELETE FROM {table}"), [])?;
     }
     connection.execute("UPDATE standing SET through = 0", [])?;

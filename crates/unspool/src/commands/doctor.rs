@@ -4,10 +4,11 @@ use crate::args::{Args, DoctorArgs};
 use crate::error::CliError;
 use crate::load::load;
 use crate::term::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, paint, plain};
+use std::collections::BTreeMap;
 use std::io::Write;
 use unspool_formats::Detail;
-use unspool_model::Severity;
-use unspool_view::doctor::{Doctor, DoctorDoc};
+use unspool_model::{Code, Severity};
+use unspool_view::doctor::{DetailDoc, Doctor, DoctorDoc, FindingDoc};
 
 /// Details shown per code; the count says how many there are.
 const SHOWN_DETAILS: usize = 6;
@@ -100,16 +101,7 @@ fn print(report: &DoctorDoc) -> Result<(), CliError> {
             paint(style.bold(), &format!("{} ×{}", finding.code, finding.count)),
             finding.sentence
         )?;
-        for detail in finding.details.iter().filter(|d| d.detail != finding.sentence).take(SHOWN_DETAILS) {
-            writeln!(out, "    {:>6} × {}", detail.count, plain(&detail.detail))?;
-        }
-        if finding.details.len() > SHOWN_DETAILS {
-            writeln!(
-                out,
-                "    {}",
-                paint(DIM, &format!("… and {} more (--json)", finding.details.len() - SHOWN_DETAILS))
-            )?;
-        }
+        print_details(finding, &mut out)?;
         if let Some(fix) = &finding.fix {
             writeln!(out, "    to mend it, put this into the configuration file:")?;
             for line in fix.lines() {
@@ -118,4 +110,47 @@ fn print(report: &DoctorDoc) -> Result<(), CliError> {
         }
     }
     Ok(())
+}
+
+/// What a finding is about, the most frequent first, and where it was seen first. Files of one name are one line.
+fn print_details(finding: &FindingDoc, out: &mut impl Write) -> Result<(), CliError> {
+    let lines = if finding.code == Code::UnknownFormat.name() {
+        by_file_name(&finding.details)
+    } else {
+        let line = |detail: &DetailDoc| {
+            let what = (detail.detail != finding.sentence).then(|| detail.detail.clone());
+            (detail.count, what, detail.place.clone())
+        };
+        finding.details.iter().map(line).collect()
+    };
+    let told = lines.iter().filter(|(_, what, place)| what.is_some() || place.is_some());
+    for (count, what, place) in told.take(SHOWN_DETAILS) {
+        let what = what.as_deref().map(plain).unwrap_or_default();
+        let place = place.as_ref().map(|place| format!("first in {}", plain(place))).unwrap_or_default();
+        let gap = if what.is_empty() || place.is_empty() { "" } else { "  " };
+        writeln!(out, "    {count:>6} × {what}{gap}{}", paint(DIM, &place))?;
+    }
+    if lines.len() > SHOWN_DETAILS {
+        let more = format!("… and {} more (--json)", lines.len() - SHOWN_DETAILS);
+        writeln!(out, "    {}", paint(DIM, &more))?;
+    }
+    Ok(())
+}
+
+/// Files, added up by their names; the first in order stands for those that share one.
+fn by_file_name(files: &[DetailDoc]) -> Vec<(u64, Option<String>, Option<String>)> {
+    let mut by_name: BTreeMap<&str, (u64, &str)> = BTreeMap::new();
+    for file in files {
+        let name = file.detail.rsplit(['/', '\\']).next().unwrap_or_default();
+        by_name.entry(name).or_insert((0, &file.detail)).0 += file.count;
+    }
+    let mut lines: Vec<_> = by_name
+        .into_iter()
+        .map(|(name, (count, first))| match count {
+            1 => (1, Some(first.to_string()), None),
+            _ => (count, Some(name.to_string()), Some(first.to_string())),
+        })
+        .collect();
+    lines.sort_by_key(|(count, _, _)| std::cmp::Reverse(*count));
+    lines
 }

@@ -79,3 +79,41 @@ fn a_file_that_two_formats_claim_is_told() {
     let rivals = &unspool.json(&["doctor", "--json", &path])["formats"][0]["rivals"];
     assert_eq!(rivals[0]["format"], "claude-code-transcript");
 }
+
+#[test]
+fn files_of_one_name_that_nothing_reads_are_one_line_and_a_bad_moment_is_told_with_its_place() {
+    let unspool = Unspool::new();
+    let line = |uuid: &str, at: &str| {
+        json!({"type": "user", "uuid": uuid, "sessionId": "s", "timestamp": at, "message": {"content": "Go"}})
+            .to_string()
+    };
+    unspool.write("p/s.jsonl", [line("u1", "2026-01-01T00:00:00Z"), line("u2", "yesterday")].join("\n"));
+    for n in 0..3 {
+        unspool.write(&format!("p/{n}/metadata.json"), "{\"nothing\":\"we know\"}");
+    }
+    unspool.write("p/other.json", "{\"nothing\":\"we know\"}");
+    let folder = unspool.path("p");
+    let told = unspool.ok(&["doctor", &folder]);
+    let line =
+        |start: &str| told.lines().map(str::trim).find(|line| line.starts_with(start)).unwrap_or(&told);
+    assert!(told.contains("unknown_format ×4"), "{told}");
+    assert!(
+        line("3 × metadata.json").contains("first in ") && line("3 ×").ends_with("0/metadata.json"),
+        "{told}"
+    );
+    assert!(line("1 × ").ends_with("other.json") || told.contains("p/other.json"), "{told}");
+    assert!(
+        line("1 × yesterday").contains("first in record 1 of ") && line("1 × yesterday").ends_with("s.jsonl"),
+        "{told}"
+    );
+    let doctor = unspool.json(&["doctor", "--json", &folder]);
+    let of = |code: &str| {
+        let findings = doctor["findings"].as_array().unwrap();
+        findings.iter().find(|finding| finding["code"] == code).unwrap()["details"]
+            .as_array()
+            .unwrap()
+            .clone()
+    };
+    assert_eq!(of("unknown_format").len(), 4, "every file is named");
+    assert_eq!(of("bad_timestamp")[0]["detail"], "yesterday");
+}

@@ -3,8 +3,8 @@
 use super::line::{Line, known_type};
 use super::markup::{emit_returns, message_flags, shown_text, unwrap_teammate};
 use super::message::{Block, BlockKind};
-use super::tool::ToolInput;
 use super::time;
+use super::tool::ToolInput;
 use crate::fields::Oddities;
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::prose::{PREVIEW_SOURCE_BYTES, preview};

@@ -155,24 +155,30 @@ impl<'a> Line<'a> {
                     b"agentId" => odd.text(json, key, &mut data.agent),
                     _ => json.skip(),
                 }),
-                b"attachment" => odd.object(json, key, &mut self.attachment, |odd, json, key, to| match key {
-                    b"type" => odd.text(json, key, &mut to.kind),
-                    b"prompt" => odd.raw(json, key, &mut to.prompt),
-                    b"hookName" => odd.text(json, key, &mut to.hook_name),
-                    _ => json.skip(),
-                }),
-                b"compactMetadata" => odd.object(json, key, &mut self.compact, |odd, json, key, to| match key {
-                    b"durationMs" => odd.integer(json, key, &mut to.duration_ms),
-                    _ => json.skip(),
-                }),
+                b"attachment" => {
+                    odd.object(json, key, &mut self.attachment, |odd, json, key, to| match key {
+                        b"type" => odd.text(json, key, &mut to.kind),
+                        b"prompt" => odd.raw(json, key, &mut to.prompt),
+                        b"hookName" => odd.text(json, key, &mut to.hook_name),
+                        _ => json.skip(),
+                    })
+                }
+                b"compactMetadata" => {
+                    odd.object(json, key, &mut self.compact, |odd, json, key, to| match key {
+                        b"durationMs" => odd.integer(json, key, &mut to.duration_ms),
+                        _ => json.skip(),
+                    })
+                }
                 b"origin" => odd.object(json, key, &mut self.origin, |odd, json, key, origin| match key {
                     b"kind" => odd.text(json, key, &mut origin.kind),
                     _ => json.skip(),
                 }),
-                b"forkedFrom" => odd.object(json, key, &mut self.forked_from, |odd, json, key, from| match key {
-                    b"sessionId" => odd.text(json, key, &mut from.session),
-                    _ => json.skip(),
-                }),
+                b"forkedFrom" => {
+                    odd.object(json, key, &mut self.forked_from, |odd, json, key, from| match key {
+                        b"sessionId" => odd.text(json, key, &mut from.session),
+                        _ => json.skip(),
+                    })
+                }
                 _ => json.skip(),
             }
         })

@@ -12,8 +12,9 @@ pub(crate) mod tool;
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff, stem};
 use crate::json::{Json, RawStr};
 use crate::list::{elements, is_list, read_each};
+use crate::object::bad_time;
 use crate::sink::Sink;
-use unspool_model::{Code, Timestamp, Witness};
+use unspool_model::{Timestamp, Witness};
 
 /// Transcript files under `projects/`.
 pub(crate) struct Transcript;
@@ -54,7 +55,9 @@ impl Format for Transcript {
         }
         let score = if mine > 0 {
             vote(mine, lines)
-        } else if lines > 0 && name.strip_suffix(".jsonl").is_some_and(|bare| stem(bare).starts_with("agent-")) {
+        } else if lines > 0
+            && name.strip_suffix(".jsonl").is_some_and(|bare| stem(bare).starts_with("agent-"))
+        {
             // Nothing readable up front, but the name is one only agent files bear.
             5
         } else {
@@ -115,7 +118,8 @@ fn looks_like_entry(line: &[u8]) -> bool {
         }
         let value = json.raw()?;
         // Others chain their records the same way, with messages of another API.
-        foreign |= key == b"message" && memchr::memmem::find(value, b"\"parts\":[").is_some()
+        foreign |= key == b"message"
+            && memchr::memmem::find(value, b"\"parts\":[").is_some()
             && memchr::memmem::find(value, b"\"content\"").is_none();
         Ok(())
     });
@@ -151,10 +155,7 @@ pub(crate) fn scope_of_path(name: &str) -> Scope {
 /// The moment a field names; one that cannot be read is reported.
 pub(crate) fn time(text: Option<RawStr<'_>>, out: &mut Sink<'_>) -> Timestamp {
     let Some(text) = text else { return Timestamp::NONE };
-    Timestamp::parse(&text.decode()).unwrap_or_else(|| {
-        out.issue(Code::BadTimestamp, "");
-        Timestamp::NONE
-    })
+    Timestamp::parse(&text.decode()).unwrap_or_else(|| bad_time(text.raw, out))
 }
 
 #[cfg(test)]

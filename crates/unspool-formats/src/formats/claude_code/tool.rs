@@ -1,5 +1,6 @@
 //! Tool calls and their outcomes, as transcripts and hooks both write them.
 
+use crate::asked::{Asked, SUBJECT_COUNT, subject_rank};
 use crate::fields::Oddities;
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::prose::preview;
@@ -46,22 +47,6 @@ pub(crate) struct ToolInput<'a> {
 /// Lines that `Read` gives unless it is told otherwise.
 const DEFAULT_LINES: i64 = 2000;
 
-/// Fields that show what a call does, whatever their type is.
-const SUBJECTS: [&[u8]; 12] = [
-    b"command",
-    b"file_path",
-    b"path",
-    b"notebook_path",
-    b"pattern",
-    b"query",
-    b"url",
-    b"skill",
-    b"subject",
-    b"task_id",
-    b"taskId",
-    b"plan",
-];
-
 impl<'a> ToolInput<'a> {
     /// Reads an input of any shape; what is not an object says nothing.
     pub(crate) fn read(raw: &'a [u8], out: &mut Sink<'_>) -> ToolInput<'a> {
@@ -72,7 +57,8 @@ impl<'a> ToolInput<'a> {
         }
         // Fields of which each tool has its own idea: a message may be an object.
         let mut free = Oddities::default();
-        let mut subjects_seen = [false; SUBJECTS.len()];
+        let mut subjects_seen = [false; SUBJECT_COUNT];
+        let mut best = SUBJECT_COUNT;
         let odd = &mut input.odd;
         let _ = json.object(|json, key| match key {
             b"description" => {
@@ -100,15 +86,13 @@ impl<'a> ToolInput<'a> {
             _ => {
                 input.has_path |= key == b"file_path";
                 input.has_more |= key != b"file_path";
-                let Some(n) = SUBJECTS.iter().position(|subject| *subject == key) else { return json.skip() };
-                if std::mem::replace(&mut subjects_seen[n], true) {
+                let Some(rank) = subject_rank(key) else { return json.skip() };
+                if std::mem::replace(&mut subjects_seen[rank], true) {
                     free.duplicate(key);
                 }
-                let value = json.string()?;
                 input.is_command |= key == b"command";
-                // `pattern` says more than the `path` it is looked for in.
-                if input.subject.is_none() || matches!(key, b"pattern" | b"command" | b"query") {
-                    input.subject = value.or(input.subject);
+                if let Some(value) = json.string()?.filter(|_| rank <= best) {
+                    (best, input.subject) = (rank, Some(value));
                 }
                 Ok(())
             }
@@ -134,7 +118,8 @@ impl<'a> ToolInput<'a> {
     /// The first and the last line of the file it reads: a path and no more than where to begin and how far to go.
     fn lines(&self) -> Option<(i64, i64)> {
         let is_said = |value: Option<RawStr<'_>>| value.is_some();
-        let has_text = [self.description, self.prompt, self.name, self.message, self.content].into_iter().any(is_said);
+        let has_text =
+            [self.description, self.prompt, self.name, self.message, self.content].into_iter().any(is_said);
         let first = self.offset.unwrap_or(1).max(1);
         let count = self.limit.unwrap_or(DEFAULT_LINES).max(1);
         (self.has_path && !self.has_more && !has_text).then(|| (first, first.saturating_add(count - 1)))
@@ -149,14 +134,6 @@ impl<'a> ToolInput<'a> {
     /// Adds the facts to the open event.
     pub(crate) fn facts(&self, out: &mut Sink<'_>) {
         unreadable(&self.odd, out);
-        if self.background == Some(true) {
-            out.flag(EventFlags::ASYNC);
-        }
-        if let Some(prompt) = self.prompt
-            && let Some(hash) = text_hash(&prompt.decode())
-        {
-            out.key(KeyKind::PromptHash, Role::Provides, &hash);
-        }
         let text =
             |value: Option<RawStr<'_>>| value.map(|v| preview(&v.decode_start(512))).unwrap_or_default();
         if let (Some(name), Some(team)) = (self.name, self.team) {
@@ -170,18 +147,23 @@ impl<'a> ToolInput<'a> {
                 out.key(KeyKind::AnswerHash, Role::Provides, &hash);
             }
         }
-        out.text(AttrName::AgentType, &text(self.agent_type));
-        if self.prompt.is_some() || out.wants_text() {
-            out.text(AttrName::Description, &text(self.description));
-        }
-        if self.agent_type.is_some() || self.prompt.is_some() {
-            out.text(AttrName::AgentName, &text(self.name));
-        }
-        if out.wants_text() {
-            out.text(AttrName::Summary, &text(self.subject.or(self.prompt)));
-            if !self.raw.is_empty() {
-                out.int(AttrName::InputHash, self.hash().into());
-            }
+        let wants_text = out.wants_text();
+        let prompt = self.prompt.map(RawStr::decode).unwrap_or_default();
+        let asked = Asked {
+            prompt: &prompt,
+            agent_type: text(self.agent_type),
+            agent_name: text(self.name),
+            description: if wants_text || !prompt.is_empty() {
+                text(self.description)
+            } else {
+                String::new()
+            },
+            subject: if wants_text { text(self.subject.or(self.prompt)) } else { String::new() },
+            is_async: self.background == Some(true),
+        };
+        asked.emit(out);
+        if wants_text && !self.raw.is_empty() {
+            out.int(AttrName::InputHash, self.hash().into());
             if let Some((first, last)) = self.lines() {
                 out.int(AttrName::FirstLine, first).int(AttrName::LastLine, last);
             }

@@ -3,6 +3,7 @@
 use super::items::agent_return;
 use super::state::{FROM_COMPLETED_ITEM, FROM_EVENT, State};
 use crate::chat::{self, Outcome, texts};
+use crate::exits;
 use crate::object::{Object, moment};
 use crate::sink::Sink;
 use std::borrow::Cow;
@@ -65,8 +66,13 @@ pub(in crate::formats) fn event(state: &mut State, event: &Object<'_>, at: Times
             agent_return(state, &event.text("receiver_thread_id"), event.get("status"), at, out);
             out.flag(EventFlags::COPY);
         }
-        "exec_command_end" | "patch_apply_end" | "mcp_tool_call_end" | "web_search_end" | "image_generation_end"
-        | "view_image_tool_call" | "dynamic_tool_call_response" => tool_end(state, &kind, event, at, out),
+        "exec_command_end"
+        | "patch_apply_end"
+        | "mcp_tool_call_end"
+        | "web_search_end"
+        | "image_generation_end"
+        | "view_image_tool_call"
+        | "dynamic_tool_call_response" => tool_end(state, &kind, event, at, out),
         "dynamic_tool_call_request" => {
             state.head("").open(EventKind::ToolCall, at, out);
             out.name(&event.text("tool")).key(KeyKind::ToolUse, Role::Provides, &event.text("callId"));
@@ -188,7 +194,9 @@ fn tool_end(state: &State, kind: &str, event: &Object<'_>, at: Timestamp, out: &
         other => other.strip_suffix("_end").unwrap_or(other).to_string(),
     };
     let duration = event.object("duration");
-    let ms = duration.int("secs").map(|s| s.saturating_mul(1000).saturating_add(duration.int("nanos").unwrap_or(0) / 1_000_000));
+    let ms = duration
+        .int("secs")
+        .map(|s| s.saturating_mul(1000).saturating_add(duration.int("nanos").unwrap_or(0) / 1_000_000));
     let began = ms.map_or(at, |ms| at.plus_ms(ms.saturating_neg()));
     state.head("").open(EventKind::ToolCall, began, out);
     out.flag(EventFlags::START_INFERRED);
@@ -196,7 +204,7 @@ fn tool_end(state: &State, kind: &str, event: &Object<'_>, at: Timestamp, out: &
     chat::call_facts(event.get("invocation").and(invocation.get("arguments")), out);
     let mcp = event.object("result");
     let failed = event.get("success") == Some(b"false")
-        || event.int("exit_code").is_some_and(|code| code != 0)
+        || exits::failed(exits::of_object(event))
         || mcp.has("Err")
         || mcp.object("Ok").is("isError");
     let text = event.first_text(&["stderr", "error", "aggregated_output", "formatted_output"]);

@@ -2,10 +2,10 @@
 
 use super::state::{FROM_ITEM, State};
 use crate::chat::{self, Outcome, texts};
+use crate::exits;
 use crate::object::{Object, string};
 use crate::prose::tag;
 use crate::sink::Sink;
-use memchr::memmem;
 use std::borrow::Cow;
 use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp};
 
@@ -33,7 +33,9 @@ pub(super) fn item(state: &mut State, item: &Object<'_>, at: Timestamp, out: &mu
             out.flag(EventFlags::WHOLE);
             state.answered();
         }
-        "function_call_output" | "custom_tool_call_output" | "tool_search_output" => output(state, item, at, out),
+        "function_call_output" | "custom_tool_call_output" | "tool_search_output" => {
+            output(state, item, at, out);
+        }
         // Spellings of files that were written by other hands.
         "tool_call" | "function_call" => {
             let name = item.object("function").text("name");
@@ -43,8 +45,8 @@ pub(super) fn item(state: &mut State, item: &Object<'_>, at: Timestamp, out: &mu
         "tool_result" | "function_result" => {
             let id = state.unnamed_result(&item.text("name"));
             state.head("").open(EventKind::ToolResult, at, out);
-            let exit = item.object("result").int("exitCode").unwrap_or(0);
-            chat::result_facts(&id, &Outcome { failed: exit != 0, ..Outcome::default() }, out);
+            let failed = exits::failed(exits::of_object(&item.object("result")));
+            chat::result_facts(&id, &Outcome { failed, ..Outcome::default() }, out);
             // No id names the call.
             out.flag(EventFlags::RESULT_BY_ORDER);
             state.answered();
@@ -108,7 +110,14 @@ fn user(state: &mut State, content: &[Cow<'_, str>], at: Timestamp, out: &mut Si
     state.message(content, flags, FROM_ITEM, at, out);
 }
 
-fn tool_call(state: &mut State, id: &str, name: &str, input: Option<&[u8]>, at: Timestamp, out: &mut Sink<'_>) {
+fn tool_call(
+    state: &mut State,
+    id: &str,
+    name: &str,
+    input: Option<&[u8]>,
+    at: Timestamp,
+    out: &mut Sink<'_>,
+) {
     state.part_of_call(at, out);
     out.flag(EventFlags::HAS_TOOL_USE);
     chat::call(id, name, input, at, out);
@@ -126,8 +135,8 @@ fn output(state: &mut State, item: &Object<'_>, at: Timestamp, out: &mut Sink<'_
     let success = inner.get("success").map(|value| value == b"true");
     let said = texts(inner.get("content").or_else(|| inner.get("text")).or(raw));
     let text = said.into_iter().next().unwrap_or_default();
-    let failed = success == Some(false) || (success.is_none() && exit_code(&text) != 0);
-    let why = if failed { complaint(&text) } else { Cow::Borrowed("") };
+    let failed = success == Some(false) || (success.is_none() && exits::failed(exits::in_head(&text)));
+    let why = if failed { exits::complaint(&text) } else { Cow::Borrowed("") };
     chat::result_facts(&id, &Outcome { failed, text: why, ..Outcome::default() }, out);
     let Some(tool) = state.watched.remove(id.as_ref()) else { return };
     let answer = Object::of(text.as_bytes());
@@ -136,7 +145,11 @@ fn output(state: &mut State, item: &Object<'_>, at: Timestamp, out: &mut Sink<'_
         let agent = answer.first_text(&["agent_id", "thread_id", "id"]);
         let path = answer.text("task_name");
         if agent.is_empty() && !path.is_empty() {
-            out.begin(EventKind::SpawnLink, at).source(LinkSource::Teammate).key(KeyKind::ToolUse, Role::Refers, &id);
+            out.begin(EventKind::SpawnLink, at).source(LinkSource::Teammate).key(
+                KeyKind::ToolUse,
+                Role::Refers,
+                &id,
+            );
             out.key(KeyKind::Teammate, Role::Provides, &state.agent_at(&path));
         } else {
             chat::spawned(&id, &agent, at, out);
@@ -173,64 +186,19 @@ pub(super) fn agent_return(
     let Some(status) = status.filter(|_| !agent.is_empty()) else { return };
     let word = match string(status) {
         Some(word) => word.decode().into_owned(),
-        None => Object::of(status).fields().next().map_or(String::new(), |(word, _)| {
-            String::from_utf8_lossy(word).into_owned()
-        }),
+        None => Object::of(status)
+            .fields()
+            .next()
+            .map_or(String::new(), |(word, _)| String::from_utf8_lossy(word).into_owned()),
     };
     if !matches!(word.as_str(), "completed" | "errored" | "shutdown" | "failed" | "interrupted") {
         return;
     }
-    out.begin(EventKind::AgentReturn, at).source(LinkSource::Notification).key(KeyKind::Task, Role::Refers, agent);
+    out.begin(EventKind::AgentReturn, at).source(LinkSource::Notification).key(
+        KeyKind::Task,
+        Role::Refers,
+        agent,
+    );
     out.text(AttrName::Status, if word == "errored" { "error" } else { &word });
     state.mark(out);
-}
-
-/// The exit code a shell's output states: in its head lines, or as JSON. 0 when it states none.
-fn exit_code(text: &str) -> i64 {
-    const LINE: &[u8] = b"Process exited with code ";
-    if text.starts_with('{') {
-        return Object::of(text.as_bytes()).object("metadata").int("exit_code").unwrap_or(0);
-    }
-    let head = &text.as_bytes()[..text.len().min(400)];
-    let found = memmem::find(head, LINE).map(|at| at + LINE.len()).or_else(|| {
-        head.starts_with(b"Exit code: ").then_some(11)
-    });
-    let Some(start) = found else { return 0 };
-    let digits = &head[start..];
-    let len = digits.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'-').count();
-    std::str::from_utf8(&digits[..len]).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
-}
-
-/// What a failed command printed, without the lines a shell tool puts before it; those where it printed nothing.
-fn complaint(text: &str) -> Cow<'_, str> {
-    if text.starts_with('{') {
-        let output = Object::of(text.as_bytes()).text("output").trim().to_string();
-        return if output.is_empty() { text.into() } else { output.into() };
-    }
-    let printed = text.split_once("Output:\n").filter(|(head, _)| head.len() < 400 && exit_code(head) != 0);
-    printed.map(|(_, printed)| printed.trim()).filter(|printed| !printed.is_empty()).unwrap_or(text).into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{complaint, exit_code};
-
-    #[test]
-    fn what_a_failed_command_printed() {
-        let head = "Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 1\n";
-        assert_eq!(complaint(&format!("{head}Output:\nno such file\n")), "no such file");
-        assert_eq!(complaint(&format!("{head}Output:\n")), format!("{head}Output:\n"));
-        assert_eq!(complaint("Exit code: 2\nWall time: 0 seconds\nOutput:\nbad flag\n"), "bad flag");
-        assert_eq!(complaint(r#"{"output":"bad\n","metadata":{"exit_code":1}}"#), "bad");
-        assert_eq!(complaint("it failed. Output:\nnone"), "it failed. Output:\nnone");
-    }
-
-    #[test]
-    fn exit_codes_of_every_spelling() {
-        assert_eq!(exit_code("Chunk ID: 1\nProcess exited with code 2\nOutput:"), 2);
-        assert_eq!(exit_code("Exit code: 127\nWall time: 0"), 127);
-        assert_eq!(exit_code(r#"{"output":"","metadata":{"exit_code":1}}"#), 1);
-        assert_eq!(exit_code("Process exited with code 0"), 0);
-        assert_eq!(exit_code("it says code 3"), 0);
-    }
 }

@@ -65,7 +65,8 @@ impl Format for Rollout {
 
     fn record_type(&self, record: &[u8]) -> String {
         let line = Object::of(record);
-        let (kind, inner) = (line.first_text(&["type", "role", "record_type"]), line.object("payload").text("type"));
+        let (kind, inner) =
+            (line.first_text(&["type", "role", "record_type"]), line.object("payload").text("type"));
         match (kind.is_empty(), inner.is_empty()) {
             (true, _) => "(no type)".into(),
             (false, true) => kind.into_owned(),

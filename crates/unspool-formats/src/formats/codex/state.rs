@@ -128,11 +128,7 @@ impl State {
         if is_agent {
             self.agent.clone_from(&self.thread);
         }
-        self.head("").open(
-            if is_agent { EventKind::AgentInfo } else { EventKind::SessionInfo },
-            at,
-            out,
-        );
+        self.head("").open(if is_agent { EventKind::AgentInfo } else { EventKind::SessionInfo }, at, out);
         // A sub-agent has a thread of its own, which is found by the thread that started it.
         out.key(KeyKind::ForkedFrom, Role::Refers, if is_agent { &parent } else { &fork });
         if is_agent {
@@ -447,7 +443,9 @@ mod tests {
     use unspool_model::{Batch, EventFlags, EventKind, Timestamp};
 
     fn read(lines: &[String]) -> Batch {
-        let text = [r#"{"timestamp":"2026-01-02T10:00:00Z","type":"session_meta","payload":{"id":"t1"}}"#.to_string()];
+        let text =
+            [r#"{"timestamp":"2026-01-02T10:00:00Z","type":"session_meta","payload":{"id":"t1"}}"#
+                .to_string()];
         let text = text.iter().chain(lines).fold(String::new(), |text, line| text + line + "\n");
         let mut batch = Batch::default();
         let (format, sniff) = best("rollout-1.jsonl", text.as_bytes()).unwrap();
@@ -466,7 +464,9 @@ mod tests {
         let count = REMEMBERED + 6;
         let mut lines = Vec::new();
         for n in 0..count {
-            let item = format!(r#"{{"type":"message","role":"user","content":[{{"type":"input_text","text":"say {n}"}}]}}"#);
+            let item = format!(
+                r#"{{"type":"message","role":"user","content":[{{"type":"input_text","text":"say {n}"}}]}}"#
+            );
             lines.push(line("response_item", &item));
             lines.push(line("event_msg", &format!(r#"{{"type":"user_message","message":"say {n}"}}"#)));
         }
@@ -479,9 +479,13 @@ mod tests {
     #[test]
     fn every_agent_is_linked_however_many_start_at_once() {
         let count = REMEMBERED + 6;
-        let call = |n| format!(r#"{{"type":"function_call","name":"spawn_agent","arguments":"{{}}","call_id":"c{n}"}}"#);
+        let call = |n| {
+            format!(r#"{{"type":"function_call","name":"spawn_agent","arguments":"{{}}","call_id":"c{n}"}}"#)
+        };
         let output = |n| {
-            format!(r#"{{"type":"function_call_output","call_id":"c{n}","output":"{{\"agent_id\":\"a{n}\"}}"}}"#)
+            format!(
+                r#"{{"type":"function_call_output","call_id":"c{n}","output":"{{\"agent_id\":\"a{n}\"}}"}}"#
+            )
         };
         let calls = (0..count).map(|n| line("response_item", &call(n)));
         let outputs = (0..count).map(|n| line("response_item", &output(n)));

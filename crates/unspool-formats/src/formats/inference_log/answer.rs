@@ -56,7 +56,8 @@ impl Answer {
     }
 
     fn says_something(&self) -> bool {
-        let empty = self.id.is_empty() && self.texts.is_empty() && self.calls.is_empty() && self.stop.is_empty();
+        let empty =
+            self.id.is_empty() && self.texts.is_empty() && self.calls.is_empty() && self.stop.is_empty();
         !empty || self.error.is_some() || self.tokens.known() || self.tokens.only_total()
     }
 
@@ -133,9 +134,9 @@ impl Answer {
                 let text = owned(json)?;
                 self.say(text);
             }
-            Kind::Array => json.array(|json| {
-                if json.kind()? == Kind::Object { self.item(json) } else { json.skip() }
-            })?,
+            Kind::Array => {
+                json.array(|json| if json.kind()? == Kind::Object { self.item(json) } else { json.skip() })?;
+            }
             _ => json.skip()?,
         }
         Ok(())
@@ -175,7 +176,8 @@ impl Answer {
     }
 
     fn item_fields(&mut self, json: &mut Json<'_>) -> Result<(), Malformed> {
-        let (mut kind, mut text, mut call, mut call_id) = (String::new(), String::new(), Call::default(), String::new());
+        let (mut kind, mut text, mut call, mut call_id) =
+            (String::new(), String::new(), Call::default(), String::new());
         let mut content = None;
         json.object(|json, key| {
             match key {
@@ -203,8 +205,9 @@ impl Answer {
         if let Some(content) = content.filter(|_| !kind.ends_with("tool_result")) {
             self.blocks(&mut Json::new(content))?;
         }
-        let is_call = matches!(kind.as_str(), "tool_use" | "server_tool_use" | "mcp_tool_use" | "function" | "custom")
-            || kind.ends_with("_call");
+        let is_call =
+            matches!(kind.as_str(), "tool_use" | "server_tool_use" | "mcp_tool_use" | "function" | "custom")
+                || kind.ends_with("_call");
         if is_call {
             if !call_id.is_empty() {
                 call.id = call_id;
@@ -289,7 +292,11 @@ mod tests {
     fn bottomless_answers_end_and_are_noted() {
         for open in [r#"{"content":["#, r#"{"tool_calls":["#] {
             let deep = r#"{"content":["#.to_string() + &open.repeat(100_000) + &"]}".repeat(100_001);
-            assert_eq!(Answer::read(&Given::Body(deep.as_bytes())).limit, Some("max_answer_levels"), "{open}");
+            assert_eq!(
+                Answer::read(&Given::Body(deep.as_bytes())).limit,
+                Some("max_answer_levels"),
+                "{open}"
+            );
         }
         let deep = r#"{"error":"#.repeat(100_000) + "1" + &"}".repeat(100_000);
         let mut limit = None;
@@ -306,7 +313,10 @@ mod tests {
             text
         };
         assert_eq!(text(r#""no""#).as_deref(), Some("no"));
-        assert_eq!(text(r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#).as_deref(), Some("busy"));
+        assert_eq!(
+            text(r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#).as_deref(),
+            Some("busy")
+        );
         assert_eq!(text(r#"{"error":{"code":"quota"}}"#).as_deref(), Some("quota"));
         assert_eq!(text(r#"{"message":"outer","error":null}"#).as_deref(), Some("outer"));
         assert_eq!(text("true").as_deref(), Some("error"));

@@ -2,8 +2,8 @@
 
 use super::answer::{Answer, error_text, json_text, owned};
 use super::envelope::{Exchange, Given};
-use super::purpose;
 use super::history::Side;
+use super::purpose;
 use super::request::{Part, Request, Turn};
 use super::summary;
 use crate::chat::Call;
@@ -11,6 +11,7 @@ use crate::formats::claude_code::emit::prompt_facts;
 use crate::formats::claude_code::markup::emit_returns;
 use crate::formats::claude_code::tool::{ToolInput, ToolOutcome};
 use crate::json::{Json, Kind, RawStr};
+use crate::object::bad_time;
 use crate::prose::preview;
 use crate::sink::Sink;
 use rustc_hash::FxHashSet;
@@ -42,8 +43,8 @@ impl Told {
 }
 
 pub(super) fn exchange(exchange: &Exchange<'_>, told: &mut Told, out: &mut Sink<'_>) {
-    if exchange.bad_time {
-        out.issue(Code::BadTimestamp, "");
+    if let Some(raw) = exchange.bad_time {
+        bad_time(raw, out);
     }
     let request = exchange.body.as_deref().map(|body| (body, Request::read(body)));
     if request.as_ref().is_some_and(|(_, read)| read.is_err()) {
@@ -136,7 +137,9 @@ impl Emission<'_, '_> {
                     let id = text(*id);
                     if self.told.call(&id) {
                         self.begin(EventKind::ToolCall, at, out);
-                        out.name(known_name(&text(*name))).key(KeyKind::ToolUse, Role::Provides, &id).flag(EventFlags::COPY);
+                        out.name(known_name(&text(*name)))
+                            .key(KeyKind::ToolUse, Role::Provides, &id)
+                            .flag(EventFlags::COPY);
                         ToolInput::read(&input.json(), out).facts(out);
                     }
                 }
@@ -237,7 +240,10 @@ impl Emission<'_, '_> {
         if out.wants_text() {
             let mut shown = answer.texts.first().map(|text| preview(text)).unwrap_or_default();
             if failed {
-                let why = exchange.error.and_then(|raw| error_text(raw, &mut limit)).or_else(|| answer.error.clone());
+                let why = exchange
+                    .error
+                    .and_then(|raw| error_text(raw, &mut limit))
+                    .or_else(|| answer.error.clone());
                 let status = || exchange.status.map(|status| format!("status {status}"));
                 let why = preview(&why.or_else(status).unwrap_or_default());
                 if shown.is_empty() {

@@ -40,7 +40,11 @@ impl Looks {
     }
 
     fn value(&mut self, json: &mut Json<'_>) -> Result<(), Malformed> {
-        if json.kind()? == Kind::Object { json.object(|json, key| self.field(json, key)) } else { json.skip() }
+        if json.kind()? == Kind::Object {
+            json.object(|json, key| self.field(json, key))
+        } else {
+            json.skip()
+        }
     }
 
     fn field(&mut self, json: &mut Json<'_>, key: &[u8]) -> Result<(), Malformed> {
@@ -116,7 +120,7 @@ pub(super) struct Exchange<'a> {
     pub(super) error: Option<&'a [u8]>,
     /// Spawn calls the log took out of the response.
     pub(super) invocations: Option<&'a [u8]>,
-    pub(super) bad_time: bool,
+    pub(super) bad_time: Option<&'a [u8]>,
     /// Only its end is stated.
     pub(super) start_inferred: bool,
     /// A field of another type than it should have.
@@ -332,7 +336,9 @@ impl<'a> Exchange<'a> {
                 is_body = true;
                 json.skip()
             }
-            b"timestamp" | b"method" | b"url" | b"path" | b"headers" | b"body" | b"postData" => self.field(json, key),
+            b"timestamp" | b"method" | b"url" | b"path" | b"headers" | b"body" | b"postData" => {
+                self.field(json, key)
+            }
             _ => json.skip(),
         })?;
         if is_body {
@@ -408,14 +414,19 @@ impl<'a> Exchange<'a> {
             return Ok(Timestamp::NONE);
         }
         let at = instant(raw);
-        self.bad_time |= !at.is_some();
+        if !at.is_some() {
+            self.bad_time = Some(raw);
+        }
         Ok(at)
     }
 
     /// Puts the times in order: begin, end, or what the other and the length say.
     fn settle(&mut self) {
         let length = self.duration_ms.filter(|ms| ms.is_finite() && *ms >= 0.0);
-        #[expect(clippy::cast_possible_truncation, reason = "a length in whole milliseconds, bounded by the filter")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a length in whole milliseconds, bounded by the filter"
+        )]
         let length = length.map(|ms| ms.round().min(1e12) as i64);
         if !self.ended.is_some() {
             self.ended = match length {
@@ -477,7 +488,8 @@ mod tests {
     #[test]
     fn instants_in_every_unit() {
         let expected = instant(b"\"2026-01-02T10:00:00.250Z\"");
-        for text in ["1767348000.25", "1767348000250", "1767348000250000", "1767348000250000000", "\"1767348000250\""]
+        for text in
+            ["1767348000.25", "1767348000250", "1767348000250000", "1767348000250000000", "\"1767348000250\""]
         {
             assert_eq!(instant(text.as_bytes()), expected, "{text}");
         }

@@ -48,7 +48,8 @@ impl History {
         if kept.is_empty() {
             return;
         }
-        let kept = if kept.contains('\r') { Cow::Owned(kept.replace("\r\n", "\n")) } else { Cow::Borrowed(kept) };
+        let kept =
+            if kept.contains('\r') { Cow::Owned(kept.replace("\r\n", "\n")) } else { Cow::Borrowed(kept) };
         self.message.add(b't', kept.as_bytes());
     }
 
@@ -227,7 +228,10 @@ mod tests {
     fn volatile_parts_of_a_system_prompt_do_not_count() {
         let system_hash = |text: &str| system_hash([text].into_iter());
         let same = |a: &str, b: &str| assert_eq!(system_hash(a), system_hash(b));
-        same("x-anthropic-billing-header: a=1;\nYou are Claude Code", "x-anthropic-billing-header: a=2;\nYou are Claude Code");
+        same(
+            "x-anthropic-billing-header: a=1;\nYou are Claude Code",
+            "x-anthropic-billing-header: a=2;\nYou are Claude Code",
+        );
         same("Help.\ngitStatus: x", "Help.\ngitStatus: y");
         assert_eq!(system_hash("x-anthropic-billing-header: a=1;"), None);
         assert_ne!(system_hash("Help."), system_hash("Do not help."));

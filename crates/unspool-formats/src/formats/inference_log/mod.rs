@@ -7,8 +7,8 @@
 mod answer;
 mod emit;
 mod envelope;
-mod purpose;
 mod history;
+mod purpose;
 mod request;
 mod stream;
 mod summary;
@@ -159,7 +159,10 @@ fn is_bare_stream(text: &[u8]) -> bool {
         return true;
     }
     let start = &text[..text.len().min(BARE_STREAM_BYTES)];
-    if [&b"\"response.created\""[..], b"\"message_start\""].iter().all(|word| memchr::memmem::find(start, word).is_none()) {
+    if [&b"\"response.created\""[..], b"\"message_start\""]
+        .iter()
+        .all(|word| memchr::memmem::find(start, word).is_none())
+    {
         return false;
     }
     let mut kind = None;
@@ -186,8 +189,12 @@ mod tests {
         let mut decoder = Decoder::new(&mut batch, &InferenceLog, sniff, "log.json", Detail::Full);
         decoder.push(text.as_bytes());
         decoder.finish();
-        let notes = batch.issues.iter().map(|one| format!("{} {}", one.code.name(), batch.text.get(one.detail)));
-        (batch.events.iter().filter(|event| event.kind == unspool_model::EventKind::ModelCall).count(), notes.collect())
+        let notes =
+            batch.issues.iter().map(|one| format!("{} {}", one.code.name(), batch.text.get(one.detail)));
+        (
+            batch.events.iter().filter(|event| event.kind == unspool_model::EventKind::ModelCall).count(),
+            notes.collect(),
+        )
     }
 
     const EXCHANGE: &str = r#"{"request":{"model":"m","messages":[{"role":"user","content":"Hi"}]},"response":{"id":"r1","content":[{"type":"text","text":"Yes"}]}}"#;
@@ -195,9 +202,16 @@ mod tests {
     #[test]
     fn exchanges_in_too_many_lists_are_noted() {
         assert_eq!(read(&format!("[[[{EXCHANGE}]]]")), (1, vec![]));
-        assert_eq!(read(&format!("[[[[{EXCHANGE}]]]]")), (0, vec!["limit_reached max_list_levels".to_string()]));
+        assert_eq!(
+            read(&format!("[[[[{EXCHANGE}]]]]")),
+            (0, vec!["limit_reached max_list_levels".to_string()])
+        );
         let other = r#"{"pages":[{"timings":{"load":1}}]}"#;
-        assert_eq!(read(&format!("[[[{EXCHANGE}]],{other}]")), (1, vec![]), "what is no exchange is not missed");
+        assert_eq!(
+            read(&format!("[[[{EXCHANGE}]],{other}]")),
+            (1, vec![]),
+            "what is no exchange is not missed"
+        );
     }
 
     #[test]

@@ -45,7 +45,10 @@ pub(super) fn purpose(path: &str, class: &str, request: &Request<'_>) -> Option<
     if last.iter().any(|text| COMPACTION.iter().any(|words| text.trim_start().starts_with(words))) {
         return Some("compaction");
     }
-    if request.messages <= 1 && request.max_tokens == Some(1) && last.iter().any(|text| text.trim() == "quota") {
+    if request.messages <= 1
+        && request.max_tokens == Some(1)
+        && last.iter().any(|text| text.trim() == "quota")
+    {
         return Some("quota");
     }
     // Work is done with tools; what has none and says one of these is a helper.

@@ -169,7 +169,11 @@ impl<'a> Request<'a> {
                 self.turn(Side::User, vec![result]);
             }
             Some(kind) if kind.ends_with(b"_call") => {
-                let call = Part::Call { id: item.call_id.or(item.id), name: item.name.or(item.kind), input: item.input };
+                let call = Part::Call {
+                    id: item.call_id.or(item.id),
+                    name: item.name.or(item.kind),
+                    input: item.input,
+                };
                 self.turn(Side::Model, vec![call]);
             }
             // Thinking does not count, references only repeat.
@@ -352,7 +356,9 @@ fn block<'a>(json: &mut Json<'a>) -> Result<Option<Part<'a>>, Malformed> {
         Ok(())
     })?;
     Ok(match kind.map(|kind| kind.raw) {
-        Some(b"tool_use" | b"server_tool_use" | b"mcp_tool_use") => Some(Part::Call { id, name, input: arguments }),
+        Some(b"tool_use" | b"server_tool_use" | b"mcp_tool_use") => {
+            Some(Part::Call { id, name, input: arguments })
+        }
         Some(kind) if kind.ends_with(b"tool_result") => {
             Some(Part::Result { id: tool_use, content, is_error })
         }

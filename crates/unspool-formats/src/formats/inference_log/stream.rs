@@ -87,7 +87,8 @@ pub(super) fn is_event(raw: &[u8]) -> bool {
         match key {
             b"type" => {
                 let kind = owned(json)?;
-                found |= ["message_", "content_block_", "response."].iter().any(|start| kind.starts_with(start));
+                found |=
+                    ["message_", "content_block_", "response."].iter().any(|start| kind.starts_with(start));
             }
             b"object" => found |= owned(json)? == "chat.completion.chunk",
             _ => json.skip()?,
@@ -204,7 +205,8 @@ impl Assembly {
                     let mut read = Answer::default();
                     let _ = read.item(&mut Json::new(item));
                     let text = read.texts.concat();
-                    self.blocks.insert(event.output_index, Block { text, call: read.calls.pop(), thinking: false });
+                    self.blocks
+                        .insert(event.output_index, Block { text, call: read.calls.pop(), thinking: false });
                 }
             }
             "response.output_text.delta" => {
@@ -300,7 +302,9 @@ impl Assembly {
                     let text = owned(json)?;
                     self.blocks.entry(first - 1).or_default().text.push_str(&text);
                 }
-                b"tool_calls" if json.kind()? == Kind::Array => json.array(|json| self.chat_call(json, first))?,
+                b"tool_calls" if json.kind()? == Kind::Array => {
+                    json.array(|json| self.chat_call(json, first))?;
+                }
                 _ => json.skip()?,
             }
             Ok(())
@@ -431,7 +435,9 @@ mod tests {
             }
         }
         let chunk = |text: &str| {
-            format!("data: {{\"object\":\"chat.completion.chunk\",\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n")
+            format!(
+                "data: {{\"object\":\"chat.completion.chunk\",\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n"
+            )
         };
         let answer = read(&format!("{}{}\n{}data: [DONE]\n", chunk("A"), &chunk("B")[..70], chunk("C")));
         assert_eq!((answer.torn, &answer.texts[..]), (1, &["AC".to_string()][..]));
@@ -450,10 +456,14 @@ mod tests {
     fn line_ends_and_comments_do_not_matter() {
         for end in ["\n", "\r\n", "\r"] {
             let answer = read(&STREAM.replace('\n', end));
-            let calls: Vec<_> = answer.calls.iter().map(|call| (&*call.id, &*call.name, &*call.input)).collect();
+            let calls: Vec<_> =
+                answer.calls.iter().map(|call| (&*call.id, &*call.name, &*call.input)).collect();
             // The start of the last one was lost.
             assert_eq!(calls, [("t1", "Bash", "{\"a\":1}"), ("", "", "{}")]);
-            assert_eq!((&*answer.id, &answer.texts[..], answer.interrupted), ("m1", &["Hé".to_string()][..], false));
+            assert_eq!(
+                (&*answer.id, &answer.texts[..], answer.interrupted),
+                ("m1", &["Hé".to_string()][..], false)
+            );
         }
     }
 
@@ -480,15 +490,20 @@ mod tests {
     #[test]
     fn an_error_in_the_middle_keeps_what_was_said_before() {
         let cut = &STREAM[..STREAM.find("data: {\"type\":\"content_block_start").unwrap_or(0)];
-        let answer = read(&format!("{cut}data: {{\"type\":\"error\",\"error\":{{\"message\":\"Overloaded\"}}}}\n\n"));
-        assert_eq!((&answer.texts[..], answer.error.as_deref()), (&["Hé".to_string()][..], Some("Overloaded")));
+        let answer =
+            read(&format!("{cut}data: {{\"type\":\"error\",\"error\":{{\"message\":\"Overloaded\"}}}}\n\n"));
+        assert_eq!(
+            (&answer.texts[..], answer.error.as_deref()),
+            (&["Hé".to_string()][..], Some("Overloaded"))
+        );
     }
 
     #[test]
     fn each_choice_is_an_answer_of_its_own() {
         let chunk = |text: &str| {
             let choice = |n: i64, text: &str| serde_json::json!({"index": n, "delta": {"content": text}});
-            let chunk = serde_json::json!({"id": "c", "choices": [choice(0, text), choice(1, &text.to_lowercase())]});
+            let chunk =
+                serde_json::json!({"id": "c", "choices": [choice(0, text), choice(1, &text.to_lowercase())]});
             format!("data: {chunk}\n\n")
         };
         assert_eq!(read(&[chunk("A"), chunk("B")].concat()).texts, ["AB", "ab"]);
@@ -496,7 +511,9 @@ mod tests {
 
     #[test]
     fn a_failed_response_says_why() {
-        let answer = read("data: {\"type\":\"response.failed\",\"response\":{\"error\":{\"message\":\"It broke\"}}}\n\n");
+        let answer = read(
+            "data: {\"type\":\"response.failed\",\"response\":{\"error\":{\"message\":\"It broke\"}}}\n\n",
+        );
         assert_eq!(answer.error.as_deref(), Some("It broke"));
     }
 }

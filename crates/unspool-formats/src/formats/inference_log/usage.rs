@@ -26,8 +26,11 @@ impl Reported {
                 b"cache_read_input_tokens" => tokens.cache_read = count(json)?.or(tokens.cache_read),
                 b"cache_creation_input_tokens" => tokens.cache_write = count(json)?.or(tokens.cache_write),
                 b"total_tokens" => tokens.total = count(json)?.or(tokens.total),
-                b"cache_creation" | b"prompt_tokens_details" | b"input_tokens_details"
-                | b"completion_tokens_details" | b"output_tokens_details"
+                b"cache_creation"
+                | b"prompt_tokens_details"
+                | b"input_tokens_details"
+                | b"completion_tokens_details"
+                | b"output_tokens_details"
                     if json.kind()? == Kind::Object =>
                 {
                     json.object(|json, key| self.detail(json, key))?;
@@ -102,19 +105,27 @@ mod tests {
             reasoning: 3,
         });
         assert_eq!(
-            usage(r#"{"input_tokens":10,"cache_read_input_tokens":90,"output_tokens":8,"output_tokens_details":{"thinking_tokens":3}}"#),
+            usage(
+                r#"{"input_tokens":10,"cache_read_input_tokens":90,"output_tokens":8,"output_tokens_details":{"thinking_tokens":3}}"#
+            ),
             expected
         );
         assert_eq!(
-            usage(r#"{"prompt_tokens":100,"prompt_tokens_details":{"cached_tokens":90},"completion_tokens":8,"completion_tokens_details":{"reasoning_tokens":3},"total_tokens":108}"#),
+            usage(
+                r#"{"prompt_tokens":100,"prompt_tokens_details":{"cached_tokens":90},"completion_tokens":8,"completion_tokens_details":{"reasoning_tokens":3},"total_tokens":108}"#
+            ),
             expected
         );
         assert_eq!(
-            usage(r#"{"input_tokens":100,"input_tokens_details":{"cached_tokens":90},"output_tokens":8,"output_tokens_details":{"reasoning_tokens":3}}"#),
+            usage(
+                r#"{"input_tokens":100,"input_tokens_details":{"cached_tokens":90},"output_tokens":8,"output_tokens_details":{"reasoning_tokens":3}}"#
+            ),
             expected
         );
         assert_eq!(
-            usage(r#"{"prompt_tokens":107,"prompt_tokens_details":{"cached_tokens":90},"cache_creation_input_tokens":7,"completion_tokens":8,"completion_tokens_details":{"reasoning_tokens":3}}"#),
+            usage(
+                r#"{"prompt_tokens":107,"prompt_tokens_details":{"cached_tokens":90},"cache_creation_input_tokens":7,"completion_tokens":8,"completion_tokens_details":{"reasoning_tokens":3}}"#
+            ),
             expected.map(|usage| Usage { cache_write: 7, ..usage }),
             "input that includes what was read from a cache includes what was written to it"
         );

@@ -2,6 +2,8 @@
 //! one for what was said to it, one for every call it asks for.
 
 use super::graph;
+use super::moment::{Moment, is_group};
+use super::names::shortened;
 use super::reading::{Reading, SpanRole, report_cuts};
 use super::span::{Origin, Span};
 use super::talk::Talk;
@@ -9,6 +11,7 @@ use super::told;
 use crate::formats::claude_code::tool::ToolInput;
 use crate::prose::preview;
 use crate::sink::Sink;
+use std::borrow::Cow;
 use unspool_model::prompt::text_hash;
 use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, Role, Timestamp};
 
@@ -28,13 +31,73 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
     }
     let role = reading.role.unwrap_or(SpanRole::Work);
     let mut head = Head { span, reading: &reading, done: false };
+    let moment = reading.moment.as_ref();
+    let (kind, flags) = match moment {
+        Some(moment) => moment.witnesses(role, kind_of(role)),
+        None => (kind_of(role), EventFlags::WHOLE),
+    };
     if role == SpanRole::Model {
         results(&mut head, out);
     }
-    prompt(&mut head, role, out);
-    let failed = span.failed || reading.error.is_some();
-    out.begin(kind_of(role), span.start).flag(EventFlags::WHOLE);
+    if !flags.has(EventFlags::MOMENT) {
+        prompt(&mut head, role, out);
+    }
+    let failed =
+        span.failed || reading.error.is_some() || moment.is_some_and(|moment| moment.word == "error");
+    out.begin(kind, span.start).flag(flags);
     head.keys(out);
+    places(span, &reading, scratch, out);
+    if let Some(moment) = moment.filter(|_| Moment::has_course(role)) {
+        let key_role = if flags.has(EventFlags::BEGUN) { Role::Provides } else { Role::Refers };
+        out.key(KeyKind::Course, key_role, own_key(&span.trace, &moment.path, scratch));
+        out.text(AttrName::Status, &moment.word);
+    }
+    if let Some(ns) = span.end.ns().filter(|_| moment.is_none() && !is_group(span)) {
+        out.int(AttrName::EndedAt, ns);
+    }
+    if failed {
+        out.flag(if role == SpanRole::Model { EventFlags::API_ERROR } else { EventFlags::ERROR });
+        if out.wants_text() {
+            out.text(AttrName::ErrorText, &preview(reading.error.as_deref().unwrap_or_default()));
+        }
+    }
+    if reading.agent_name.is_some() || reading.agent_id.is_some() {
+        out.flag(EventFlags::NAMES_AGENT);
+    }
+    if reading.denied {
+        out.flag(EventFlags::DENIED);
+    }
+    // Only of a model call it says something that it took no tokens.
+    if role != SpanRole::ModelPart
+        && let Some(usage) =
+            reading.tokens.usage().filter(|usage| role == SpanRole::Model || !usage.is_zero())
+    {
+        out.usage(usage);
+    }
+    if role == SpanRole::Model && reading.tokens.unsplit() > 0 {
+        out.issue(Code::UsageUnsplit, "");
+    }
+    // Where nobody named a trace it bears its root's name, which says nothing new.
+    if let Some(title) =
+        reading.title.as_deref().filter(|title| span.parent.is_empty() && *title != span.name)
+    {
+        out.text(AttrName::Title, title).int(AttrName::TitleRank, TITLE_RANK);
+    }
+    graph::place(span, out);
+    match role {
+        SpanRole::Model => model(span, origin, &reading, out),
+        SpanRole::Tool => tool(span, &reading, out),
+        SpanRole::Agent | SpanRole::Umbrella => agent(span, &reading, role, failed, out),
+        _ => work(span, &reading, out),
+    }
+    if role == SpanRole::Model {
+        calls(span, &reading, out);
+    }
+    out.end();
+}
+
+/// Where a span stands: its own id, what it lies in, what it links to.
+fn places(span: &Span<'_>, reading: &Reading<'_>, scratch: &mut String, out: &mut Sink<'_>) {
     if !span.id.is_empty() {
         out.key(KeyKind::Span, Role::Provides, own_key(&span.trace, &span.id, scratch));
     }
@@ -52,45 +115,6 @@ fn events(span: &Span<'_>, origin: &Origin<'_>, scratch: &mut String, out: &mut 
     if let Some(run) = &reading.workflow_run {
         out.key(KeyKind::WorkflowRun, Role::Refers, run);
     }
-    if let Some(ns) = span.end.ns() {
-        out.int(AttrName::EndedAt, ns);
-    }
-    if failed {
-        out.flag(if role == SpanRole::Model { EventFlags::API_ERROR } else { EventFlags::ERROR });
-        if out.wants_text() {
-            out.text(AttrName::ErrorText, &preview(reading.error.as_deref().unwrap_or_default()));
-        }
-    }
-    if reading.agent_name.is_some() || reading.agent_id.is_some() {
-        out.flag(EventFlags::NAMES_AGENT);
-    }
-    if reading.denied {
-        out.flag(EventFlags::DENIED);
-    }
-    // Only of a model call it says something that it took no tokens.
-    if role != SpanRole::ModelPart
-        && let Some(usage) = reading.tokens.usage().filter(|usage| role == SpanRole::Model || !usage.is_zero())
-    {
-        out.usage(usage);
-    }
-    if role == SpanRole::Model && reading.tokens.unsplit() > 0 {
-        out.issue(Code::UsageUnsplit, "");
-    }
-    // Where nobody named a trace it bears its root's name, which says nothing new.
-    if let Some(title) = reading.title.as_deref().filter(|title| span.parent.is_empty() && *title != span.name) {
-        out.text(AttrName::Title, title).int(AttrName::TitleRank, TITLE_RANK);
-    }
-    graph::place(span, out);
-    match role {
-        SpanRole::Model => model(span, origin, &reading, out),
-        SpanRole::Tool => tool(span, &reading, out),
-        SpanRole::Agent | SpanRole::Umbrella => agent(span, &reading, role, failed, out),
-        _ => work(span, &reading, out),
-    }
-    if role == SpanRole::Model {
-        calls(span, &reading, out);
-    }
-    out.end();
 }
 
 /// A trace's name says less than a title somebody gave, and more than nothing.
@@ -212,8 +236,10 @@ pub(super) fn model(span: &Span<'_>, origin: &Origin<'_>, reading: &Reading<'_>,
 }
 
 fn tool(span: &Span<'_>, reading: &Reading<'_>, out: &mut Sink<'_>) {
-    let from_name = ["execute_tool ", "running tool: ", "tool "].iter().find_map(|start| span.name.strip_prefix(start));
-    let name = reading.tool_name.as_deref().or(from_name).unwrap_or(&span.name);
+    let from_name =
+        ["execute_tool ", "running tool: ", "tool "].iter().find_map(|start| span.name.strip_prefix(start));
+    let from_moment = reading.moment.as_ref().map(Moment::name);
+    let name = reading.tool_name.as_deref().or(from_moment).or(from_name).unwrap_or(&span.name);
     out.name(name);
     out.key(KeyKind::ToolUse, Role::Provides, reading.tool_call_id.as_deref().unwrap_or_default().trim());
     call_facts(reading.tool_input.as_deref().unwrap_or_default(), out);
@@ -225,19 +251,20 @@ fn tool(span: &Span<'_>, reading: &Reading<'_>, out: &mut Sink<'_>) {
 
 /// Whom a call hands over to, when it says so.
 fn handoff(name: &str, reading: &Reading<'_>, out: &mut Sink<'_>) {
-    let lower = name.to_ascii_lowercase();
     let by_name = ["transfer_to_", "handoff_to_", "hand_off_to_", "transfer to ", "handoff to ", "handoff: "]
         .iter()
-        .find(|start| lower.starts_with(**start))
-        .and_then(|start| name.get(start.len()..));
+        .find_map(|start| {
+            Some(name.split_at_checked(start.len())?).filter(|(own, _)| own.eq_ignore_ascii_case(start))
+        })
+        .map(|(_, target)| target);
     if let Some(target) = reading.handoff_to.as_deref().or(by_name) {
         out.text(AttrName::Handoff, target);
     }
 }
 
 fn agent(span: &Span<'_>, reading: &Reading<'_>, role: SpanRole, failed: bool, out: &mut Sink<'_>) {
-    let name = reading.agent_name.as_deref().unwrap_or(&span.name);
-    out.name(name).text(AttrName::AgentType, name);
+    let name = reading.agent_name.as_deref().map_or_else(|| shortened(&span.name), Cow::Borrowed);
+    out.name(&name).text(AttrName::AgentType, &name);
     out.text(AttrName::Status, if failed { "failed" } else { "completed" });
     if role == SpanRole::Umbrella {
         out.flag(EventFlags::UMBRELLA);

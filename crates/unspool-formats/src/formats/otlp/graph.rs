@@ -12,13 +12,16 @@ pub(crate) fn place(span: &Span<'_>, out: &mut Sink<'_>) {
     }
     let Some(id) = span.attrs.text(&["graph.node.id", "graphNodeId"]) else { return };
     out.key(KeyKind::GraphNode, Role::Provides, &id);
-    if let Some(label) = span.attrs.text(&["graph.node.display_name", "graph.node.name", "graphNodeDisplayName"]) {
+    if let Some(label) =
+        span.attrs.text(&["graph.node.display_name", "graph.node.name", "graphNodeDisplayName"])
+    {
         out.text(AttrName::GraphLabel, &label);
     }
     if let Some(word) = span.attrs.text(&["graph.node.type", "graphNodeType"]) {
         out.text(AttrName::GraphType, &word);
     }
-    let parents = ["graph.node.parent_id", "graph.node.parent_ids", "graphNodeParentId", "graphNodeParentIds"];
+    let parents =
+        ["graph.node.parent_id", "graph.node.parent_ids", "graphNodeParentId", "graphNodeParentIds"];
     for parent in span.attrs.any(&parents).into_iter().flat_map(|value| list(&value.json())) {
         out.key(KeyKind::GraphNode, Role::Refers, &parent);
     }

@@ -5,7 +5,7 @@
 
 use super::emit::emit;
 use super::logs::{LogRecord, emit_log};
-use super::span::{Link, Attrs, Origin, Span, push_id};
+use super::span::{Attrs, Link, Origin, Span, push_id};
 use super::value::Value;
 use crate::json::{Json, Kind, Malformed};
 use crate::sink::Sink;
@@ -48,7 +48,11 @@ impl<'a> Reader<'a> {
                 known = true;
                 resource(json, &mut self.origin.resource)
             }
-            b"scopeSpans" | b"scope_spans" | b"instrumentationLibrarySpans" | b"scopeLogs" | b"scope_logs" => {
+            b"scopeSpans"
+            | b"scope_spans"
+            | b"instrumentationLibrarySpans"
+            | b"scopeLogs"
+            | b"scope_logs" => {
                 if !std::mem::replace(&mut known, true) {
                     // The resource may stand behind what it holds.
                     let _ = ahead.clone().object(|json, key| match key {

@@ -113,7 +113,8 @@ fn finish<'a>(mut span: Span<'a>, metadata: Option<Value<'a>>, trace: &Trace<'a>
     if span.trace.is_empty() {
         super::span::push_id(&trace.id.decode(), 16, &mut span.trace);
     }
-    for (name, value) in [(&b"langfuse.session.id"[..], trace.session), (b"langfuse.trace.name", trace.name)] {
+    for (name, value) in [(&b"langfuse.session.id"[..], trace.session), (b"langfuse.trace.name", trace.name)]
+    {
         if !value.is_empty() {
             span.attrs.push(name, Value::Text(value));
         }

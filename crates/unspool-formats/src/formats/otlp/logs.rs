@@ -204,14 +204,36 @@ impl Entry<'_, '_> {
 
     fn other(&self, name: &str, full: &str, out: &mut Sink<'_>) {
         const KNOWN: &[&str] = &[
-            "api_request", "api_request_body", "api_response_body", "permission_mode_changed", "auth",
-            "mcp_server_connection", "internal_error", "plugin_installed", "plugin_loaded", "skill_activated",
-            "hook_execution_start", "hook_execution_complete", "at_mention", "feedback_survey",
-            "conversation_starts", "sse_event", "websocket_request", "websocket_event", "websocket_connect",
+            "api_request",
+            "api_request_body",
+            "api_response_body",
+            "permission_mode_changed",
+            "auth",
+            "mcp_server_connection",
+            "internal_error",
+            "plugin_installed",
+            "plugin_loaded",
+            "skill_activated",
+            "hook_execution_start",
+            "hook_execution_complete",
+            "at_mention",
+            "feedback_survey",
+            "conversation_starts",
+            "sse_event",
+            "websocket_request",
+            "websocket_event",
+            "websocket_connect",
         ];
         let is_ours = full.starts_with("claude_code.") || full.starts_with("codex.") || KNOWN.contains(&name);
         // Steps of the harness; traffic that other events sum up is none.
-        let quiet = ["api_request", "sse_event", "websocket_request", "websocket_event", "api_request_body", "api_response_body"];
+        let quiet = [
+            "api_request",
+            "sse_event",
+            "websocket_request",
+            "websocket_event",
+            "api_request_body",
+            "api_response_body",
+        ];
         let kind = if !is_ours || quiet.contains(&name) { EventKind::Context } else { EventKind::System };
         self.begin(kind, out);
         out.name(name);

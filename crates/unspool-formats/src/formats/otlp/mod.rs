@@ -9,6 +9,8 @@ mod graph;
 mod json;
 mod langfuse;
 mod logs;
+mod moment;
+mod names;
 mod object;
 mod protobuf;
 mod reading;
@@ -140,7 +142,14 @@ impl Seen<'_> {
 
     fn is_span(&self) -> bool {
         let ids = self.has(&["trace_id", "traceId"]) && self.has(&["span_id", "spanId"]);
-        let times = ["start_time", "startTime", "timestamp", "startTimeUnixNano", "start_time_unix_nano", "parent_id"];
+        let times = [
+            "start_time",
+            "startTime",
+            "timestamp",
+            "startTimeUnixNano",
+            "start_time_unix_nano",
+            "parent_id",
+        ];
         ids && self.has(&times) && !self.has(&["resourceSpans", "resourceLogs", "observations"])
     }
 
@@ -175,7 +184,9 @@ fn look<'a>(json: &mut Json<'a>, depth: usize, seen: &mut Seen<'a>) -> Result<()
     match json.kind()? {
         Kind::Array if depth < LOOK_DEPTH => {
             let mut first = true;
-            json.array(|json| if std::mem::take(&mut first) { look(json, depth + 1, seen) } else { json.skip() })
+            json.array(
+                |json| if std::mem::take(&mut first) { look(json, depth + 1, seen) } else { json.skip() },
+            )
         }
         Kind::Object => json.object(|json, key| {
             seen.0.push(key);

@@ -294,18 +294,25 @@ mod tests {
 
     #[test]
     fn every_link_of_a_span_is_kept() {
-        let links: Vec<String> = (0..300).map(|n| format!(r#"{{"trace_id":"t2","span_id":"l{n}"}}"#)).collect();
+        let links: Vec<String> =
+            (0..300).map(|n| format!(r#"{{"trace_id":"t2","span_id":"l{n}"}}"#)).collect();
         let links = links.join(",");
-        let batch =
-            read(&format!(r#"[{{"trace_id":"t1","span_id":"s1","start_time":1767348000,"links":[{links}]}}]"#));
+        let batch = read(&format!(
+            r#"[{{"trace_id":"t1","span_id":"s1","start_time":1767348000,"links":[{links}]}}]"#
+        ));
         assert_eq!(batch.keys.iter().filter(|key| key.kind == KeyKind::SpanLink).count(), 300);
     }
 
     #[test]
     fn moments_in_every_unit() {
         for text in [
-            "\"2026-01-02T10:00:00.5Z\"", "1767348000.5", "1767348000500", "1767348000500000", "1767348000500000000",
-            "[1767348000,500000000]", "\"1767348000500000000\"",
+            "\"2026-01-02T10:00:00.5Z\"",
+            "1767348000.5",
+            "1767348000500",
+            "1767348000500000",
+            "1767348000500000000",
+            "[1767348000,500000000]",
+            "\"1767348000500000000\"",
         ] {
             let at = moment(&mut Json::new(text.as_bytes())).unwrap();
             assert_eq!(at.ns(), Some(1_767_348_000_500_000_000), "{text}");

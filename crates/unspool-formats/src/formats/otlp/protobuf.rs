@@ -5,7 +5,7 @@
 
 use super::emit::emit;
 use super::logs::{LogRecord, emit_log};
-use super::span::{Link, Attrs, Origin, Span, push_bytes_id};
+use super::span::{Attrs, Link, Origin, Span, push_bytes_id};
 use super::value::Value;
 use super::wire::{Field, Wire, pair};
 use crate::json::RawStr;
@@ -280,7 +280,9 @@ mod tests {
                         value: Some(value),
                         ..KeyValue::default()
                     };
-                    Any::KvlistValue(KeyValueList { values: names.into_iter().zip(values).map(pair).collect() })
+                    Any::KvlistValue(KeyValueList {
+                        values: names.into_iter().zip(values).map(pair).collect(),
+                    })
                 }),
             ]
         });
@@ -346,7 +348,8 @@ mod tests {
             let attrs = batch.attrs_of(event).iter();
             let attrs: Vec<_> = attrs
                 .map(|attr| {
-                    let value = if attr.name.is_text() { text(attr.sym()) } else { attr.number().to_string() };
+                    let value =
+                        if attr.name.is_text() { text(attr.sym()) } else { attr.number().to_string() };
                     format!("{:?} {value}", attr.name)
                 })
                 .collect();

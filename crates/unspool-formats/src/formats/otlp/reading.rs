@@ -4,6 +4,8 @@
 //! [`super::dialects`] that states a fact is believed.
 
 use super::dialects::DIALECTS;
+use super::moment::Moment;
+use super::names;
 use super::span::{Attrs, Origin, Span};
 use super::talk::Talk;
 use super::value::Value;
@@ -43,6 +45,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) role: Option<SpanRole>,
     /// A span that Unspool wrote itself: what its step is, or `AgentInfo` for an agent at work.
     pub(crate) told: Option<EventKind>,
+    /// What the span is a moment of, where it is only that.
+    pub(crate) moment: Option<Moment>,
     /// The dialect that states the role.
     pub(crate) dialect: &'static str,
     /// A name for people that is better than the span's.
@@ -87,18 +91,33 @@ impl<'a> Reading<'a> {
             let attribute = span.attrs.text(&["exception.message", "error.message"]);
             attribute.or_else(|| span.exception.as_ref().map(Value::text))
         });
-        put(&mut reading.error, || span.status_message.map(crate::json::RawStr::decode).filter(|_| span.failed));
+        put(&mut reading.error, || {
+            span.status_message.map(crate::json::RawStr::decode).filter(|_| span.failed)
+        });
         put(&mut reading.error, || span.attrs.text(&["error.type"]).filter(|_| span.failed));
         if reading.role.is_none() {
             reading.role = Some(by_facts(&reading));
         }
+        // What happens to an agent is written as if it were one.
+        reading.moment = Moment::of(span);
+        if reading.moment.is_some() && matches!(reading.role, Some(SpanRole::Agent | SpanRole::Umbrella)) {
+            reading.role = Some(SpanRole::Work);
+        }
+        if let (Some(_), Some(output)) = (&reading.moment, &mut reading.output) {
+            output.join_pieces();
+        }
+        reading.agent_name = reading.agent_name.take().and_then(names::readable);
         reading
     }
 }
 
 /// Says what lay too deep in attributes to be read.
-pub(crate) fn report_cuts<'t>(attrs: &Attrs<'_>, talks: impl IntoIterator<Item = &'t Talk>, out: &mut Sink<'_>) {
-    for _ in 0..attrs.iter().map(|(_, value)| value.cut()).sum() {
+pub(crate) fn report_cuts<'t>(
+    attrs: &Attrs<'_>,
+    talks: impl IntoIterator<Item = &'t Talk>,
+    out: &mut Sink<'_>,
+) {
+    for _ in 0..attrs.cut() {
         out.issue(Code::LimitReached, "max_value_levels");
     }
     for _ in 0..talks.into_iter().map(Talk::cut).sum() {

@@ -64,8 +64,10 @@ pub(crate) struct Origin<'a> {
 pub(crate) struct Attrs<'a> {
     list: Vec<(&'a [u8], Value<'a>)>,
     families: u32,
-    /// A bit for every length of a key that is there (the last for all longer ones), so that most questions need no search.
-    lengths: u64,
+    /// A bit for every key that is there, which others may share, so that most questions need no search.
+    marks: u64,
+    /// Whether a value may have values inside it that lie too deep.
+    is_deep: bool,
 }
 
 /// Families of attributes, told apart by the first part of a key. They say which dialects a span may speak.
@@ -82,15 +84,27 @@ pub(crate) mod family {
     pub(crate) const GRAPH: u32 = 1 << 8;
     pub(crate) const UNSPOOL: u32 = 1 << 9;
     pub(crate) const OTHER: u32 = 1 << 10;
+    /// Tokens of a call, in the words of the conventions.
+    pub(crate) const GEN_AI_USAGE: u32 = 1 << 11;
+    /// A tool, in the words of the conventions.
+    pub(crate) const GEN_AI_TOOL: u32 = 1 << 12;
 }
 
 fn family_of(key: &[u8]) -> u32 {
+    // The most frequent first.
+    if let Some(rest) = key.strip_prefix(b"gen_ai.") {
+        return match rest {
+            [b'p', b'r', b'o', b'm', b'p', b't', b'.', ..] => family::GEN_AI | family::TRACELOOP,
+            [b'u', b's', b'a', b'g', b'e', b'.', ..] => family::GEN_AI | family::GEN_AI_USAGE,
+            [b't', b'o', b'o', b'l', b'.', ..] => family::GEN_AI | family::GEN_AI_TOOL,
+            _ if rest.starts_with(b"completion.") => family::GEN_AI | family::TRACELOOP,
+            _ => family::GEN_AI,
+        };
+    }
     let first = key.iter().position(|byte| *byte == b'.').map_or(key, |dot| &key[..dot]);
     match first {
-        b"gen_ai" if key.starts_with(b"gen_ai.prompt.") || key.starts_with(b"gen_ai.completion.") => {
-            family::GEN_AI | family::TRACELOOP
-        }
         b"gen_ai" => family::GEN_AI,
+        b"llm" if key == b"llm.usage.total_tokens" => family::OPENINFERENCE | family::GEN_AI_USAGE,
         b"llm" if key == b"llm.request.type" => family::OPENINFERENCE | family::TRACELOOP,
         b"openinference" | b"llm" | b"input" | b"output" | b"embedding" | b"retrieval" | b"reranker" => {
             family::OPENINFERENCE
@@ -111,12 +125,14 @@ impl<'a> Attrs<'a> {
     pub(crate) fn clear(&mut self) {
         self.list.clear();
         self.families = 0;
-        self.lengths = 0;
+        self.marks = 0;
+        self.is_deep = false;
     }
 
     pub(crate) fn push(&mut self, key: &'a [u8], value: Value<'a>) {
         self.families |= family_of(key);
-        self.lengths |= length_bit(key);
+        self.marks |= mark(key);
+        self.is_deep |= value.may_be_deep();
         self.list.push((key, value));
     }
 
@@ -127,7 +143,7 @@ impl<'a> Attrs<'a> {
 
     pub(crate) fn get(&self, key: &str) -> Option<&Value<'a>> {
         let key = key.as_bytes();
-        if self.lengths & length_bit(key) == 0 {
+        if self.marks & mark(key) == 0 {
             return None;
         }
         self.list.iter().rev().find(|(own, _)| *own == key).map(|(_, value)| value)
@@ -148,23 +164,44 @@ impl<'a> Attrs<'a> {
         keys.iter().find_map(|key| self.get(key).and_then(Value::count))
     }
 
+    /// How many values lie too deep to be read.
+    pub(crate) fn cut(&self) -> usize {
+        if self.is_deep { self.list.iter().map(|(_, value)| value.cut()).sum() } else { 0 }
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = &(&'a [u8], Value<'a>)> {
         self.list.iter()
     }
 }
 
-fn length_bit(key: &[u8]) -> u64 {
-    1 << key.len().min(63)
+fn mark(key: &[u8]) -> u64 {
+    let byte = |at: usize| key.get(at).map_or(0, |byte| usize::from(*byte));
+    1 << ((key.len() ^ (byte(key.len().wrapping_sub(3)) << 1) ^ (byte(key.len() / 2) << 3)) & 63)
 }
 
 /// Writes bytes as lower-case hexadecimal digits.
 fn push_hex(bytes: &[u8], out: &mut String) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    for byte in bytes {
-        out.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        out.push(char::from(DIGITS[usize::from(byte & 15)]));
+    const AT_A_TIME: usize = 16;
+    for piece in bytes.chunks(AT_A_TIME) {
+        let mut digits = [0; 2 * AT_A_TIME];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(piece) {
+            pair.copy_from_slice(&HEX[usize::from(*byte)]);
+        }
+        out.push_str(std::str::from_utf8(&digits[..2 * piece.len()]).unwrap_or_default());
     }
 }
+
+/// The two digits of every byte.
+static HEX: [[u8; 2]; 256] = {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut pairs = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        pairs[byte] = [DIGITS[byte >> 4], DIGITS[byte & 15]];
+        byte += 1;
+    }
+    pairs
+};
 
 /// An id in bytes. All zeros mean none.
 pub(crate) fn push_bytes_id(bytes: &[u8], out: &mut String) {

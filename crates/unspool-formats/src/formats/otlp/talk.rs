@@ -77,6 +77,17 @@ impl Talk {
         answers.map(|message| message.text.as_str()).find(|text| !text.trim().is_empty())
     }
 
+    /// Makes one answer of the pieces it was streamed in.
+    pub(crate) fn join_pieces(&mut self) {
+        let is_piece = |message: &Message| {
+            message.speaker == Speaker::Assistant && message.calls.is_empty() && message.results.is_empty()
+        };
+        if self.0.len() > 1 && self.0.iter().all(is_piece) {
+            let rest: String = self.0.drain(1..).map(|message| message.text).collect();
+            self.0[0].text.push_str(&rest);
+        }
+    }
+
     /// The calls that were asked for.
     pub(crate) fn calls(&self) -> impl Iterator<Item = &Call> {
         self.0.iter().flat_map(|message| &message.calls)
@@ -174,9 +185,31 @@ const MAX_MESSAGE_LEVELS: usize = 12;
 
 /// Where frameworks put messages or texts in an object, the best first.
 const HOLDERS: &[&str] = &[
-    "messages", "choices", "candidates", "message", "generations", "new_message", "contents", "content", "parts",
-    "prompt", "input", "task", "question", "query", "text", "output_text", "output", "answer", "result", "response",
-    "final_output", "final_result", "kwargs", "raw", "data",
+    "messages",
+    "choices",
+    "candidates",
+    "message",
+    "generations",
+    "new_message",
+    "contents",
+    "content",
+    "parts",
+    "prompt",
+    "input",
+    "task",
+    "question",
+    "query",
+    "text",
+    "output_text",
+    "output",
+    "answer",
+    "result",
+    "response",
+    "final_output",
+    "final_result",
+    "kwargs",
+    "raw",
+    "data",
 ];
 
 fn well_formed(json: &[u8]) -> bool {
@@ -214,8 +247,13 @@ enum Block {
 fn block_kind(word: &[u8]) -> Option<Block> {
     Some(match word {
         b"text" | b"input_text" | b"output_text" => Block::Text,
-        b"tool_call" | b"tool-call" | b"tool_use" | b"function_call" | b"server_tool_call" | b"toolCall" => Block::Call,
-        b"tool_call_response" | b"tool-result" | b"tool_result" | b"function_call_output"
+        b"tool_call" | b"tool-call" | b"tool_use" | b"function_call" | b"server_tool_call" | b"toolCall" => {
+            Block::Call
+        }
+        b"tool_call_response"
+        | b"tool-result"
+        | b"tool_result"
+        | b"function_call_output"
         | b"server_tool_call_response" => Block::Result,
         b"reasoning" | b"thinking" | b"redacted_thinking" => Block::Thought,
         _ => return None,
@@ -258,7 +296,9 @@ impl<'a> Fields<'a> {
                 b"type" => fields.kind = json.string()?,
                 b"role" => fields.role = json.string()?,
                 b"id" => fields.id = json.string()?,
-                b"tool_call_id" | b"toolCallId" | b"tool_use_id" | b"call_id" => fields.call_id = json.string()?,
+                b"tool_call_id" | b"toolCallId" | b"tool_use_id" | b"call_id" => {
+                    fields.call_id = json.string()?;
+                }
                 b"name" | b"toolName" | b"tool_name" => fields.name = json.string()?,
                 b"finish_reason" | b"finishReason" | b"stop_reason" => fields.finish = json.string()?,
                 b"arguments" | b"args" | b"input" => fields.input = Some(json.raw()?),
@@ -266,7 +306,9 @@ impl<'a> Fields<'a> {
                 b"tool_calls" | b"toolCalls" => fields.calls = Some(json.raw()?),
                 b"additional_kwargs" => fields.provider = Some(json.raw()?),
                 b"text" => fields.text = json.string()?,
-                b"content" | b"parts" | b"contents" | b"message" | b"kwargs" => fields.content.push(json.raw()?),
+                b"content" | b"parts" | b"contents" | b"message" | b"kwargs" => {
+                    fields.content.push(json.raw()?);
+                }
                 _ => json.skip()?,
             }
             Ok(())
@@ -363,7 +405,8 @@ impl Message {
             Ok(Some(text)) => text.decode().into_owned(),
             _ => String::from_utf8_lossy(raw).into_owned(),
         };
-        let id = if id.is_empty() { inner.id.map(|id| id.decode().into_owned()).unwrap_or_default() } else { id };
+        let id =
+            if id.is_empty() { inner.id.map(|id| id.decode().into_owned()).unwrap_or_default() } else { id };
         if !name.is_empty() || !id.is_empty() {
             self.calls.push(Call { id, name, input });
         }
@@ -429,71 +472,4 @@ impl Numbered {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Speaker, Talk};
-
-    fn read(json: &str) -> Talk {
-        Talk::read(json.as_bytes(), Speaker::Assistant)
-    }
-
-    #[test]
-    fn a_script_has_its_speakers() {
-        let talk = Talk::read(b"system: Be kind.\nAlways.\nuser: Say: hi\nnow", Speaker::User);
-        let said: Vec<_> = talk.0.iter().map(|message| (message.speaker, message.text.trim())).collect();
-        assert_eq!(said, [(Speaker::System, "Be kind.\nAlways."), (Speaker::User, "Say: hi\nnow")]);
-        assert_eq!(Talk::read(b"user: hi", Speaker::User).prompt(), Some("user: hi"));
-    }
-
-    #[test]
-    fn calls_among_a_providers_own_fields() {
-        let talk = read(r#"{"role":"assistant","content":"","additional_kwargs":{"tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]}}"#);
-        assert_eq!(talk.calls().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["c1"]);
-        let twice = read(r#"{"type":"ai","content":"","tool_calls":[{"id":"c1","name":"f","args":{}}],"additional_kwargs":{"tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{}"}}]}}"#);
-        assert_eq!(twice.calls().count(), 1);
-    }
-
-    #[test]
-    fn answers_in_every_shape() {
-        for json in [
-            r#"[{"role":"assistant","parts":[{"type":"text","content":"Hi"},{"type":"tool_call","id":" c1 ","name":"f","arguments":{"a":1}}]}]"#,
-            r#"{"role":"assistant","content":[{"type":"text","text":"Hi"},{"type":"tool_use","id":"c1","name":"f","input":{"a":1}}]}"#,
-            r#"{"choices":[{"message":{"role":"assistant","content":"Hi","tool_calls":[{"id":"c1","function":{"name":"f","arguments":"{\"a\":1}"}}]}}]}"#,
-            r#"[{"role":"assistant","content":"Hi","tool_calls":[{"id":"c1","name":"f","args":{"a":1}}]}]"#,
-        ] {
-            let talk = read(json);
-            assert_eq!(talk.answer(), Some("Hi"), "{json}");
-            let calls: Vec<_> = talk.calls().map(|c| (c.id.as_str(), c.name.as_str(), c.input.as_str())).collect();
-            assert_eq!(calls, [("c1", "f", r#"{"a":1}"#)], "{json}");
-        }
-        assert_eq!(read("Hi {there").answer(), Some("Hi {there"));
-    }
-
-    #[test]
-    fn the_news_are_what_follows_the_last_answer() {
-        let json = r#"{"messages":[{"role":"user","content":"Go"},{"role":"assistant","content":"","tool_calls":[{"id":"c1","name":"f"}]},
-            {"role":"tool","tool_call_id":"c1","content":"done"}]}"#;
-        let talk = Talk::read(json.as_bytes(), Speaker::User);
-        assert_eq!(talk.prompt(), None);
-        assert_eq!(talk.news()[0].results, ["c1"]);
-        let talk = Talk::read(br#"{"input":"{\"question\":\"Why?\"}"}"#, Speaker::User);
-        assert_eq!(talk.prompt(), Some("Why?"));
-    }
-
-    #[test]
-    fn bottomless_nesting_ends_and_is_counted() {
-        let message = |levels: usize| {
-            let open = r#"{"role":"assistant","content":["#.repeat(levels);
-            format!("{open}\"Hi\"{}", "]}".repeat(levels))
-        };
-        let texts = |levels: usize| {
-            (0..levels).fold("Hi".to_string(), |inner, _| format!("{{\"content\":{}}}", serde_json::json!(inner)))
-        };
-        let lists = |levels: usize| format!("{}\"Hi\"{}", "[".repeat(levels), "]".repeat(levels));
-        for json in [message(5), texts(5), lists(12)] {
-            assert_eq!((read(&json).answer(), read(&json).cut()), (Some("Hi"), 0), "{json}");
-        }
-        for json in [message(5000), texts(9), lists(5000)] {
-            assert_eq!((read(&json).answer(), read(&json).cut()), (None, 1));
-        }
-    }
-}
+mod tests;

@@ -13,7 +13,13 @@ use crate::prose::preview;
 use crate::sink::Sink;
 use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, Role, Timestamp};
 
-pub(super) fn emit(span: &Span<'_>, origin: &Origin<'_>, reading: &Reading<'_>, kind: EventKind, out: &mut Sink<'_>) {
+pub(super) fn emit(
+    span: &Span<'_>,
+    origin: &Origin<'_>,
+    reading: &Reading<'_>,
+    kind: EventKind,
+    out: &mut Sink<'_>,
+) {
     let attrs = &span.attrs;
     out.begin(kind, moments(span).0);
     out.key(KeyKind::Session, Role::Refers, reading.session.as_deref().unwrap_or_default());
@@ -31,7 +37,11 @@ pub(super) fn emit(span: &Span<'_>, origin: &Origin<'_>, reading: &Reading<'_>, 
     }
     for link in &span.links {
         if link.attrs.get("unspool.edge.from").is_some() {
-            told_link(&link.attrs, ["unspool.edge.from", "unspool.edge.rule", "unspool.edge.confidence"], out);
+            told_link(
+                &link.attrs,
+                ["unspool.edge.from", "unspool.edge.rule", "unspool.edge.confidence"],
+                out,
+            );
         }
     }
     out.end();

@@ -77,12 +77,23 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// How many values inside this one lie too deep to be read. Most values are seen not to have any without being read.
+    /// How many values inside this one lie too deep to be read.
     pub(crate) fn cut(&self) -> usize {
         match self {
-            Value::OtlpList(raw) | Value::OtlpMap(raw) if brackets(raw) > LEAST_BRACKETS => self.plain(raw).cut,
-            Value::Proto(raw) if raw.len() > MAX_VALUE_LEVELS => self.plain(raw).cut,
+            Value::OtlpList(raw) | Value::OtlpMap(raw) if brackets(raw) > LEAST_BRACKETS => {
+                self.plain(raw).cut
+            }
+            Value::Proto(raw) if self.may_be_deep() => self.plain(raw).cut,
             _ => 0,
+        }
+    }
+
+    /// Whether values inside it may lie too deep: each level takes bytes. Most values are seen not to have any without being read.
+    pub(crate) fn may_be_deep(&self) -> bool {
+        match self {
+            Value::OtlpList(raw) | Value::OtlpMap(raw) => raw.len() > LEAST_BRACKETS,
+            Value::Proto(raw) => raw.len() > MAX_VALUE_LEVELS,
+            _ => false,
         }
     }
 
@@ -95,6 +106,17 @@ impl<'a> Value<'a> {
         out
     }
 
+    /// The first item of a list of protobuf, should it be text; without reading the rest.
+    pub(crate) fn first_word(&self) -> Option<Cow<'a, str>> {
+        let Value::Proto(raw) = self else { return None };
+        let Some((5, Field::Bytes(list))) = Wire::new(raw).next() else { return None };
+        let Some((1, Field::Bytes(item))) = Wire::new(list).next() else { return None };
+        match Value::read_proto(item) {
+            Some(Value::Text(text)) => Some(text.decode()),
+            _ => None,
+        }
+    }
+
     /// Whether nothing is said.
     pub(crate) fn is_empty(&self) -> bool {
         matches!(self, Value::Text(text) if text.is_empty())
@@ -104,7 +126,9 @@ impl<'a> Value<'a> {
     pub(crate) fn json(&self) -> Cow<'a, [u8]> {
         match self {
             Value::Json(raw) => Cow::Borrowed(raw),
-            Value::OtlpList(raw) | Value::OtlpMap(raw) | Value::Proto(raw) => Cow::Owned(self.plain(raw).json),
+            Value::OtlpList(raw) | Value::OtlpMap(raw) | Value::Proto(raw) => {
+                Cow::Owned(self.plain(raw).json)
+            }
             Value::Text(text) => match text.decode() {
                 Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
                 Cow::Owned(text) => Cow::Owned(text.into_bytes()),
@@ -331,7 +355,10 @@ mod tests {
 
     #[test]
     fn lists_and_maps_of_otlp_become_plain_json() {
-        assert_eq!(otlp(r#"{"arrayValue":{"values":[{"stringValue":"a\"b"},{"intValue":"7"}]}}"#), r#"["a\"b",7]"#);
+        assert_eq!(
+            otlp(r#"{"arrayValue":{"values":[{"stringValue":"a\"b"},{"intValue":"7"}]}}"#),
+            r#"["a\"b",7]"#
+        );
         let map = r#"{"kvlistValue":{"values":[{"key":"k","value":{"arrayValue":{"values":[{"boolValue":true}]}}}]}}"#;
         assert_eq!(otlp(map), r#"{"k":[true]}"#);
     }

@@ -36,6 +36,7 @@ impl<'a> Wire<'a> {
         found
     }
 
+    #[inline]
     fn field(&mut self) -> Option<(u64, Field<'a>)> {
         let tag = self.varint()?;
         let number = tag >> 3;
@@ -58,8 +59,18 @@ impl<'a> Wire<'a> {
         Some((number, value))
     }
 
+    /// Tags and most lengths are one byte.
     #[inline]
     fn varint(&mut self) -> Option<u64> {
+        let (first, rest) = self.rest.split_first()?;
+        if first & 0x80 != 0 {
+            return self.long_varint();
+        }
+        self.rest = rest;
+        Some(u64::from(*first))
+    }
+
+    fn long_varint(&mut self) -> Option<u64> {
         let mut value = 0_u64;
         for (n, byte) in self.rest.iter().take(10).enumerate() {
             value |= u64::from(byte & 0x7F) << (7 * n);
@@ -117,7 +128,8 @@ mod tests {
 
     #[test]
     fn what_is_no_protobuf_ends() {
-        for bytes in [&b"\x0b"[..], b"\x00\x01", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"\x09\x01"] {
+        for bytes in [&b"\x0b"[..], b"\x00\x01", b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", b"\x09\x01"]
+        {
             let mut wire = Wire::new(bytes);
             assert_eq!(wire.next(), None);
             assert!(wire.torn);

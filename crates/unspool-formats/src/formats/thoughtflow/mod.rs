@@ -260,7 +260,8 @@ impl Log {
             _ => own.clone(),
         };
         let mut gave = Payload::read(fields.payload);
-        if own == "tool_error" || matches!(fields.status.map(|status| status.raw), Some(b"error" | b"failed")) {
+        if own == "tool_error" || matches!(fields.status.map(|status| status.raw), Some(b"error" | b"failed"))
+        {
             gave.fail();
         }
         let told = Told {

@@ -5,6 +5,7 @@
 
 use super::payload::Payload;
 use crate::json::{Json, Kind};
+use crate::object::bad_time;
 use crate::prose::preview;
 use crate::sink::Sink;
 use std::borrow::Cow;
@@ -215,10 +216,7 @@ pub(crate) fn moment(raw: Option<&[u8]>, out: &mut Sink<'_>) -> Timestamp {
         Ok(Kind::Null) => return Timestamp::NONE,
         _ => None,
     };
-    read.unwrap_or_else(|| {
-        out.issue(Code::BadTimestamp, "");
-        Timestamp::NONE
-    })
+    read.unwrap_or_else(|| bad_time(raw, out))
 }
 
 /// The keys of the steps a `depends_on` names, a text or a list of texts: steps of the same run.

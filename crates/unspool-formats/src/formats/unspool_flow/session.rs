@@ -17,11 +17,8 @@ pub(super) fn flow(row: &Object<'_>, out: &mut Sink<'_>) -> Option<Flow> {
     if agent_rows.is_empty() && !step_rows.is_empty() {
         return None;
     }
-    let mut at = Places {
-        agents: places(&agent_rows, 'a'),
-        steps: places(&step_rows, 's'),
-        ..Places::default()
-    };
+    let mut at =
+        Places { agents: places(&agent_rows, 'a'), steps: places(&step_rows, 's'), ..Places::default() };
     let mut flow = Flow {
         session: session(row, out),
         witnesses: vec![out.record()],

@@ -26,42 +26,9 @@ CREATE TABLE session_words (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX session_words_by_session ON session_words (session);
 
-CREATE TABLE agents (
-    session INTEGER NOT NULL, place INTEGER NOT NULL, id BLOB NOT NULL, native_id TEXT NOT NULL, kind TEXT NOT NULL,
-    kind_inferred INTEGER NOT NULL, name TEXT NOT NULL, model TEXT NOT NULL, parent_id BLOB, depth INTEGER NOT NULL,
-    status TEXT NOT NULL, internal INTEGER NOT NULL, main INTEGER NOT NULL, task_number INTEGER NOT NULL, spawn_step_id BLOB,
-    spawn_tool_use_id TEXT NOT NULL, spawn_rule TEXT NOT NULL, spawn_confidence INTEGER NOT NULL, rival_count INTEGER NOT NULL,
-    started_ns INTEGER, ended_ns INTEGER, message_count INTEGER NOT NULL, PRIMARY KEY (session, place)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE runs (
-    session INTEGER NOT NULL, place INTEGER NOT NULL, id BLOB NOT NULL, native_id TEXT NOT NULL, channel TEXT NOT NULL,
-    stated TEXT NOT NULL, trigger_id BLOB, status TEXT NOT NULL, started_ns INTEGER, ended_ns INTEGER, PRIMARY KEY (session, place)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE steps (
-    session INTEGER NOT NULL, place INTEGER NOT NULL, id BLOB NOT NULL, kind TEXT NOT NULL, started_ns INTEGER, ended_ns INTEGER,
-    duration_ms INTEGER, agent_id BLOB, agent_source TEXT NOT NULL, run_id BLOB, parent_id BLOB, name TEXT NOT NULL,
-    tool_use_id TEXT NOT NULL, message_id TEXT NOT NULL, uuid TEXT NOT NULL, native_id TEXT NOT NULL, model TEXT NOT NULL,
-    preview TEXT NOT NULL, intent TEXT NOT NULL, intent_inferred INTEGER NOT NULL, error TEXT NOT NULL, input_hash INTEGER,
-    is_error INTEGER NOT NULL, start_estimated INTEGER NOT NULL, pending INTEGER NOT NULL, meta INTEGER NOT NULL,
-    is_async INTEGER NOT NULL, input_tokens INTEGER, cache_read_tokens INTEGER, cache_write_tokens INTEGER,
-    cache_write_long_tokens INTEGER, output_tokens INTEGER, reasoning_tokens INTEGER, witnesses BLOB NOT NULL,
-    PRIMARY KEY (session, place)
-) STRICT, WITHOUT ROWID;
--- Within sessions: an index over all ids, which come in no order, would be written all over with every commit.
-CREATE INDEX steps_by_id ON steps (session, id);
-
-CREATE TABLE edges (
-    session INTEGER NOT NULL, place INTEGER NOT NULL, from_id BLOB NOT NULL, to_id BLOB NOT NULL, kind TEXT NOT NULL, rule TEXT NOT NULL,
-    confidence INTEGER NOT NULL, tool_use_id TEXT NOT NULL, is_error INTEGER NOT NULL, evidence BLOB NOT NULL,
-    PRIMARY KEY (session, place)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE issues (
-    session INTEGER NOT NULL, place INTEGER NOT NULL, code TEXT NOT NULL, detail TEXT NOT NULL, count INTEGER NOT NULL,
-    records BLOB NOT NULL, PRIMARY KEY (session, place)
-) STRICT, WITHOUT ROWID;
+-- The other rows of a session, packed: agents, runs, steps, edges and issues, some thousand to a page. The key is session, sort and page in one
+-- number, so that a session lies together; `sum` is a hash of the page before it is compressed: what did not change is not written again.
+CREATE TABLE pages (key INTEGER PRIMARY KEY, sum INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT;
 
 -- What is not derived, and stays when the tables above are made again.
 CREATE TABLE forgotten (id BLOB PRIMARY KEY, end_position INTEGER NOT NULL) STRICT, WITHOUT ROWID;

@@ -32,7 +32,9 @@ fn facts<'a>(span: &Span<'a>, reading: &mut Reading<'a>) {
     put(&mut reading.prompt_id, || attrs.text(&["prompt.id"]));
     match kind(span).unwrap_or_default() {
         "llm_request" => {
-            put(&mut reading.model, || attrs.text(&["model", "gen_ai.response.model", "gen_ai.request.model"]));
+            put(&mut reading.model, || {
+                attrs.text(&["model", "gen_ai.response.model", "gen_ai.request.model"])
+            });
             put(&mut reading.request_id, || attrs.text(&["request_id"]));
             put(&mut reading.finish, || attrs.text(&["stop_reason"]));
             put_tokens(

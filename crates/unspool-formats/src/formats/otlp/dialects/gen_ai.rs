@@ -37,16 +37,20 @@ fn facts<'a>(span: &Span<'a>, reading: &mut Reading<'a>) {
         let stated = attrs.text(&["gen_ai.agent.name", "koog.agent.strategy.name"]);
         stated.or_else(|| {
             let named = reading.role == Some(SpanRole::Agent);
-            after(&span.name, &["invoke_agent ", "agent_step "]).filter(|_| named).map(|name| name.to_string().into())
+            after(&span.name, &["invoke_agent ", "agent_step "])
+                .filter(|_| named)
+                .map(|name| name.to_string().into())
         })
     });
     put(&mut reading.model, || attrs.text(&["gen_ai.response.model", "gen_ai.request.model"]));
     put(&mut reading.response_id, || attrs.text(&["gen_ai.response.id"]));
     put(&mut reading.finish, || attrs.get("gen_ai.response.finish_reasons").and_then(finish_reason));
-    put(&mut reading.tool_name, || attrs.text(&["gen_ai.tool.name"]));
-    put(&mut reading.tool_call_id, || attrs.text(&["gen_ai.tool.call.id"]));
-    put(&mut reading.tool_input, || attrs.text(&["gen_ai.tool.call.arguments", "gen_ai.tool.input"]));
-    put(&mut reading.tool_output, || attrs.text(&["gen_ai.tool.call.result", "gen_ai.tool.output"]));
+    if attrs.has(family::GEN_AI_TOOL) {
+        put(&mut reading.tool_name, || attrs.text(&["gen_ai.tool.name"]));
+        put(&mut reading.tool_call_id, || attrs.text(&["gen_ai.tool.call.id"]));
+        put(&mut reading.tool_input, || attrs.text(&["gen_ai.tool.call.arguments", "gen_ai.tool.input"]));
+        put(&mut reading.tool_output, || attrs.text(&["gen_ai.tool.call.result", "gen_ai.tool.output"]));
+    }
     put(&mut reading.handoff_to, || attrs.text(&["gen_ai.agent.handoff.target.name"]));
     if reading.input.is_none() {
         let input = attrs.any(&["gen_ai.input.messages", "gen_ai.prompt", "gen_ai.retrieval.query.text"]);
@@ -62,6 +66,9 @@ fn facts<'a>(span: &Span<'a>, reading: &mut Reading<'a>) {
 /// Input includes what the cache served, by the specification.
 pub(crate) fn tokens(span: &Span<'_>) -> Tokens {
     let attrs = &span.attrs;
+    if !attrs.has(family::GEN_AI_USAGE) {
+        return Tokens::default();
+    }
     Tokens {
         input: attrs.count(&["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"]),
         output: attrs.count(&["gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens"]),
@@ -87,6 +94,9 @@ pub(crate) fn tokens(span: &Span<'_>) -> Tokens {
 
 /// The first reason of a list, of JSON in a string, or the bare word.
 fn finish_reason<'a>(value: &Value<'a>) -> Text<'a> {
+    if let Some(word) = value.first_word() {
+        return Some(word);
+    }
     let json = value.json();
     let mut first = None;
     let mut reader = Json::new(&json);

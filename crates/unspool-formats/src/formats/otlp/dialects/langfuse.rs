@@ -17,7 +17,9 @@ pub(super) const OVERRIDE: Dialect = Dialect {
             "generation" if has_model(span) || !has_other_role(span) => SpanRole::Model,
             "embedding" => SpanRole::Embedding,
             // An agent that is made does nothing yet; its work lies in the span that invokes it.
-            "agent" if span.attrs.text(&["gen_ai.operation.name"]).as_deref() == Some("create_agent") => return None,
+            "agent" if span.attrs.text(&["gen_ai.operation.name"]).as_deref() == Some("create_agent") => {
+                return None;
+            }
             "agent" => SpanRole::Agent,
             "tool" => SpanRole::Tool,
             "retriever" => SpanRole::Retrieval,
@@ -38,7 +40,9 @@ fn has_model(span: &Span<'_>) -> bool {
 }
 
 fn has_other_role(span: &Span<'_>) -> bool {
-    span.attrs.any(&["openinference.span.kind", "gen_ai.operation.name", "ai.operationId", "mastra.span.type"]).is_some()
+    span.attrs
+        .any(&["openinference.span.kind", "gen_ai.operation.name", "ai.operationId", "mastra.span.type"])
+        .is_some()
 }
 
 pub(super) const REST: Dialect = Dialect {
@@ -85,7 +89,9 @@ fn usage_details(json: &[u8]) -> Tokens {
             b"input" | b"prompt_tokens" | b"input_tokens" => tokens.input = count,
             b"output" | b"completion_tokens" | b"output_tokens" => tokens.output = count,
             b"total" => tokens.total = count,
-            b"cache_read_input_tokens" | b"input_cached_tokens" | b"input_cache_read" => tokens.cache_read = count,
+            b"cache_read_input_tokens" | b"input_cached_tokens" | b"input_cache_read" => {
+                tokens.cache_read = count;
+            }
             b"prompt_details.cache_read" => {
                 tokens.cache_read = count;
                 tokens.input_is_uncached = false;

@@ -14,7 +14,9 @@ pub(super) const DIALECT: Dialect = Dialect {
             return Some(match kind.to_ascii_lowercase().as_str() {
                 "agent_run" => SpanRole::Agent,
                 "model_generation" | "llm_generation" => SpanRole::Model,
-                "model_step" | "model_chunk" | "model_inference" | "llm_step" | "llm_chunk" => SpanRole::ModelPart,
+                "model_step" | "model_chunk" | "model_inference" | "llm_step" | "llm_chunk" => {
+                    SpanRole::ModelPart
+                }
                 "tool_call" | "mcp_tool_call" | "provider_tool_call" => SpanRole::Tool,
                 "rag_embedding" => SpanRole::Embedding,
                 _ => SpanRole::Work,
@@ -28,7 +30,11 @@ pub(super) const DIALECT: Dialect = Dialect {
 
 /// Methods of the older shape that do an agent's work; the others prepare it.
 const WORKING: &[&str] = &[
-    "agent.stream", "agent.streamLegacy", "agent.streamObject", "agent.generate", "agent.generateLegacy",
+    "agent.stream",
+    "agent.streamLegacy",
+    "agent.streamObject",
+    "agent.generate",
+    "agent.generateLegacy",
     "agent.generateObject",
 ];
 

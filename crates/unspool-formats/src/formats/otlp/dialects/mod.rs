@@ -46,5 +46,9 @@ pub(crate) static DIALECTS: &[Dialect] = &[
 
 /// The name behind the first of these beginnings of a span's name.
 fn after<'s>(name: &'s str, beginnings: &[&str]) -> Option<&'s str> {
-    beginnings.iter().find_map(|start| name.strip_prefix(start)).map(str::trim).filter(|rest| !rest.is_empty())
+    beginnings
+        .iter()
+        .find_map(|start| name.strip_prefix(start))
+        .map(str::trim)
+        .filter(|rest| !rest.is_empty())
 }

@@ -15,7 +15,6 @@ pub(super) const DIALECT: Dialect = Dialect {
             "EMBEDDING" => SpanRole::Embedding,
             "RETRIEVER" | "RERANKER" => SpanRole::Retrieval,
             "TOOL" => SpanRole::Tool,
-            "AGENT" if is_event(span) => SpanRole::Work,
             "AGENT" => SpanRole::Agent,
             "GUARDRAIL" | "EVALUATOR" => SpanRole::Guardrail,
             "CHAIN" | "PROMPT" => SpanRole::Work,
@@ -25,17 +24,9 @@ pub(super) const DIALECT: Dialect = Dialect {
     facts,
 };
 
-/// `BeeAI` writes what happens to an agent (`start`, `update`, `success`) as spans of the agent's kind: `target` is the path of the
-/// event, whose last part is its `name`.
-fn is_event(span: &Span<'_>) -> bool {
-    let event = || Some((span.attrs.text(&["target"])?, span.attrs.text(&["name"])?));
-    event().is_some_and(|(target, name)| target.rsplit_once('.').is_some_and(|(_, last)| last == name))
-}
-
 fn facts<'a>(span: &Span<'a>, reading: &mut Reading<'a>) {
     let attrs = &span.attrs;
-    let (agent, tool) =
-        (reading.role == Some(SpanRole::Agent), reading.role == Some(SpanRole::Tool));
+    let (agent, tool) = (reading.role == Some(SpanRole::Agent), reading.role == Some(SpanRole::Tool));
     put(&mut reading.agent_name, || {
         let stated = attrs.text(&["agent.name"]).or_else(|| attrs.text(&["graph.node.id"]).filter(|_| agent));
         stated.or_else(|| {
@@ -43,7 +34,9 @@ fn facts<'a>(span: &Span<'a>, reading: &mut Reading<'a>) {
             bracket.filter(|_| agent).map(|name| name.to_string().into())
         })
     });
-    put(&mut reading.model, || attrs.text(&["llm.model_name", "embedding.model_name", "reranker.model_name"]));
+    put(&mut reading.model, || {
+        attrs.text(&["llm.model_name", "embedding.model_name", "reranker.model_name"])
+    });
     put(&mut reading.finish, || attrs.text(&["llm.finish_reason"]));
     put(&mut reading.tool_name, || attrs.text(&["tool.name"]));
     put(&mut reading.tool_call_id, || attrs.text(&["tool.id", "tool_call.id"]));

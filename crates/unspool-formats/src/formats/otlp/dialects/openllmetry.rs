@@ -63,7 +63,8 @@ fn facts<'a>(span: &Span<'a>, reading: &mut Reading<'a>) {
     let entity = |key: &str, speaker| attrs.any(&[key]).map(|value| Talk::read(&value.json(), speaker));
     let (input, output) = (input.talk(), output.talk());
     if reading.input.is_none() {
-        let talk = if input.0.is_empty() { entity("traceloop.entity.input", Speaker::User) } else { Some(input) };
+        let talk =
+            if input.0.is_empty() { entity("traceloop.entity.input", Speaker::User) } else { Some(input) };
         reading.input = talk;
     }
     if let Some(last) = output.0.last() {

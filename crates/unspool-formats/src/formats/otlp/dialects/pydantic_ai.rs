@@ -12,10 +12,12 @@ pub(super) const DIALECT: Dialect = Dialect {
         if span.attrs.get("gen_ai.operation.name").is_some() {
             return None;
         }
-        let is_agent = span.attrs.any(&["pydantic_ai.all_messages", "all_messages_events", "final_result"]).is_some()
-            || span.name == "agent run"
-            || (span.attrs.get("agent_name").is_some() && span.attrs.get("gen_ai.tool.name").is_none());
-        let is_tool = after(&span.name, &["running tool: "]).is_some() || span.attrs.get("gen_ai.tool.name").is_some();
+        let is_agent =
+            span.attrs.any(&["pydantic_ai.all_messages", "all_messages_events", "final_result"]).is_some()
+                || span.name == "agent run"
+                || (span.attrs.get("agent_name").is_some() && span.attrs.get("gen_ai.tool.name").is_none());
+        let is_tool =
+            after(&span.name, &["running tool: "]).is_some() || span.attrs.get("gen_ai.tool.name").is_some();
         match (is_tool, is_agent) {
             (true, _) => Some(SpanRole::Tool),
             (_, true) => Some(SpanRole::Agent),
@@ -28,7 +30,9 @@ pub(super) const DIALECT: Dialect = Dialect {
 fn facts<'a>(span: &Span<'a>, reading: &mut Reading<'a>) {
     let attrs = &span.attrs;
     put(&mut reading.agent_name, || attrs.text(&["gen_ai.agent.name", "agent_name"]));
-    put(&mut reading.tool_name, || after(&span.name, &["running tool: "]).map(|name| name.to_string().into()));
+    put(&mut reading.tool_name, || {
+        after(&span.name, &["running tool: "]).map(|name| name.to_string().into())
+    });
     put(&mut reading.tool_input, || attrs.text(&["tool_arguments"]));
     put(&mut reading.tool_output, || attrs.text(&["tool_response"]));
     let said = |keys: &[&str], speaker| attrs.any(keys).map(|value| Talk::read(&value.json(), speaker));

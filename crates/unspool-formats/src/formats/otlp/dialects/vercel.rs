@@ -71,7 +71,11 @@ fn facts<'a>(span: &Span<'a>, reading: &mut Reading<'a>) {
     put_tokens(
         &mut reading.tokens,
         Tokens {
-            input: attrs.count(&["ai.usage.inputTokens", "ai.usage.promptTokens", "gen_ai.usage.input_tokens"]),
+            input: attrs.count(&[
+                "ai.usage.inputTokens",
+                "ai.usage.promptTokens",
+                "gen_ai.usage.input_tokens",
+            ]),
             output: attrs.count(&[
                 "ai.usage.outputTokens",
                 "ai.usage.completionTokens",
@@ -93,8 +97,11 @@ fn answer(span: &Span<'_>) -> Option<Talk> {
     if text.is_none() && calls.is_none() {
         return None;
     }
-    let mut message =
-        Message { speaker: Speaker::Assistant, text: text.unwrap_or_default().into_owned(), ..Message::default() };
+    let mut message = Message {
+        speaker: Speaker::Assistant,
+        text: text.unwrap_or_default().into_owned(),
+        ..Message::default()
+    };
     if let Some(calls) = calls {
         let message_of = [&b"{\"tool_calls\":"[..], &calls.json(), b"}"].concat();
         let talk = Talk::read(&message_of, Speaker::Assistant);
