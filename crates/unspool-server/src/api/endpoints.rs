@@ -2,7 +2,8 @@
 
 use super::endpoint::{Answer, Ask, Endpoint};
 use super::{
-    export, graph, health, live, numbers, openapi, prometheus, questions, sessions, steps, subtasks, windows,
+    export, graph, health, live, numbers, oddities, openapi, prometheus, questions, sessions, steps,
+    subtasks, windows,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use std::borrow::Cow;
@@ -152,6 +153,30 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         answer: Answer::of::<DiffDoc>(),
         example: "?a=ID&b=ID",
         ask: Ask::All(questions::diff),
+    },
+    Endpoint {
+        path: "/api/v1/issues",
+        about: "What was odd, over all sessions, with samples; what drifted is marked",
+        params: &[],
+        answer: Answer::of::<oddities::IssuesDoc>(),
+        example: "",
+        ask: Ask::All(oddities::issues),
+    },
+    Endpoint {
+        path: "/api/v1/receipts",
+        about: "What became of the records of each source: seen, stored, duplicate, rejected",
+        params: &[],
+        answer: Answer::of::<oddities::ReceiptsDoc>(),
+        example: "",
+        ask: Ask::Now(oddities::receipts),
+    },
+    Endpoint {
+        path: "/api/v1/links",
+        about: "What people said about links",
+        params: &[],
+        answer: Answer::of::<oddities::LinksDoc>(),
+        example: "",
+        ask: Ask::Now(oddities::links),
     },
     Endpoint {
         path: "/api/v1/live",

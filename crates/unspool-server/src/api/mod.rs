@@ -15,6 +15,7 @@ mod graph;
 mod health;
 mod live;
 mod numbers;
+mod oddities;
 mod openapi;
 mod parts;
 mod prometheus;

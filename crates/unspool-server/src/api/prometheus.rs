@@ -59,6 +59,16 @@ pub(crate) fn metrics(call: &Call) -> Result<Reply, ApiError> {
     );
     page.one("sessions", "gauge", "Sessions that can be asked for.", health.sessions);
     page.one("steps", "gauge", "Steps that can be asked for.", health.steps_visible);
+    page.one("subagents", "gauge", "Sub-agents of the sessions, without internal ones.", health.subagents);
+    page.one(
+        "subagents_unlinked",
+        "gauge",
+        "Sub-agents that nobody is known to have started.",
+        health.unlinked,
+    );
+    #[expect(clippy::cast_precision_loss, reason = "a rate need not be exact")]
+    let rate = health.unlinked as f64 / health.subagents.max(1) as f64;
+    page.one("unlinked_rate", "gauge", "Share of sub-agents that nobody is known to have started.", rate);
     page.one("changes_last", "gauge", "The number of the last change.", engine.changes().last());
     page.one("log_bytes", "gauge", "Bytes of the record log on the disk.", log.bytes);
     page.one("log_segments", "gauge", "Files of the record log.", log.segments);

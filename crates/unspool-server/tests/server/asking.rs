@@ -360,6 +360,44 @@ fn how_it_stands_is_told_to_prometheus() {
 }
 
 #[test]
+fn what_came_in_and_what_was_odd_is_counted() {
+    let asked = Asked::new();
+    let lines =
+        "{\"hook_event_name\":\"Notification\",\"ts\":1763000000,\"session_id\":\"s\",\"message\":\"hm\"}\n";
+    assert_eq!(asked.running.post("/v1/hooks", lines).status, 200);
+    asked.running.app.engine.settle();
+    let receipts = asked.running.get("/api/v1/receipts").json();
+    let seen = |source: &str| {
+        let all = receipts["sources"].as_array().unwrap();
+        let one = all.iter().find(|one| one["source"] == source).unwrap();
+        let count = |name: &str| one[name].as_u64().unwrap();
+        assert_eq!(count("seen"), count("stored") + count("duplicate") + count("rejected"));
+        count("seen")
+    };
+    let lines = |bytes: &Vec<u8>| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let is_lines = |path: &str| path.ends_with(".jsonl");
+    let files = asked.labelled.tree.files.iter();
+    let written: u64 = files.map(|(path, bytes)| if is_lines(path) { lines(bytes) } else { 1 }).sum();
+    assert_eq!((seen("files"), seen("hooks")), (written, 1));
+
+    let odd = generate(Shape { unfinished: true, ..Shape::default() }, 3);
+    put(&asked.running, &odd);
+    let issues = asked.running.get("/api/v1/issues").json();
+    assert_eq!(issues["looked_into"], 3);
+    let sessions = asked.running.get("/api/v1/sessions").json();
+    let mut told = 0;
+    for session in sessions["sessions"].as_array().unwrap() {
+        let path = format!("/api/v1/sessions/{}", session["id"].as_str().unwrap());
+        let flow = asked.running.get(&path).json();
+        told +=
+            flow["issues"].as_array().unwrap().iter().map(|one| one["count"].as_i64().unwrap()).sum::<i64>();
+    }
+    let listed = issues["issues"].as_array().unwrap();
+    assert_eq!(listed.iter().map(|one| one["count"].as_i64().unwrap()).sum::<i64>(), told);
+    assert!(told > 0 && listed.iter().all(|one| !one["samples"].as_array().unwrap().is_empty()));
+}
+
+#[test]
 fn what_cannot_be_asked_is_refused_with_a_hint() {
     let asked = Asked::new();
     let session = format!("/api/v1/sessions/{}", asked.id);
