@@ -21,7 +21,7 @@ usage: cargo xtask COMMAND
   tidy           house rules: dependency direction, file sizes, docs complete
   docs [--check] write (or check) the generated documents and fuzz targets
   validate [BIN] read exports with the readers of their formats (default: of the release binary)
-  picture        draw the README's picture from the release binary's output
+  picture        draw the README's pictures from the release binary's output
   fuzz [SECONDS] run every fuzz target, one per decoder, for so long (default: briefly)
   bench [DIR]    measure the figures of docs/benchmarks.md
   bench-layout [DIR]

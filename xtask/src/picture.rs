@@ -1,11 +1,14 @@
-//! The README's picture: what `unspool demo` prints, as SVG, made from the real output.
+//! The README's pictures, made from the real output: what `unspool demo` prints, and the timeline of the demo session.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const PATH: &str = "docs/demo.svg";
+type Draw = fn(&Path) -> Result<String, String>;
+
+/// Each picture and how it is drawn.
+const PICTURES: [(&str, Draw); 2] = [("docs/demo.svg", draw_tree), ("docs/demo-timeline.svg", draw_timeline)];
 /// Tenths of a pixel.
 const CHAR_WIDTH: usize = 78;
 const LINE_HEIGHT: usize = 19;
@@ -13,25 +16,45 @@ const MARGIN: usize = 16;
 const COLUMNS: usize = 120;
 
 pub(crate) fn write(root: &Path) -> Result<(), String> {
-    fs::write(root.join(PATH), draw(root)?).map_err(|error| error.to_string())
+    for (path, draw) in PICTURES {
+        fs::write(root.join(path), draw(root)?).map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 pub(crate) fn check(root: &Path) -> Result<(), String> {
-    if fs::read_to_string(root.join(PATH)).unwrap_or_default() == draw(root)? {
-        return Ok(());
+    for (path, draw) in PICTURES {
+        if fs::read_to_string(root.join(path)).unwrap_or_default() != draw(root)? {
+            return Err(format!("{path} is stale; run `cargo xtask picture`"));
+        }
     }
-    Err(format!("{PATH} is stale; run `cargo xtask picture`"))
+    Ok(())
 }
 
-fn draw(root: &Path) -> Result<String, String> {
+/// What the release binary prints.
+fn printed(root: &Path, args: &[&str]) -> Result<String, String> {
     let output = Command::new(root.join("target/release/unspool"))
-        .args(["demo", "--color", "always"])
+        .args(args)
         .env_remove("UNSPOOL_CONFIG")
         .env_remove("COLUMNS")
         .env("XDG_CONFIG_HOME", root.join("target"))
         .output()
         .map_err(|error| format!("build the release binary first: {error}"))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn draw_timeline(root: &Path) -> Result<String, String> {
+    let folder = root.join("target/demo");
+    let folder = folder.to_str().ok_or("the path of the repository is no text")?;
+    printed(root, &["demo", "--write", folder])?;
+    printed(root, &["export", folder, "--view", "timeline", "--format", "svg"])
+}
+
+fn draw_tree(root: &Path) -> Result<String, String> {
+    let text = printed(root, &["demo", "--color", "always"])?;
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let (width, height) = (COLUMNS * CHAR_WIDTH / 10 + 2 * MARGIN, lines.len() * LINE_HEIGHT + 2 * MARGIN);
     let mut svg = format!(

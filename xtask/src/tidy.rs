@@ -199,7 +199,7 @@ fn documents(root: &Path, broken: &mut Vec<String>) {
 fn commands(root: &Path) -> Vec<String> {
     let text = read(&root.join("crates/unspool/src/commands/mod.rs"));
     let modules = text.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
-    modules.filter(|name| *name != "home").map(|name| format!("unspool {name}")).collect()
+    modules.filter(|name| *name != "home").map(|name| format!("unspool {}", name.replace('_', "-"))).collect()
 }
 
 /// The keys of the linker's table.

@@ -19,6 +19,7 @@ const DRAWN: &[(&str, &[&str])] = &[
     ("agents", &["--level", "agent"]),
     ("runs", &["--level", "run"]),
     ("workflow", &["--view", "workflow"]),
+    ("process", &["--view", "process"]),
 ];
 
 /// The formats that are read back.

@@ -1,5 +1,8 @@
 //! What all requests share, and which of them there are.
 
+use crate::guard::{self, Access, Door};
+use crate::ingest::thoughtflow::{self, Ledgers};
+use crate::notices::Notices;
 use crate::{api, ingest};
 use axum::Router;
 use axum::routing::{get, post};
@@ -25,20 +28,52 @@ impl Default for Limits {
 /// What all requests share.
 pub struct App {
     /// Where everything is kept and derived.
-    pub engine: Engine,
+    pub engine: Arc<Engine>,
     /// Sizes.
     pub limits: Limits,
+    /// What is told beside the changes of sessions.
+    pub notices: Notices,
+    /// Who may come in.
+    pub access: Access,
+    pub(crate) ledgers: Ledgers,
+}
+
+impl App {
+    /// The usual sizes around an engine.
+    pub fn new(engine: impl Into<Arc<Engine>>) -> App {
+        App {
+            engine: engine.into(),
+            limits: Limits::default(),
+            notices: Notices::default(),
+            access: Access::default(),
+            ledgers: Ledgers::default(),
+        }
+    }
 }
 
 /// All there is over HTTP.
-pub(crate) fn router(app: Arc<App>) -> Router {
-    Router::new()
+pub(crate) fn router(app: Arc<App>, door: Door, stopping: &api::Stopping) -> Router {
+    api::routes(stopping)
         .route("/v1/traces", post(ingest::otlp::traces))
         .route("/v1/logs", post(ingest::otlp::logs))
-        .route("/api/v1/health", get(api::health::health))
-        .route("/api/v1/sessions", get(api::sessions::list))
-        .route("/api/v1/sessions/{id}", get(api::sessions::flow))
+        .route("/v1/ingest", post(ingest::upload::ingest))
+        .route("/v1/hooks", post(ingest::hooks::hooks))
+        .merge(thoughtflow_routes())
         .fallback(api::missing)
         .layer(CompressionLayer::new())
+        .layer(axum::middleware::from_fn_with_state(door, guard::http))
         .with_state(app)
+}
+
+fn thoughtflow_routes() -> Router<Arc<App>> {
+    let run = "/v1/thoughtflow/sessions/{session}/runs/{run}";
+    Router::new()
+        .route("/v1/thoughtflow/events", post(thoughtflow::events))
+        .route("/v1/thoughtflow/sessions", post(thoughtflow::session_start))
+        .route("/v1/thoughtflow/sessions/{session}/complete", post(thoughtflow::session_end))
+        .route("/v1/thoughtflow/sessions/{session}/runs", post(thoughtflow::run_start))
+        .route(&format!("{run}/complete"), post(thoughtflow::run_end))
+        .route(&format!("{run}/steps"), post(thoughtflow::step_start))
+        .route(&format!("{run}/steps/{{step}}/complete"), post(thoughtflow::step_end))
+        .route("/thoughtflow/{file}", get(thoughtflow::artifact))
 }

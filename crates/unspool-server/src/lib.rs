@@ -8,8 +8,13 @@ mod app;
 mod body;
 mod error;
 mod grpc;
+mod guard;
 mod ingest;
 mod listen;
+mod notices;
 
 pub use app::{App, Limits};
+pub use guard::Access;
 pub use listen::{Addresses, ServeError, Server};
+pub use notices::{Notice, Notices};
+pub use unspool_store::{Scope, Token, TokenError, Tokens};

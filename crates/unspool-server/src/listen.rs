@@ -1,12 +1,20 @@
 //! Listening, serving, and ending well.
 
+use crate::api::Stopping;
 use crate::app::{App, router};
 use crate::grpc;
+use crate::guard::{self, Access, Door, Keys};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use unspool_engine::HookSpool;
+use unspool_store::TokenError;
+
+/// How often events are looked for that hooks put down while there was no server.
+const SPOOL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Where to listen.
 #[derive(Clone, Debug)]
@@ -28,6 +36,15 @@ pub enum ServeError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Everybody could come in, and nobody said that this is meant.
+    #[error("{address} can be reached from other machines, and there is no token")]
+    Unguarded {
+        /// Which one.
+        address: String,
+    },
+    /// The tokens.
+    #[error(transparent)]
+    Tokens(#[from] TokenError),
     /// While serving.
     #[error("serving failed: {0}")]
     Serve(String),
@@ -36,19 +53,22 @@ pub enum ServeError {
 /// A server that listens and does not serve yet.
 pub struct Server {
     app: Arc<App>,
-    http: TcpListener,
-    grpc: TcpListener,
+    http: (TcpListener, Door),
+    grpc: (TcpListener, Door),
 }
 
 impl Server {
     /// Takes the addresses.
     pub async fn bind(app: Arc<App>, addresses: &Addresses) -> Result<Server, ServeError> {
-        Ok(Server { app, http: bind(&addresses.http).await?, grpc: bind(&addresses.grpc).await? })
+        let keys = Arc::new(Keys::of(&app.engine.options().folder));
+        let http = bind(&addresses.http, &keys, &app.access).await?;
+        let grpc = bind(&addresses.grpc, &keys, &app.access).await?;
+        Ok(Server { app, http, grpc })
     }
 
     /// Where it listens: HTTP, and gRPC.
     pub fn local(&self) -> std::io::Result<(SocketAddr, SocketAddr)> {
-        Ok((self.http.local_addr()?, self.grpc.local_addr()?))
+        Ok((self.http.0.local_addr()?, self.grpc.0.local_addr()?))
     }
 
     /// Serves until `stop` ends; requests under way are finished and what they brought is shown.
@@ -58,18 +78,22 @@ impl Server {
             // An error means that the sender is gone, which is the end, too.
             drop(stopped.wait_for(|stopped| *stopped).await);
         };
-        let http = axum::serve(self.http, router(Arc::clone(&self.app)))
+        let ((http, http_door), (grpc, grpc_door)) = (self.http, self.grpc);
+        let http = axum::serve(http, router(Arc::clone(&self.app), http_door, &Stopping(stopped.clone())))
             .with_graceful_shutdown(until(stopped.clone()));
-        let incoming = tonic::transport::server::TcpIncoming::from(self.grpc);
+        let guarded = axum::middleware::from_fn_with_state(grpc_door, guard::grpc);
+        let methods = grpc::router(&self.app).layer(guarded);
+        let incoming = tonic::transport::server::TcpIncoming::from(grpc);
         let grpc = tonic::transport::Server::builder()
-            .add_routes(tonic::service::Routes::from(grpc::router(&self.app)))
-            .serve_with_incoming_shutdown(incoming, until(stopped));
+            .add_routes(tonic::service::Routes::from(methods))
+            .serve_with_incoming_shutdown(incoming, until(stopped.clone()));
+        let spooled = take_spooled(Arc::clone(&self.app), until(stopped));
         let stopper = async move {
             stop.await;
             told.send_replace(true);
         };
         let failed = |error: String| ServeError::Serve(error);
-        let (http, grpc, ()) = tokio::join!(http, grpc, stopper);
+        let (http, grpc, (), ()) = tokio::join!(http, grpc, spooled, stopper);
         http.map_err(|error| failed(error.to_string()))?;
         grpc.map_err(|error| failed(error.to_string()))?;
         let app = self.app;
@@ -78,7 +102,26 @@ impl Server {
     }
 }
 
-async fn bind(address: &str) -> Result<TcpListener, ServeError> {
+/// Takes the hook events that waited for a server, now and every few seconds.
+async fn take_spooled(app: Arc<App>, stopped: impl Future<Output = ()>) {
+    let spool = HookSpool::of(&app.engine.options().folder);
+    tokio::pin!(stopped);
+    let mut ticks = tokio::time::interval(SPOOL_INTERVAL);
+    loop {
+        tokio::select! {
+            () = &mut stopped => return,
+            _ = ticks.tick() => {}
+        }
+        let (app, spool) = (Arc::clone(&app), spool.clone());
+        // What the disk refuses waits for the next time.
+        drop(tokio::task::spawn_blocking(move || spool.take_all(&app.engine)).await);
+    }
+}
+
+async fn bind(address: &str, keys: &Arc<Keys>, access: &Access) -> Result<(TcpListener, Door), ServeError> {
     let failed = |source| ServeError::Listen { address: address.into(), source };
-    TcpListener::bind(address).await.map_err(failed)
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let door = Door::of(keys, access, address, listener.local_addr().map_err(failed)?)?;
+    let door = door.ok_or_else(|| ServeError::Unguarded { address: address.into() })?;
+    Ok((listener, door))
 }

@@ -16,6 +16,7 @@ pub mod question;
 pub mod rows;
 mod sqlite;
 mod store;
+mod tokens;
 
 pub use error::{LogError, StoreError};
 pub use families::{Families, FamilyId, Placed, RecordCounts, StreamPart};
@@ -28,3 +29,4 @@ pub use memory::MemoryStore;
 pub use question::{Cursor, Filter, Page, Question, Sort};
 pub use sqlite::SqliteStore;
 pub use store::{Commit, Forgotten, Standing, Store, Totals};
+pub use tokens::{NewToken, Scope, Stamp, Token, TokenError, Tokens};

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use unspool_link::{Corpus, Table};
 use unspool_model::{Flow, StepKind, Timestamp};
 use unspool_testkit::{Launch, Layout, Mode, Random, Shape, generate, read};
-use unspool_view::graph::{Filter, Graph, Level, View, from_process, graph};
+use unspool_view::graph::{Filter, Graph, Level, View, from_process, graph, pattern};
 use unspool_view::workflow::{Grouping, Options, RunPattern, items, process, workflow};
 use unspool_view::{Prices, totals};
 
@@ -56,6 +56,19 @@ fn accounts(flow: &Flow, corpus: &Corpus, graph: &Graph) -> [(u64, i64, u64, u64
     [(whole.steps, busy, whole.usage.total(), whole.errors), sum]
 }
 
+/// How many nodes can be reached from the first, along arrows.
+fn reached(graph: &Graph) -> usize {
+    let mut seen = vec![false; graph.nodes.len()];
+    let mut next: Vec<u32> = if seen.is_empty() { Vec::new() } else { vec![0] };
+    while let Some(at) = next.pop() {
+        if !std::mem::replace(&mut seen[at as usize], true) {
+            let along = graph.edges.iter().filter(|edge| edge.from == at || edge.both_ways && edge.to == at);
+            next.extend(along.map(|edge| if edge.from == at { edge.to } else { edge.from }));
+        }
+    }
+    seen.into_iter().filter(|seen| *seen).count()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -94,6 +107,25 @@ proptest! {
                 let mut ends: Vec<_> = graph.edges.iter().map(|e| (e.from, e.to, e.relation)).collect();
                 ends.dedup();
                 prop_assert_eq!(ends.len(), graph.edges.len(), "one edge per pair and relation");
+            }
+        }
+    }
+
+    #[test]
+    fn every_step_is_accounted_for_in_the_pattern(shape in shapes(), seed in 0_u64..1_000_000) {
+        let corpus = sessions(shape, seed);
+        for flow in corpus.flows() {
+            for view in views() {
+                let found = pattern(&flow, &corpus.batch, &Prices::default(), &view, Grouping::Path, &|_| true);
+                let graph = found.graph(&flow, &corpus.batch);
+                let [whole, shares] = accounts(&flow, &corpus, &graph);
+                prop_assert_eq!(whole, shares, "{:?}", view);
+                let mut steps: Vec<u32> = graph.nodes.iter().flat_map(|node| node.steps.clone()).collect();
+                prop_assert_eq!(steps.len() as u64, graph.tally.shown.totals.steps, "{:?}", view);
+                steps.sort_unstable();
+                steps.dedup();
+                prop_assert_eq!(steps.len() as u64, graph.tally.shown.totals.steps, "no step is in two nodes");
+                prop_assert_eq!(reached(&graph), graph.nodes.len(), "the pattern is one graph: {:?}", view);
             }
         }
     }
@@ -183,16 +215,23 @@ fn a_run_that_goes_its_own_way_is_told() {
     usual.last_mut().unwrap().name = "something else".into();
     runs.push(run("odd", &usual));
     let process = process(&runs);
-    let drawn = from_process("all runs", &process);
-    assert_eq!((drawn.nodes.len(), drawn.edges.len()), (process.nodes.len(), process.edges.len()));
+    let drawn = from_process("all runs", &process, 0.0);
+    let ways = |graph: &Graph| graph.edges.iter().map(|edge| 1 + usize::from(edge.both_ways)).sum::<usize>();
+    assert_eq!((drawn.nodes.len(), ways(&drawn)), (process.nodes.len(), process.edges.len()));
     assert!(
         drawn.nodes.iter().any(|node| node.detail == format!("{} of {} runs", process.runs, process.runs))
     );
     assert_eq!(process.variants.len(), 2);
     assert_eq!(process.variants[0].runs.len(), 9);
-    let odd: Vec<&str> = process.deviations.iter().map(|deviation| deviation.run.as_str()).collect();
-    assert_eq!(odd, ["odd"]);
-    let rare =
-        process.deviations[0].rare_nodes.iter().map(|node| &process.nodes[*node as usize].display_name);
-    assert!(rare.into_iter().any(|name| name == "something else"));
+    assert_eq!((process.common, process.runs_apart()), (Some(0), Some(1)));
+    assert_eq!(process.variants[1].runs, ["odd"]);
+    assert!(process.variants[0].difference.is_none());
+    let difference = process.variants[1].difference.as_ref().unwrap();
+    let added = difference.added_nodes.iter().map(|node| &process.nodes[*node as usize].display_name);
+    assert!(difference.from == 0 && added.into_iter().any(|name| name == "something else"));
+    let frequent = from_process("all runs", &process, 0.5);
+    assert!(frequent.nodes.iter().all(|node| node.label != "something else"));
+    let left_out = (drawn.nodes.len() - frequent.nodes.len()) as u64;
+    assert_eq!((left_out, frequent.tally.filtered.totals.steps), (1, 1));
+    assert_eq!(frequent.tally.filtered_edges, (ways(&drawn) - ways(&frequent)) as u64);
 }

@@ -3,7 +3,7 @@
 //! The types here are the wire, not the core; their comments are the documentation of each field.
 
 use crate::prices::Prices;
-use crate::totals::{Totals, totals};
+use crate::totals::{FlowTotals, Totals, totals};
 use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_model::flow::NONE;
@@ -360,8 +360,6 @@ pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
     let show = Show { batch };
     let sums = totals(flow, &batch.text, prices);
     let session = &flow.session;
-    let agent_id = |n: u32| flow.agents.get(n as usize).map(|agent| agent.id.show('a'));
-    let step_id = |n: u32| flow.steps.get(n as usize).map(|step| step.id.show('s'));
     SessionDoc {
         id: session.id.show('x'),
         native_ids: session.native_ids.iter().map(|id| show.text(*id)).collect(),
@@ -372,64 +370,8 @@ pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
         formats: session.formats.iter().map(|id| show.text(*id)).collect(),
         started_at: time(session.started),
         ended_at: time(session.ended),
-        agents: flow
-            .agents
-            .iter()
-            .enumerate()
-            .map(|(n, agent)| AgentDoc {
-                id: agent.id.show('a'),
-                native_id: show.text(agent.native_id),
-                kind: show.some(agent.kind),
-                type_inferred: agent.kind_inferred,
-                name: show.some(agent.name),
-                parent_id: agent_id(agent.parent),
-                depth: agent.depth,
-                status: agent.status.name(),
-                internal: agent.internal,
-                main: agent.main,
-                task_number: (agent.task_number > 0).then_some(agent.task_number),
-                spawn: agent.spawn.map(|spawn| SpawnDoc {
-                    tool_use_id: show.text(spawn.tool_use_id),
-                    step_id: step_id(spawn.step).unwrap_or_default(),
-                    rule: spawn.rule.name(),
-                    confidence: spawn.confidence.as_f64(),
-                    inferred: spawn.is_inferred(),
-                    rivals: agent.rival_count,
-                }),
-                rivals: agent
-                    .rivals
-                    .iter()
-                    .map(|rival| SpawnRivalDoc {
-                        tool_use_id: show.text(rival.tool_use_id),
-                        reason: rival.reason.name(),
-                    })
-                    .collect(),
-                rival_count: agent.rival_count,
-                model: show.some(agent.model),
-                first_step_id: step_id(agent.first_step),
-                last_step_id: step_id(agent.last_step),
-                started_at: time(agent.started),
-                ended_at: time(agent.ended),
-                message_count: agent.message_count,
-                totals: totals_doc(&sums.own[n]),
-                subtree_totals: totals_doc(&sums.subtree[n]),
-            })
-            .collect(),
-        runs: flow
-            .runs
-            .iter()
-            .map(|run| RunDoc {
-                id: run.id.show('u'),
-                native_id: show.some(run.native_id),
-                channel: show.some(run.channel),
-                stated_status: show.some(run.stated),
-                trigger_step_id: step_id(run.trigger).unwrap_or_default(),
-                status: run.status.name(),
-                started_at: time(run.started),
-                ended_at: time(run.ended),
-                duration_ms: run.ended.ms_since(run.started),
-            })
-            .collect(),
+        agents: (0..flow.agents.len()).map(|n| agent_doc(flow, n, &sums, &show)).collect(),
+        runs: flow.runs.iter().map(|run| run_doc(flow, run, &show)).collect(),
         steps: (0..flow.steps.len()).map(|n| step_doc(flow, batch, n)).collect(),
         edges: flow.edges.iter().map(|edge| edge_doc(flow, batch, edge)).collect(),
         issues: flow.issues.iter().map(|issue| issue_doc(issue, batch)).collect(),
@@ -438,13 +380,70 @@ pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
     }
 }
 
+fn step_id(flow: &Flow, n: u32) -> Option<String> {
+    flow.steps.get(n as usize).map(|step| step.id.show('s'))
+}
+
+fn agent_doc(flow: &Flow, n: usize, sums: &FlowTotals, show: &Show<'_>) -> AgentDoc {
+    let agent = &flow.agents[n];
+    let spawn = |spawn: unspool_model::Spawn| SpawnDoc {
+        tool_use_id: show.text(spawn.tool_use_id),
+        step_id: step_id(flow, spawn.step).unwrap_or_default(),
+        rule: spawn.rule.name(),
+        confidence: spawn.confidence.as_f64(),
+        inferred: spawn.is_inferred(),
+        rivals: agent.rival_count,
+    };
+    let rival = |rival: &unspool_model::Rival| SpawnRivalDoc {
+        tool_use_id: show.text(rival.tool_use_id),
+        reason: rival.reason.name(),
+    };
+    AgentDoc {
+        id: agent.id.show('a'),
+        native_id: show.text(agent.native_id),
+        kind: show.some(agent.kind),
+        type_inferred: agent.kind_inferred,
+        name: show.some(agent.name),
+        parent_id: flow.agents.get(agent.parent as usize).map(|parent| parent.id.show('a')),
+        depth: agent.depth,
+        status: agent.status.name(),
+        internal: agent.internal,
+        main: agent.main,
+        task_number: (agent.task_number > 0).then_some(agent.task_number),
+        spawn: agent.spawn.map(spawn),
+        rivals: agent.rivals.iter().map(rival).collect(),
+        rival_count: agent.rival_count,
+        model: show.some(agent.model),
+        first_step_id: step_id(flow, agent.first_step),
+        last_step_id: step_id(flow, agent.last_step),
+        started_at: time(agent.started),
+        ended_at: time(agent.ended),
+        message_count: agent.message_count,
+        totals: totals_doc(&sums.own[n]),
+        subtree_totals: totals_doc(&sums.subtree[n]),
+    }
+}
+
+fn run_doc(flow: &Flow, run: &unspool_model::Run, show: &Show<'_>) -> RunDoc {
+    RunDoc {
+        id: run.id.show('u'),
+        native_id: show.some(run.native_id),
+        channel: show.some(run.channel),
+        stated_status: show.some(run.stated),
+        trigger_step_id: step_id(flow, run.trigger).unwrap_or_default(),
+        status: run.status.name(),
+        started_at: time(run.started),
+        ended_at: time(run.ended),
+        duration_ms: run.ended.ms_since(run.started),
+    }
+}
+
 /// A relation as its JSON document.
 pub fn edge_doc(flow: &Flow, batch: &Batch, edge: &Edge) -> EdgeDoc {
     let show = Show { batch };
-    let step_id = |n: u32| flow.steps.get(n as usize).map(|step| step.id.show('s')).unwrap_or_default();
     EdgeDoc {
-        from: step_id(edge.from),
-        to: step_id(edge.to),
+        from: step_id(flow, edge.from).unwrap_or_default(),
+        to: step_id(flow, edge.to).unwrap_or_default(),
         kind: edge.kind.name(),
         rule: edge.rule.name(),
         confidence: edge.confidence.as_f64(),

@@ -43,6 +43,29 @@ pub(crate) fn agent_label(text: &Interner, agent: &Agent) -> String {
     }
 }
 
+/// Whether an agent is meant: by its type, its name or `main` and `internal`, or else by the id its source gave it or ours.
+pub(crate) fn agent_is(
+    text: &Interner,
+    agent: &Agent,
+    is_name: &dyn Fn(&str) -> bool,
+    is_id: &dyn Fn(&str) -> bool,
+) -> bool {
+    let known = |word: &str, test: &dyn Fn(&str) -> bool| !word.is_empty() && test(word);
+    known(text.get(agent.kind), is_name)
+        || known(text.get(agent.name), is_name)
+        || agent.main && is_name("main")
+        || agent.internal && is_name("internal")
+        || known(text.get(agent.native_id), is_id)
+        || is_id(&agent.id.show('a'))
+}
+
+/// Whether an agent's type or name has this in it or its id begins with it, whatever the case.
+pub fn agent_has(text: &Interner, agent: &Agent, part: &str) -> bool {
+    let part = part.to_lowercase();
+    let has = |word: &str| word.to_lowercase().contains(&part);
+    agent_is(text, agent, &has, &|id| id.to_lowercase().starts_with(&part))
+}
+
 /// What an agent calls itself or was asked to do.
 pub fn agent_detail<'b>(batch: &'b Batch, agent: &Agent) -> &'b str {
     if agent.main { "" } else { batch.text.get(agent.name) }

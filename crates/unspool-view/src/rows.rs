@@ -1,5 +1,6 @@
 //! A session as rows of a tree, for the terminal: what to show, in order, without any drawing.
 
+use crate::labels::agent_has;
 use crate::prices::Prices;
 use crate::totals::{FlowTotals, totals};
 use unspool_model::flow::NONE;
@@ -8,7 +9,7 @@ use unspool_model::{Agent, Batch, Flow, Id, Step, StepKind};
 /// What to leave out.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Only agents whose type, name or id contains this text (whatever its case).
+    /// Only agents whose type or name contains this text, or whose id begins with it (whatever its case).
     pub agent: Option<String>,
     /// Open agents down to this depth.
     pub depth: Option<u32>,
@@ -162,19 +163,9 @@ fn indents(flow: &Flow) -> Vec<u32> {
 }
 
 fn wanted_agents(flow: &Flow, batch: &Batch, filter: &Filter) -> Vec<bool> {
-    let Some(text) = filter.agent.as_ref().map(|text| text.to_lowercase()) else {
-        return vec![true; flow.agents.len()];
-    };
+    let is_wanted = |part: &String, agent: &Agent| agent_has(&batch.text, agent, part);
     let agents = flow.agents.iter();
-    agents
-        .map(|agent| {
-            let names =
-                [agent.native_id, agent.kind, agent.name].map(|sym| batch.text.get(sym).to_lowercase());
-            names.iter().any(|name| name.contains(&text))
-                || (agent.main && text == "main")
-                || agent.id.show('a').starts_with(&text)
-        })
-        .collect()
+    agents.map(|agent| filter.agent.as_ref().is_none_or(|part| is_wanted(part, agent))).collect()
 }
 
 fn wanted_steps(flow: &Flow, filter: &Filter, agents: &[bool]) -> Vec<bool> {

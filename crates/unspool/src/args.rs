@@ -103,6 +103,7 @@ Examples:
   unspool graph 3f2a --level model-call    how results led from one model call to the next
   unspool graph 3f2a --where 'is:error'    what failed, and how one led to the other
   unspool graph 3f2a --workflow  the pattern behind the steps
+  unspool graph 3f2a --workflow --agent Explore   that of some agents
   unspool export 3f2a -o graph.svg     the same as a picture")]
     Graph(Box<crate::commands::graph::DrawArgs>),
     /// Draw what happened when: a bar per step, agents below each other.
@@ -145,12 +146,14 @@ Examples:
   unspool metrics PATH --by agent-type lifetimes, errors and tools by type of agent
   unspool metrics 3f2a --json    everything, for programs")]
     Metrics(crate::commands::MetricsArgs),
-    /// Find the process behind many runs: what they share, how often it fails, variants, and where a run goes its own way.
+    /// Find the process behind many runs: what they share, how often it fails, variants, the common path and who leaves it.
     #[command(after_help = "\
 Examples:
   unspool process                all runs in the usual places
   unspool process PATH -n 0      every node, transition and variant of a folder
-  unspool process PATH --run u3f2a     where this run goes its own way
+  unspool process PATH --run u3f2a     how this run differs from the common path
+  unspool process PATH --draw --min-share 0.2    what a fifth of the runs do, as a graph
+  unspool export PATH --view process -o process.svg    the same as a picture
   unspool process PATH --json    for programs")]
     Process(crate::commands::ProcessArgs),
     /// Find steps by what they are and how they stand to each other.
@@ -204,6 +207,32 @@ Examples:
   unspool serve                  on http://127.0.0.1:4680, data in your data folder
   unspool serve --listen 127.0.0.1:0 --data-dir ./data     on a free port, data here")]
     Serve(crate::commands::ServeArgs),
+    /// Make, list and revoke the tokens by which other machines come in.
+    #[command(after_help = "\
+Examples:
+  unspool token create --scope ingest --name laptop
+  unspool token ls
+  unspool token revoke 3f2a9c41")]
+    Token(crate::commands::TokenArgs),
+    /// Let Claude Code tell the server what it does, as it does it.
+    #[command(after_help = "\
+Examples:
+  unspool hooks install --dry-run    what would change in your settings
+  unspool hooks install          for all your sessions, with a backup of the settings
+  unspool hooks install --project . --local    for this project, for you alone
+  unspool hooks status           which events are sent, and what waits for a server
+  unspool hooks uninstall")]
+    Hooks(crate::commands::HooksArgs),
+    /// Print the variables by which an agent or a program sends its telemetry to the server.
+    #[command(after_help = "\
+Examples:
+  eval \"$(unspool otel-env)\"      for Claude Code, in this shell
+  unspool otel-env codex         the lines for Codex's configuration file
+  unspool otel-env python --grpc --content     for a program, over gRPC, with what was said
+  unspool otel-env node --json   for programs")]
+    OtelEnv(crate::commands::OtelEnvArgs),
+    /// Send one hook event from standard input; this is what the hooks run.
+    Hook(crate::commands::HookArgs),
     /// Throw away everything the server derived and make it again from the records.
     #[command(after_help = "\
 Examples:
@@ -247,7 +276,7 @@ pub(crate) struct ShowArgs {
     pub(crate) target: PathBuf,
     #[command(flatten)]
     pub(crate) places: Places,
-    /// Only agents whose type, name or id contains this.
+    /// Only agents whose type or name contains this or whose id begins with it.
     #[arg(long, value_name = "TEXT")]
     pub(crate) agent: Option<String>,
     /// Open sub-agents down to this depth; deeper ones are one line.

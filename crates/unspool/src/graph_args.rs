@@ -1,14 +1,14 @@
 //! What a graph shows, as typed: level, boxes, filters, a query.
 
-use crate::args::moment;
 use crate::asked::{Asked, note_unread, refused};
 use crate::error::CliError;
 use crate::load::Loaded;
 use crate::term::note;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use unspool_model::{Confidence, EdgeKind, Flow, StepKind, Timestamp};
-use unspool_view::graph::{Filter, Graph, GroupBy, Level, StatusFilter, View, graph};
-use unspool_view::query::Query;
+use unspool_view::graph::{Filter, Graph, GroupBy, Level, Pattern, StatusFilter, View, graph, pattern};
+use unspool_view::query::{Moment, Period, Query};
+use unspool_view::workflow::Grouping;
 
 /// What a graph shows.
 #[derive(clap::Args)]
@@ -20,7 +20,7 @@ pub(crate) struct GraphArgs {
     /// What the boxes around nodes are (default: agent; in D2, run).
     #[arg(long, value_name = "WHAT", value_parser = named(&GROUPS, group_name, about_group))]
     pub(crate) group_by: Option<GroupBy>,
-    /// Only agents whose type, name or id contains this; may be repeated.
+    /// Only agents whose type or name contains this or whose id begins with it; may be repeated.
     #[arg(long, value_name = "TEXT")]
     agent: Vec<String>,
     /// Only steps of this kind; may be repeated.
@@ -29,12 +29,12 @@ pub(crate) struct GraphArgs {
     /// Only calls of this tool; may be repeated.
     #[arg(long, value_name = "TOOL")]
     tool: Vec<String>,
-    /// Only what ended then or later (RFC 3339).
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    after: Option<Timestamp>,
-    /// Only what began then or earlier (RFC 3339).
-    #[arg(long, value_name = "TIME", value_parser = moment)]
-    before: Option<Timestamp>,
+    /// Only what began later, as `after:` in a query: 2026-01-18, 2026-01-18T19:55:26Z, or 2h for two hours ago.
+    #[arg(long, value_name = "TIME", value_parser = query_moment)]
+    after: Option<Moment>,
+    /// Only what began earlier, as `before:` in a query.
+    #[arg(long, value_name = "TIME", value_parser = query_moment)]
+    before: Option<Moment>,
     /// Only steps that ended so.
     #[arg(long, value_name = "STATUS", value_parser = named(&STATUSES, status_name, nothing))]
     status: Option<StatusFilter>,
@@ -110,11 +110,17 @@ fn status_name(status: StatusFilter) -> &'static str {
     }
 }
 
+/// A moment as a query has it.
+fn query_moment(text: &str) -> Result<Moment, String> {
+    Moment::parse(text).ok_or_else(|| {
+        "write it like 2026-01-18, 2026-01-18T19:55, 2026-01-18T19:55:26Z, or 2h for two hours ago".into()
+    })
+}
+
 /// A share of one as typed.
 fn confidence(text: &str) -> Result<Confidence, String> {
-    let wrong = || "write a number from 0 to 1".to_string();
-    let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share)).ok_or_else(wrong)?;
-    format!("{:.0}", share * 1e4).parse().map(Confidence::from_ten_thousandths).map_err(|_| wrong())
+    let in_ten_thousandths = format!("{:.0}", share(text)? * 1e4);
+    in_ten_thousandths.parse().map(Confidence::from_ten_thousandths).map_err(|_| "is no share of one".into())
 }
 
 /// Arguments that mean nothing together.
@@ -124,7 +130,7 @@ pub(crate) fn usage<T>(why: String, hint: &'static str) -> Result<T, CliError> {
 
 impl GraphArgs {
     /// How to look at a flow.
-    pub(crate) fn view(&self, level: Level, usual_group: GroupBy) -> View {
+    pub(crate) fn view(&self, level: Level, usual_group: GroupBy, now: Timestamp) -> View {
         View {
             level,
             group_by: self.group_by.unwrap_or(usual_group),
@@ -132,8 +138,7 @@ impl GraphArgs {
                 agents: self.agent.clone(),
                 kinds: self.kind.clone(),
                 tools: self.tool.clone(),
-                after: self.after,
-                before: self.before,
+                began: self.began(now),
                 status: self.status,
                 edges: self.edge.clone(),
                 min_confidence: self.min_confidence,
@@ -141,6 +146,12 @@ impl GraphArgs {
             sequential: self.sequential,
             full: self.full,
         }
+    }
+
+    /// When steps that are asked for began; "ago" is judged by `now`.
+    fn began(&self, now: Timestamp) -> Period {
+        let after = self.after.map(|moment| moment.after(now)).unwrap_or_default();
+        after.and(self.before.map(|moment| moment.before(now)).unwrap_or_default())
     }
 
     /// Whether there is an agent for each that is asked for.
@@ -152,6 +163,18 @@ impl GraphArgs {
     pub(crate) fn query(&self) -> Result<Option<Query>, CliError> {
         let parse = |text: &String| Query::parse(text).map_err(|error| refused(text, &error));
         self.wanted.as_ref().map(parse).transpose()
+    }
+
+    /// The first option that was used and says nothing about a pattern, whose edges are not those of the flow.
+    pub(crate) fn given_beside_filters(&self) -> Option<&'static str> {
+        let used = [
+            ("--level", self.level.is_some()),
+            ("--group-by", self.group_by.is_some()),
+            ("--edge", !self.edge.is_empty()),
+            ("--min-confidence", self.min_confidence.is_some()),
+            ("--sequential", self.sequential),
+        ];
+        used.into_iter().find(|(_, used)| *used).map(|(name, _)| name)
     }
 
     /// The first option that was used.
@@ -175,9 +198,12 @@ impl GraphArgs {
     }
 
     /// Whether any step can be left at all.
-    pub(crate) fn check_nodes(&self, level: Level) -> Result<(), CliError> {
-        if self.after.zip(self.before).is_some_and(|(after, before)| after > before) {
-            return usage("`--after` is later than `--before`".into(), "exchange the two");
+    pub(crate) fn check_nodes(&self, level: Level, now: Timestamp) -> Result<(), CliError> {
+        if self.began(now).is_empty() {
+            return usage(
+                "nothing begins later than `--after` and earlier than `--before`".into(),
+                "exchange the two",
+            );
         }
         let lacks = |kind: StepKind| !self.kind.is_empty() && !self.kind.contains(&kind);
         if level == Level::ModelCall && (!self.tool.is_empty() || lacks(StepKind::ModelCall)) {
@@ -196,16 +222,26 @@ impl GraphArgs {
     }
 }
 
+/// Calls back with whether each step of a session is one for which a query holds.
+fn with_wanted<T>(
+    loaded: &Loaded,
+    flow: &Flow,
+    asked: Option<&Asked<'_>>,
+    draw: impl FnOnce(&dyn Fn(usize) -> bool) -> T,
+) -> T {
+    match asked.map(|asked| asked.select(flow)) {
+        Some((selected, answers)) => {
+            note_unread(loaded, answers.unread_records);
+            draw(&|step| selected.has(step))
+        }
+        None => draw(&|_| true),
+    }
+}
+
 /// A session's graph with the steps for which a query holds.
 pub(crate) fn chosen_graph(loaded: &Loaded, flow: &Flow, view: &View, asked: Option<&Asked<'_>>) -> Graph {
     let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
-    let graph = match asked.map(|asked| asked.select(flow)) {
-        Some((selected, answers)) => {
-            note_unread(loaded, answers.unread_records);
-            graph(flow, batch, prices, view, &|step| selected.has(step))
-        }
-        None => graph(flow, batch, prices, view, &|_| true),
-    };
+    let graph = with_wanted(loaded, flow, asked, |wanted| graph(flow, batch, prices, view, wanted));
     if let Some(limit) = graph.tally.limit_reached {
         note(&format!(
             "max_contraction_visits: {limit} edges through steps that are not drawn were followed and then no more; \
@@ -213,4 +249,30 @@ pub(crate) fn chosen_graph(loaded: &Loaded, flow: &Flow, view: &View, asked: Opt
         ));
     }
     graph
+}
+
+/// The pattern of the steps of a session for which a query holds.
+pub(crate) fn chosen_pattern(
+    loaded: &Loaded,
+    flow: &Flow,
+    view: &View,
+    grouping: Grouping,
+    asked: Option<&Asked<'_>>,
+) -> Pattern {
+    let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
+    let found =
+        with_wanted(loaded, flow, asked, |wanted| pattern(flow, batch, prices, view, grouping, wanted));
+    let left_out = found.tally.transitions_left_out;
+    if left_out > 0 {
+        note(&format!(
+            "max_transitions: {left_out} transitions between steps that ran side by side were not counted"
+        ));
+    }
+    found
+}
+
+/// A part of one as typed.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "write a number from 0 to 1".into())
 }

@@ -13,7 +13,7 @@ use unspool_link::{Corpus, Table};
 use unspool_model::{Flow, Timestamp};
 use unspool_view::Prices;
 use unspool_view::flow_json::CountsDoc;
-use unspool_view::labels::agent_name;
+use unspool_view::labels::{agent_has, agent_name};
 
 /// Everything read and linked, and the sessions that were asked for.
 pub(crate) struct Loaded {
@@ -70,18 +70,15 @@ impl Loaded {
     /// Whether an agent of these sessions is meant by a part of its type, name or id; the rest is a typing error.
     pub(crate) fn check_agent(&self, wanted: &str) -> Result<(), CliError> {
         let batch = &self.corpus.batch;
-        let part = wanted.to_lowercase();
         let mut candidates = BTreeSet::new();
         for flow in self.flows() {
             for agent in &flow.agents {
-                let words = [agent.kind, agent.name, agent.native_id].map(|sym| batch.text.get(sym));
-                let (label, id) = (agent_name(batch, agent), agent.id.show('a'));
-                let known_as = words.into_iter().chain([label.as_str(), id.as_str()]);
-                if known_as.into_iter().any(|text| text.to_lowercase().contains(&part)) {
+                if agent_has(&batch.text, agent, wanted) {
                     return Ok(());
                 }
                 if !agent.internal {
-                    candidates.insert(format!("{label}  {}", words[1]).trim_end().to_string());
+                    let (label, name) = (agent_name(batch, agent), batch.text.get(agent.name));
+                    candidates.insert(format!("{label}  {name}").trim_end().to_string());
                 }
             }
         }

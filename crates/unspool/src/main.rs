@@ -17,6 +17,9 @@ use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if commands::hook::is_asked_for() {
+        return commands::hook::main();
+    }
     let args = args::Args::parse();
     match commands::run(&args) {
         Ok(code) => code,

@@ -16,6 +16,8 @@ mod drift;
 mod exports;
 #[path = "cli/findings.rs"]
 mod findings;
+#[path = "cli/hooks.rs"]
+mod hooks;
 #[path = "cli/imports.rs"]
 mod imports;
 #[path = "cli/names.rs"]
@@ -24,6 +26,8 @@ mod names;
 mod newcomer;
 #[path = "cli/numbers.rs"]
 mod numbers;
+#[path = "cli/otel_env.rs"]
+mod otel_env;
 #[path = "cli/path.rs"]
 mod path;
 #[path = "cli/query.rs"]
@@ -34,6 +38,8 @@ mod repeat;
 mod schema;
 #[path = "cli/spans.rs"]
 mod spans;
+#[path = "cli/tokens.rs"]
+mod tokens;
 #[path = "cli/traffic.rs"]
 mod traffic;
 #[path = "cli/width.rs"]

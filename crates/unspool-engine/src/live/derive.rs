@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use unspool_link::{Corpus, pieces};
-use unspool_model::{Batch, Flow, Id, RecordIx, Timestamp};
+use unspool_model::{Batch, Flow, Id, Outcome, RecordIx, Timestamp};
 use unspool_store::rows::{Checkpoint, SessionFacts, StepRow};
 use unspool_store::{
     Beside, Commit, Families, FamilyId, Ground, GroundError, RecordCounts, SqliteStore, Store, StoreError,
@@ -166,9 +166,7 @@ impl Deriver {
         }
         let is_first = !is_file || self.families.stream(stream)?.len() == 1;
         let families = match decoded.filter(|_| is_first) {
-            Some(Decoded { batch, .. }) => {
-                self.place_batch(batch, *position, streams::source(stream), dirty)?
-            }
+            Some(Decoded { batch, .. }) => self.place_batch(batch, *position, dirty)?,
             None => self.place_stream(stream, *position, dirty)?,
         };
         if let (streams::Sort::File { path }, Some(family)) = (streams::Sort::of(stream), families.first()) {
@@ -191,7 +189,7 @@ impl Deriver {
         let Some(whole) = whole_stream(&self.shared.log, &self.families, position, stream)? else {
             return Ok(Vec::new());
         };
-        let families = self.place_batch(whole.batch, whole.first, streams::source(stream), dirty)?;
+        let families = self.place_batch(whole.batch, whole.first, dirty)?;
         for family in &families {
             self.files.entry(*family).or_default().extend(whole.files.iter().cloned());
         }
@@ -203,7 +201,6 @@ impl Deriver {
         &mut self,
         batch: Batch,
         entry: u64,
-        source: &str,
         dirty: (u64, Timestamp),
     ) -> Result<Vec<FamilyId>, GroundError> {
         let pieces = pieces(&batch, &self.shared.options.table);
@@ -225,7 +222,7 @@ impl Deriver {
         let families: Vec<FamilyId> = by_family.keys().copied().collect();
         let mut batch = Some(batch);
         for (family, mut records) in by_family {
-            self.families.add_entry(family, entry, source)?;
+            self.families.add_entry(family, entry)?;
             let part = if families.len() == 1 {
                 batch.take()
             } else {
@@ -325,8 +322,12 @@ impl Deriver {
         let corpus = Corpus::new(one.batch(), table.clone(), (self.shared.options.now)());
         let mut shown = Shown::default();
         let mut ids: Vec<Id> = Vec::new();
+        let mut agents = (0, 0);
         for n in 0..corpus.len() {
             let flow = corpus.flow(n);
+            for agent in flow.agents.iter().filter(|agent| !agent.main && !agent.internal) {
+                agents = (agents.0 + 1, agents.1 + u64::from(agent.spawn.is_none()));
+            }
             let facts = self.facts(&flow, &corpus, positions.clone());
             let known = one.shown.get(&flow.session.id);
             let (change, steps) = change(&facts, known.map(Vec::as_slice), (self.shared.options.now)());
@@ -339,16 +340,17 @@ impl Deriver {
         }
         let gone = self.families.set_sessions(family, &ids)?;
         self.gone.extend(gone);
-        let counts = corpus.counts();
-        let counts = RecordCounts {
-            stored: counts.stored,
-            duplicate: counts.duplicate,
-            rejected: counts.rejected,
-            steps: shown.values().map(|steps| steps.len() as u64).sum(),
-            sessions: ids.len() as u64,
-        };
-        let old = self.families.set_counts(family, counts)?;
-        self.numbers = self.numbers.replaced(old, counts);
+        let mut counts = by_source(&corpus.batch);
+        if let Some(first) = counts.values_mut().next() {
+            first.steps = shown.values().map(|steps| steps.len() as u64).sum();
+            first.sessions = ids.len() as u64;
+            (first.subagents, first.unlinked) = agents;
+        }
+        let old = self.families.set_counts(family, &counts)?;
+        self.numbers =
+            counts.values().fold(self.numbers.replaced(old, RecordCounts::default()), |sum, one| {
+                sum.replaced(RecordCounts::default(), *one)
+            });
         let parts = self.files.get(&family).cloned().unwrap_or_default();
         round.linked.push((family, Linked::new(corpus, parts)));
         round.shown.push((family, shown));
@@ -378,16 +380,34 @@ impl Deriver {
 
     /// Says how much there is.
     pub(super) fn tell(&self) {
-        let RecordCounts { stored, duplicate, rejected, steps, sessions } = self.numbers;
+        let RecordCounts { stored, duplicate, rejected, steps, sessions, subagents, unlinked } = self.numbers;
         *held(&self.shared.numbers) = Health {
             records_stored: stored,
             records_duplicate: duplicate,
             records_rejected: rejected,
             steps_visible: steps,
             sessions,
+            subagents,
+            unlinked,
             ..Health::default()
         };
     }
+}
+
+/// What became of records, by where they came from.
+fn by_source(batch: &Batch) -> BTreeMap<&str, RecordCounts> {
+    let sources: Vec<&str> =
+        batch.streams.iter().map(|stream| streams::source(batch.text.get(stream.name))).collect();
+    let mut counts: BTreeMap<&str, RecordCounts> = BTreeMap::new();
+    for record in &batch.records {
+        let one = counts.entry(sources.get(record.stream as usize).copied().unwrap_or("")).or_default();
+        match record.outcome {
+            Outcome::Stored => one.stored += 1,
+            Outcome::Duplicate => one.duplicate += 1,
+            Outcome::Rejected => one.rejected += 1,
+        }
+    }
+    counts
 }
 
 fn positions(one: &HotFamily) -> std::ops::Range<u64> {

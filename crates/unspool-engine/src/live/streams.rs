@@ -43,15 +43,15 @@ pub(crate) fn file(path: &str) -> String {
     format!("file/{path}")
 }
 
+/// Where a stream came from, by the name its records know it by.
+pub(crate) fn source(shown: &str) -> &str {
+    match shown.split_once('/') {
+        Some((source, _)) if position(shown).is_some() => source,
+        _ => "files",
+    }
+}
+
 /// The position in the name that records of a body know it by.
 pub(crate) fn position(shown: &str) -> Option<u64> {
     shown.split('/').nth(1)?.parse().ok()
-}
-
-/// Who sent a stream, by its name in the log: `file` for all files.
-pub(crate) fn source(stream: &str) -> &str {
-    match Sort::of(stream) {
-        Sort::Body { source, .. } => source,
-        Sort::File { .. } => "file",
-    }
 }

@@ -6,3 +6,4 @@ mod bodies;
 mod faults;
 mod rebuild;
 mod same;
+mod watch;

@@ -1,10 +1,12 @@
 //! What comes in.
 
+pub(crate) mod hooks;
 pub(crate) mod otlp;
+pub(crate) mod thoughtflow;
+pub(crate) mod upload;
 
 use crate::app::App;
 use crate::error::ApiError;
-use axum::http::StatusCode;
 use std::sync::Arc;
 use unspool_engine::live::{Arrival, Refused, Taken};
 
@@ -18,10 +20,13 @@ pub(crate) async fn keep(app: Arc<App>, source: &str, name: &str, bytes: Vec<u8>
 }
 
 /// The same, for those who answer in our own words.
-#[expect(dead_code, reason = "hooks and uploads come next")]
 pub(crate) async fn kept(app: Arc<App>, source: &str, name: &str, bytes: Vec<u8>) -> Result<Taken, ApiError> {
     if bytes.is_empty() {
-        return Err(ApiError::new(StatusCode::BAD_REQUEST, "empty", "the body is empty"));
+        return Err(empty());
     }
     Ok(keep(app, source, name, bytes).await?)
+}
+
+pub(crate) fn empty() -> ApiError {
+    ApiError::bad_request("empty", "there is nothing in it").with_hint("send the bytes of a file, or events")
 }

@@ -41,8 +41,7 @@ pub(crate) async fn logs(State(app): State<Arc<App>>, headers: HeaderMap, body: 
 }
 
 async fn export(app: Arc<App>, headers: &HeaderMap, body: Body, signal: Signal) -> Response {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let is_json = match kind.split(';').next().unwrap_or_default().trim() {
+    let is_json = match content_type(headers) {
         "application/x-protobuf" => false,
         "application/json" => true,
         other => {
@@ -67,6 +66,16 @@ async fn export(app: Arc<App>, headers: &HeaderMap, body: Body, signal: Signal) 
         }
         Err(refused) => refuse_with(&ApiError::from(refused), is_json),
     }
+}
+
+fn content_type(headers: &HeaderMap) -> &str {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim()
+}
+
+/// Whether the answer is to be JSON, as the request is.
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
+    content_type(headers) == "application/json"
 }
 
 /// Everything is on the disk; what of it could not be read is said.
@@ -107,7 +116,7 @@ fn protobuf(status: StatusCode, bytes: Vec<u8>) -> Response {
     (status, [(header::CONTENT_TYPE, "application/x-protobuf")], bytes).into_response()
 }
 
-fn refuse_with(error: &ApiError, is_json: bool) -> Response {
+pub(crate) fn refuse_with(error: &ApiError, is_json: bool) -> Response {
     let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
     refuse(error.status, &format!("{}{hint}", error.message), is_json)
 }
@@ -124,6 +133,8 @@ struct RpcStatus {
 fn refuse(status: StatusCode, message: &str, is_json: bool) -> Response {
     // The codes of gRPC.
     let code = match status {
+        StatusCode::FORBIDDEN => 7,
+        StatusCode::UNAUTHORIZED => 16,
         StatusCode::TOO_MANY_REQUESTS => 8,
         StatusCode::SERVICE_UNAVAILABLE => 14,
         StatusCode::INTERNAL_SERVER_ERROR => 13,

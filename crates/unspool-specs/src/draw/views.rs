@@ -9,16 +9,16 @@ use std::fmt::Write as _;
 use unspool_model::{Flow, StepKind};
 use unspool_view::Prices;
 use unspool_view::findings::findings;
-use unspool_view::graph::{Edge, Filter, Graph, Level, Node, StatusFilter, View, graph};
+use unspool_view::graph::{Edge, Filter, Level, Node, StatusFilter, Tally, View, graph, pattern};
 use unspool_view::path::{Class, Paths, Scope};
-use unspool_view::workflow::{Options, Workflow, items, workflow};
+use unspool_view::workflow::{Grouping, Workflow};
 
 /// Draws the view that the words name.
 pub(super) fn draw(drawn: &Drawn<'_>, words: &str, out: &mut String) -> Result<(), String> {
     let (view, rest) = words.split_once(' ').unwrap_or((words, ""));
     match view {
         "graph" => draw_graph(drawn, &read_view(rest)?, out),
-        "workflow" if rest.is_empty() => draw_workflow(drawn, out),
+        "workflow" => draw_workflow(drawn, &read_view(&format!("step {rest}"))?, !rest.is_empty(), out),
         "path" if rest.is_empty() => draw_path(drawn, out),
         "findings" if rest.is_empty() => draw_findings(drawn, out),
         _ => return Err(format!("`{words}` is no view; there are graph LEVEL, workflow, path and findings")),
@@ -74,7 +74,7 @@ fn draw_graph(drawn: &Drawn<'_>, view: &View, out: &mut String) {
             marks(drawn, edge)
         );
     }
-    tally(&graph, out);
+    tally(&graph.tally, out);
 }
 
 fn marks(drawn: &Drawn<'_>, edge: &Edge) -> String {
@@ -93,8 +93,7 @@ fn marks(drawn: &Drawn<'_>, edge: &Edge) -> String {
 }
 
 /// A graph accounts for every step.
-fn tally(graph: &Graph, out: &mut String) {
-    let tally = &graph.tally;
+fn tally(tally: &Tally, out: &mut String) {
     let _ = writeln!(
         out,
         "steps {} in nodes, {} between them, {} filtered",
@@ -117,20 +116,21 @@ fn node_name(drawn: &Drawn<'_>, level: Level, node: &Node) -> String {
 }
 
 /// Nodes by what they lie in, then what followed what: `->` along, `=>` into an agent, `<->` both ways.
-fn draw_workflow(drawn: &Drawn<'_>, out: &mut String) {
-    let items = items(drawn.flow, drawn.batch, &Prices::default(), None);
-    let found = workflow(&items, &Options::default());
+fn draw_workflow(drawn: &Drawn<'_>, view: &View, is_filtered: bool, out: &mut String) {
+    let prices = Prices::default();
+    let pattern = pattern(drawn.flow, drawn.batch, &prices, view, Grouping::Parent, &|_| true);
+    let found = &pattern.workflow;
     for node in &found.nodes {
         let times =
             if node.item_ids.len() > 1 { format!(" ×{}", node.item_ids.len()) } else { String::new() };
         let failed = if node.errors > 0 { format!(" {}✗", node.errors) } else { String::new() };
-        let place = place(&found, node.parent);
+        let place = place(found, node.parent);
         let _ = writeln!(out, "{} {place}{}{times}{failed}", node.node_type.name(), node.display_name);
     }
     for edge in &found.edges {
         let name = |n: u32| {
             let node = &found.nodes[n as usize];
-            format!("{}{}", place(&found, node.parent), node.display_name)
+            format!("{}{}", place(found, node.parent), node.display_name)
         };
         let arrow = match (edge.bidirectional, edge.enters) {
             (true, _) => "<->",
@@ -140,6 +140,9 @@ fn draw_workflow(drawn: &Drawn<'_>, out: &mut String) {
         let times = edge.forward + edge.backward;
         let times = if times > 1 { format!(" ×{times}") } else { String::new() };
         let _ = writeln!(out, "{} {arrow} {}{times}", name(edge.source), name(edge.target));
+    }
+    if is_filtered {
+        tally(&pattern.tally, out);
     }
 }
 

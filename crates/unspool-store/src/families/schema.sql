@@ -8,10 +8,8 @@ CREATE TABLE keys (hash INTEGER PRIMARY KEY, family INTEGER NOT NULL) STRICT;
 CREATE TABLE offers (hash INTEGER NOT NULL, family INTEGER NOT NULL, PRIMARY KEY (hash, family)) STRICT, WITHOUT ROWID;
 -- Families that became part of another one.
 CREATE TABLE joined (family INTEGER PRIMARY KEY, into_family INTEGER NOT NULL) STRICT;
--- The entries of the log that hold records of a family, and who sent them.
-CREATE TABLE entries (
-    family INTEGER NOT NULL, position INTEGER NOT NULL, source TEXT NOT NULL, PRIMARY KEY (family, position)
-) STRICT, WITHOUT ROWID;
+-- The entries of the log that hold records of a family.
+CREATE TABLE entries (family INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (family, position)) STRICT, WITHOUT ROWID;
 CREATE INDEX entries_by_position ON entries (position);
 -- Streams that came in several entries, in their order, and where in the stream each begins.
 CREATE TABLE streams (
@@ -20,7 +18,8 @@ CREATE TABLE streams (
 -- The sessions a family came to, and what became of its records.
 CREATE TABLE sessions (id BLOB PRIMARY KEY, family INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_family ON sessions (family);
+-- By the source of the records; what they came to together stands with one of the sources.
 CREATE TABLE counts (
-    family INTEGER PRIMARY KEY, stored INTEGER NOT NULL, duplicate INTEGER NOT NULL, rejected INTEGER NOT NULL, steps INTEGER NOT NULL,
-    sessions INTEGER NOT NULL
-) STRICT;
+    family INTEGER NOT NULL, source TEXT NOT NULL, stored INTEGER NOT NULL, duplicate INTEGER NOT NULL, rejected INTEGER NOT NULL,
+    steps INTEGER NOT NULL, sessions INTEGER NOT NULL, subagents INTEGER NOT NULL, unlinked INTEGER NOT NULL, PRIMARY KEY (family, source)
+) STRICT, WITHOUT ROWID;

@@ -10,10 +10,10 @@ pub mod svg;
 pub mod text;
 mod timeline_of;
 mod timeline_svg;
-mod xml;
+pub(crate) mod xml;
 
 pub use gantt::{GanttLine, gantt};
 pub use picture::{Arrow, Box, Frame, Look, Picture};
 pub(crate) use style::class;
 pub use style::{Colours, Theme, colours_of};
-pub use timeline_svg::{TimelineBar, TimelinePicture, TimelineTrack, timeline_svg};
+pub use timeline_svg::{LeftOut, TimelineBar, TimelinePicture, TimelineTrack, timeline_svg};

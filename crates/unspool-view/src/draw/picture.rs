@@ -15,6 +15,8 @@ pub enum Look {
     Tool,
     /// Somebody who asks models and runs tools.
     Agent,
+    /// Everything from an input to the last thing it caused.
+    Run,
     /// Something was looked up or remembered.
     Memory,
     /// Something decided or checked.
@@ -28,11 +30,12 @@ pub enum Look {
 
 impl Look {
     /// All looks, as legends list them.
-    pub const ALL: [Look; 8] = [
+    pub const ALL: [Look; 9] = [
         Look::User,
         Look::Model,
         Look::Tool,
         Look::Agent,
+        Look::Run,
         Look::Memory,
         Look::Control,
         Look::Terminal,
@@ -45,7 +48,8 @@ impl Look {
             "user_message" => Look::User,
             "model_call" | "llm" => Look::Model,
             "tool_call" | "tool" => Look::Tool,
-            "agent_start" | "agent_stop" | "agent" | "run" => Look::Agent,
+            "agent_start" | "agent_stop" | "agent" => Look::Agent,
+            "run" => Look::Run,
             "retrieval" | "embedding" | "memory" | "compaction" => Look::Memory,
             "router" | "guardrail" | "hook" => Look::Control,
             "start" | "end" => Look::Terminal,
@@ -60,6 +64,7 @@ impl Look {
             Look::Model => "model",
             Look::Tool => "tool",
             Look::Agent => "agent",
+            Look::Run => "run",
             Look::Memory => "memory",
             Look::Control => "control",
             Look::Terminal => "begin, end",

@@ -45,7 +45,7 @@ pub struct Colours {
     /// Where an agent is started.
     pub spawn: &'static str,
     /// By look, in the order of the looks.
-    pub looks: [&'static str; 8],
+    pub looks: [&'static str; 9],
 }
 
 /// The colours of light and of dark.
@@ -65,7 +65,9 @@ const LIGHT: Colours = Colours {
     error: "#cf222e",
     error_fill: "#fff1f0",
     spawn: "#2563c9",
-    looks: ["#8250df", "#2563c9", "#1a7f5a", "#c2680c", "#0e7c92", "#9a3c86", "#5d6877", "#8a95a5"],
+    looks: [
+        "#8250df", "#2563c9", "#1a7f5a", "#c2680c", "#a3324b", "#0e7c92", "#9a3c86", "#5d6877", "#8a95a5",
+    ],
 };
 
 const DARK: Colours = Colours {
@@ -80,7 +82,9 @@ const DARK: Colours = Colours {
     error: "#ff6b6b",
     error_fill: "#331c1f",
     spawn: "#6ea8fe",
-    looks: ["#b392f0", "#6ea8fe", "#56c596", "#f0a24b", "#4fc3d9", "#e08bd0", "#9aa5b4", "#6f7b8b"],
+    looks: [
+        "#b392f0", "#6ea8fe", "#56c596", "#f0a24b", "#f08aa0", "#4fc3d9", "#e08bd0", "#9aa5b4", "#6f7b8b",
+    ],
 };
 
 /// The class of a look.
@@ -90,6 +94,7 @@ pub(crate) fn class(look: Look) -> &'static str {
         Look::Model => "model",
         Look::Tool => "tool",
         Look::Agent => "agent",
+        Look::Run => "run",
         Look::Memory => "memory",
         Look::Control => "control",
         Look::Terminal => "terminal",

@@ -7,6 +7,7 @@ use super::measure::{cut_to, plain, text_width};
 use super::picture::{Arrow, Box, Look, Picture};
 use super::style::{Theme, class, sheet};
 use super::xml::{escaped, number};
+use crate::graph::Relation;
 use crate::layout::{self, Cluster, Edge, Graph, Hint, Layout, Node, Path, Point, Rect, Size};
 use std::fmt::Write as _;
 
@@ -36,6 +37,8 @@ const MAX_ARROW_LABEL: f64 = 120.0;
 const ARROW_LABEL_HEIGHT: f64 = 14.0;
 const FRAME_LABEL_HEIGHT: f64 = 18.0;
 const MAX_FRAME_LABEL: f64 = 260.0;
+/// Names of frames up to this width have room on both sides of an arrow.
+const MAX_DOUBLE_ROOM: f64 = 110.0;
 
 /// Sizes and relations of a picture's parts, for layout.
 pub fn to_layout(picture: &Picture) -> Graph {
@@ -47,7 +50,9 @@ pub fn to_layout(picture: &Picture) -> Graph {
         Edge { label, order: n, ..Edge::new(arrow.from, arrow.to) }
     };
     let clusters = picture.frames.iter().map(|frame| {
-        let width = text_width(&frame_text(&frame.label), FRAME_LABEL_SIZE) * BOLD;
+        let text = text_width(&frame_text(&frame.label), FRAME_LABEL_SIZE) * BOLD;
+        // An arrow that enters in the middle leaves a place for the name beside it, unless that is long.
+        let width = text + text.min(MAX_DOUBLE_ROOM) + 16.0;
         Cluster { parent: frame.parent, label: Size { width, height: FRAME_LABEL_HEIGHT }, padding: 12.0 }
     });
     Graph {
@@ -167,16 +172,39 @@ impl Drawing<'_> {
 
     /// Names of frames, over the arrows that pass them.
     fn frame_labels(&mut self) {
-        for (frame, rect) in self.picture.frames.iter().zip(&self.layout.clusters) {
-            let shown = cut_to(&frame_text(&frame.label), FRAME_LABEL_SIZE * BOLD, rect.width - 16.0);
+        let passed = self.passed();
+        for ((frame, rect), passed) in self.picture.frames.iter().zip(&self.layout.clusters).zip(passed) {
+            let text = frame_text(&frame.label);
+            let width = text_width(&text, FRAME_LABEL_SIZE) * BOLD;
+            let (left, room) = free_place(rect.x + 10.0, rect.right() - 8.0, width, passed);
+            let shown = cut_to(&text, FRAME_LABEL_SIZE * BOLD, room);
             let _ = writeln!(
                 self.out,
                 "<text class=\"frame-label\" x=\"{}\" y=\"{}\">{}</text>",
-                number(rect.x + 10.0),
+                number(left),
                 number(rect.y + 16.0),
                 escaped(&shown)
             );
         }
+    }
+
+    /// Of each frame: where arrows pass the line its name stands on.
+    fn passed(&self) -> Vec<Vec<f64>> {
+        let mut passed: Vec<Vec<f64>> = vec![Vec::new(); self.picture.frames.len()];
+        let frame_of = |n: usize| self.picture.boxes.get(n).and_then(|part| part.frame);
+        for (arrow, path) in self.picture.arrows.iter().zip(&self.layout.edges) {
+            for end in [arrow.from, arrow.to] {
+                let above = |at: &usize| self.picture.frames.get(*at).and_then(|frame| frame.parent);
+                let around = std::iter::successors(frame_of(end), above).take(self.picture.frames.len());
+                for frame in around {
+                    if let Some(passed) = passed.get_mut(frame) {
+                        let line = self.layout.clusters[frame].y + FRAME_LABEL_HEIGHT / 2.0;
+                        passed.extend(crossing(path, line));
+                    }
+                }
+            }
+        }
+        passed
     }
 
     fn node(&mut self, part: &Box, rect: &Rect) {
@@ -265,6 +293,34 @@ impl Drawing<'_> {
             );
         }
     }
+}
+
+/// Where a path passes a height, if it does.
+fn crossing(path: &Path, y: f64) -> Option<f64> {
+    let step = if path.is_curve { 3 } else { 1 };
+    let corners: Vec<&Point> = path.points.iter().step_by(step).collect();
+    let pair = corners.windows(2).find(|pair| (pair[0].y < y) != (pair[1].y < y))?;
+    let share = (y - pair[0].y) / (pair[1].y - pair[0].y);
+    Some(pair[0].x + (pair[1].x - pair[0].x) * share)
+}
+
+/// A place for a name between two sides, and its width: the leftmost that no arrow passes, else the widest of them, else all there is.
+fn free_place(left: f64, right: f64, width: f64, mut passed: Vec<f64>) -> (f64, f64) {
+    const ROOM: f64 = 6.0;
+    const LEAST: f64 = 30.0;
+    passed.sort_by(f64::total_cmp);
+    let (mut from, mut widest) = (left, (left, 0.0));
+    for x in passed.into_iter().map(Some).chain([None]) {
+        let to = x.map_or(right, |x| (x - ROOM).min(right));
+        if to - from >= width {
+            return (from, to - from);
+        }
+        if to - from > widest.1 {
+            widest = (from, to - from);
+        }
+        from = x.map_or(from, |x| from.max(x + ROOM));
+    }
+    if widest.1 < LEAST { (left, right - left) } else { widest }
 }
 
 /// The heads of arrows.
@@ -364,8 +420,13 @@ impl Legend {
     pub(crate) fn new(looks: impl Iterator<Item = Look>, arrows: &[Arrow], is_error: bool) -> Legend {
         let looks: std::collections::BTreeSet<Look> = looks.collect();
         let mut lines = Vec::new();
-        if arrows.iter().any(|arrow| arrow.is_spawn) {
-            lines.push(("edge spawn", "starts an agent"));
+        let mut spawns = arrows.iter().filter(|arrow| arrow.is_spawn);
+        if let Some(first) = spawns.next() {
+            let enters = Relation::Enters.name();
+            lines.push((
+                "edge spawn",
+                if first.relation == enters { "goes inside" } else { "starts an agent" },
+            ));
         }
         if arrows.iter().any(|arrow| arrow.is_inferred) {
             lines.push(("edge inferred", "inferred"));

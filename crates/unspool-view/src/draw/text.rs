@@ -1,7 +1,7 @@
 //! A graph as text: a line per node with lanes at its left, in the manner of version control.
 //!
 //! In: a picture and the width there is. Out: lines that fit. Effects stand below their causes; what one agent did stands together;
-//! nodes with the same causes and effects ran side by side and share a lane. Never here: colours, a terminal.
+//! nodes with the same causes and effects share a lane, whether they ran side by side or one after the other. Never here: colours, a terminal.
 
 mod lanes;
 mod sequence;
@@ -111,12 +111,8 @@ pub fn lines(picture: &Picture, options: &TextOptions) -> Vec<Line> {
 /// A line that says what the marks mean.
 pub fn legend(charset: Charset) -> &'static str {
     match charset {
-        Charset::Unicode => {
-            "● step  ○ beside others from the same step  ✗ failed  ┆ inferred  ← by way of  ↺ leads back"
-        }
-        Charset::Ascii => {
-            "* step  o beside others from the same step  x failed  : inferred  <- by way of  ^ leads back"
-        }
+        Charset::Unicode => "● step  ○ one of several here  ✗ failed  ┆ inferred  ← by way of  ↺ leads back",
+        Charset::Ascii => "* step  o one of several here  x failed  : inferred  <- by way of  ^ leads back",
     }
 }
 

@@ -1,12 +1,16 @@
 //! A flow as a timeline: a track per agent, a bar per step that has a time.
 //!
-//! In: a flow. Out: a picture. Steps that say nothing about the work are left out, and arrows are drawn only between agents. Never
-//! here: where anything is drawn.
+//! In: a flow. Out: a picture. Steps that say nothing about the work are left out and counted, and arrows are drawn only between agents.
+//! Never here: where anything is drawn.
 
 use super::picture::{Arrow, Look};
 use super::timeline_svg::{TimelineBar, TimelinePicture, TimelineTrack};
 use crate::labels::{agent_name, session_title, step_detail, step_name};
+use crate::workflow::holders::Holders;
 use unspool_model::{Batch, EdgeKind, Flow, Step, Timestamp};
+
+/// Deeper steps stand as deep: their rows would be further apart than anybody sees.
+const MAX_DEPTH: u32 = 24;
 
 impl TimelinePicture {
     /// The timeline of a flow, and the step each bar stands for.
@@ -20,12 +24,21 @@ impl TimelinePicture {
             tracks: tracks.collect(),
             ..TimelinePicture::default()
         };
+        let holders = Holders::new(flow);
+        let depths = holders.depths(flow);
         let first = flow.steps.iter().map(|step| step.started).filter(|at| at.is_some()).min();
-        let Some(first) = first else { return (picture, Vec::new()) };
+        let first = first.unwrap_or(Timestamp::NONE);
         let mut steps = Vec::new();
         let mut bar_of = vec![None; flow.steps.len()];
         for (n, step) in (0u32..).zip(&flow.steps) {
-            let Some((start_ms, end_ms)) = span(step, first).filter(|_| !step.is_aside()) else { continue };
+            if step.is_aside() {
+                picture.left_out.aside += 1;
+                continue;
+            }
+            let Some((start_ms, end_ms)) = span(step, first) else {
+                picture.left_out.untimed += 1;
+                continue;
+            };
             bar_of[n as usize] = Some(steps.len());
             steps.push(n);
             picture.bars.push(TimelineBar {
@@ -36,7 +49,7 @@ impl TimelinePicture {
                 start_ms,
                 end_ms,
                 took_ms: step.duration_ms.get(),
-                depth: 0,
+                depth: depths[n as usize].min(MAX_DEPTH),
                 is_error: step.is_error,
                 is_pending: step.pending,
             });
@@ -73,6 +86,7 @@ mod tests {
     use crate::draw::text::Charset;
     use crate::draw::{TimelinePicture, gantt};
     use crate::drawn::Drawn;
+    use unspool_model::{EdgeKind, Timestamp};
 
     #[test]
     fn steps_are_bars_of_their_agents() {
@@ -82,5 +96,20 @@ mod tests {
         let drawn: String =
             gantt(&picture, 60, Charset::Ascii).iter().map(|line| line.plain() + "\n").collect();
         insta::assert_snapshot!(drawn);
+    }
+
+    #[test]
+    fn steps_lie_as_deep_as_their_spans_and_what_has_no_bar_is_counted() {
+        let mut drawn =
+            Drawn::of_words(&["work:main", "start:Executor", "work:chain", "model:opus", "tool:Bash"]);
+        for (from, to) in [(0, 1), (1, 2), (2, 3), (1, 4)] {
+            drawn.edge(from, to, EdgeKind::SpanParent);
+        }
+        let untimed = drawn.word(0, "tool:Read") as usize;
+        drawn.flow.steps[untimed].started = Timestamp::NONE;
+        let (picture, steps) = TimelinePicture::of(&drawn.flow, &drawn.batch);
+        let depths: Vec<u32> = picture.bars.iter().map(|bar| bar.depth).collect();
+        assert_eq!((steps, depths), (vec![0, 2, 3, 4], vec![0, 1, 2, 1]));
+        assert_eq!(picture.left_out.words().unwrap(), "steps not drawn: 1 without a time, 1 beside the work");
     }
 }

@@ -56,6 +56,27 @@ pub struct TimelinePicture {
     pub bars: Vec<TimelineBar>,
     /// Between bars.
     pub arrows: Vec<Arrow>,
+    /// What has no bar.
+    pub left_out: LeftOut,
+}
+
+/// Steps that have no bar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Nobody says when they began.
+    pub untimed: u64,
+    /// They say nothing about the work: system and hook steps, begins and ends of agents, what was injected.
+    pub aside: u64,
+}
+
+impl LeftOut {
+    /// What is not drawn, in words; none when nothing is.
+    pub fn words(&self) -> Option<String> {
+        let parts = [(self.untimed, "without a time"), (self.aside, "beside the work")];
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
+        (!parts.is_empty()).then(|| format!("steps not drawn: {}", parts.join(", ")))
+    }
 }
 
 impl TimelineBar {
@@ -87,6 +108,8 @@ const AXIS: f64 = 26.0;
 const NAME_SIZE: f64 = 11.0;
 const BAR_TEXT: f64 = 10.5;
 const INDENT: f64 = 10.0;
+/// The line that says what is not drawn.
+const NOTE: f64 = 14.0;
 
 /// Draws a timeline.
 pub fn timeline_svg(picture: &TimelinePicture, theme: Theme, options: &TimelineOptions) -> String {
@@ -97,7 +120,8 @@ pub fn timeline_svg(picture: &TimelinePicture, theme: Theme, options: &TimelineO
     let is_error = picture.bars.iter().any(|bar| bar.is_error);
     let legend = Legend::new(picture.bars.iter().map(|bar| bar.look), &picture.arrows, is_error);
     let below = MARGIN + head + AXIS + drawn.size.height;
-    let height = number(below + legend.height() + MARGIN);
+    let note = picture.left_out.words();
+    let height = number(below + legend.height() + MARGIN + if note.is_some() { NOTE } else { 0.0 });
     let name = if title.is_empty() { "timeline".to_string() } else { escaped(&title) };
     let mut out = String::new();
     let _ = writeln!(
@@ -131,6 +155,10 @@ pub fn timeline_svg(picture: &TimelinePicture, theme: Theme, options: &TimelineO
     }
     out.push_str("</g>\n");
     legend.draw(&mut out, MARGIN, below);
+    if let Some(note) = note {
+        let y = number(below + legend.height() + NOTE);
+        let _ = writeln!(out, "<text class=\"legend\" x=\"{MARGIN}\" y=\"{y}\">{}</text>", escaped(&note));
+    }
     out.push_str("</svg>\n");
     out
 }

@@ -1,5 +1,6 @@
 //! The steps of a flow as bars on tracks: an agent's steps that overlap lie on tracks of their own.
 
+use crate::layout::FirstFit;
 use unspool_model::Flow;
 
 /// A step in time, in microseconds since the epoch.
@@ -53,22 +54,16 @@ impl Bars {
 
     /// Gives each bar the first track of its agent that is free.
     fn lay(&mut self, flow: &Flow) {
-        let mut free_from: Vec<Vec<i64>> = vec![Vec::new(); flow.agents.len() + 1];
+        let mut tracks_of: Vec<FirstFit> = (0..=flow.agents.len()).map(|_| FirstFit::default()).collect();
         let slot = |agent: u32| (agent as usize).min(flow.agents.len());
         let mut rows = Vec::with_capacity(self.list.len());
         for bar in &self.list {
-            let tracks = &mut free_from[slot(flow.steps[bar.step].agent)];
-            let n = tracks.iter().position(|free| *free <= bar.start_us).unwrap_or_else(|| {
-                tracks.push(i64::MIN);
-                tracks.len() - 1
-            });
-            tracks[n] = bar.end_us;
-            rows.push(n);
+            rows.push(tracks_of[slot(flow.steps[bar.step].agent)].place(bar.start_us, bar.end_us, 0));
         }
-        let mut first_track = Vec::with_capacity(free_from.len());
-        for (agent, tracks) in free_from.iter().enumerate() {
+        let mut first_track = Vec::with_capacity(tracks_of.len());
+        for (agent, tracks) in tracks_of.iter().enumerate() {
             first_track.push(self.tracks.len());
-            self.tracks.extend((0..tracks.len()).map(|n| Track { agent, n }));
+            self.tracks.extend((0..tracks.count).map(|n| Track { agent, n }));
         }
         for (bar, n) in self.list.iter_mut().zip(rows) {
             bar.track = first_track[slot(flow.steps[bar.step].agent)] + n;

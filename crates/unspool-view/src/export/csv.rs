@@ -63,20 +63,18 @@ pub fn edge_head(out: &mut impl Write) -> Result<()> {
 }
 
 /// Writes a line per node. What only a single step has is empty for a node that stands for several.
-pub fn nodes(out: &mut impl Write, flow: &Flow, batch: &Batch, graph: &Graph) -> Result<()> {
-    let session = flow.session.id.show('x');
+pub fn nodes(out: &mut impl Write, session: &str, flow: &Flow, batch: &Batch, graph: &Graph) -> Result<()> {
     for node in &graph.nodes {
-        row(out, &node_cells(flow, batch, graph, node, &session))?;
+        row(out, &node_cells(flow, batch, graph, node, session))?;
     }
     Ok(())
 }
 
 /// Writes a line per edge.
-pub fn edges(out: &mut impl Write, flow: &Flow, graph: &Graph) -> Result<()> {
-    let session = flow.session.id.show('x');
+pub fn edges(out: &mut impl Write, session: &str, graph: &Graph) -> Result<()> {
     for edge in &graph.edges {
         let cells: [String; EDGE_COLUMNS.len()] = [
-            session.clone(),
+            session.to_string(),
             graph.nodes[edge.from as usize].id.clone(),
             graph.nodes[edge.to as usize].id.clone(),
             edge.relation.name().into(),

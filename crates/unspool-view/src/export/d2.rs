@@ -22,9 +22,12 @@ pub struct Boards {
 pub fn write(out: &mut impl Write, graph: &Graph, boards: Boards) -> Result<()> {
     let nested = Nested::new(graph);
     let prefix = if boards.chained { "run" } else { "box" };
-    let drawing = Drawing { graph, prefix, paths: paths(graph, prefix) };
+    let drawing = Drawing { graph, prefix, paths: paths(graph, &nested, prefix) };
     writeln!(out, "# {}", one_line(&graph.title))?;
     writeln!(out, "# {} nodes, {} edges", graph.nodes.len(), graph.edges.len())?;
+    if let Some(notice) = nested.notice() {
+        writeln!(out, "# {notice}")?;
+    }
     writeln!(out, "direction: down")?;
     classes(out)?;
     if graph.nodes.is_empty() {
@@ -59,11 +62,11 @@ fn classes(out: &mut impl Write) -> Result<()> {
 }
 
 /// Where each node is: the keys of the boxes it lies in, and its own.
-fn paths(graph: &Graph, prefix: &str) -> Vec<String> {
+fn paths(graph: &Graph, nested: &Nested, prefix: &str) -> Vec<String> {
     let key_of = |group: usize| format!("{prefix}_{}", group + 1);
     let mut boxes: Vec<String> = Vec::with_capacity(graph.groups.len());
-    for (n, group) in graph.groups.iter().enumerate() {
-        let above = group.parent.and_then(|parent| boxes.get(parent as usize));
+    for (n, parent) in nested.parents.iter().enumerate() {
+        let above = parent.and_then(|parent| boxes.get(parent));
         boxes.push(above.map_or_else(|| key_of(n), |above| format!("{above}.{}", key_of(n))));
     }
     let path = |(n, group): (usize, Option<u32>)| match group.and_then(|group| boxes.get(group as usize)) {

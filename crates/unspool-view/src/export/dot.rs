@@ -17,7 +17,11 @@ pub fn write(out: &mut impl Write, graph: &Graph) -> Result<()> {
     )?;
     writeln!(out, "  node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\"];")?;
     writeln!(out, "  edge [fontname=\"Helvetica\", fontsize=10];")?;
-    for (depth, visit) in Nested::new(graph).walk() {
+    let nested = Nested::new(graph);
+    if let Some(notice) = nested.notice() {
+        writeln!(out, "  // {notice}")?;
+    }
+    for (depth, visit) in nested.walk() {
         let indent = "  ".repeat(depth + 1);
         match visit {
             Visit::Open(n) => {

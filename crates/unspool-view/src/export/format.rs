@@ -11,11 +11,13 @@ pub enum View {
     Workflow,
     /// What happened when.
     Timeline,
+    /// The process behind the runs of all sessions.
+    Process,
 }
 
 impl View {
     /// All views.
-    pub const ALL: [View; 4] = [View::Flow, View::Graph, View::Workflow, View::Timeline];
+    pub const ALL: [View; 5] = [View::Flow, View::Graph, View::Workflow, View::Timeline, View::Process];
 
     /// The word used on the command line.
     pub fn name(self) -> &'static str {
@@ -24,6 +26,7 @@ impl View {
             View::Graph => "graph",
             View::Workflow => "workflow",
             View::Timeline => "timeline",
+            View::Process => "process",
         }
     }
 
@@ -34,6 +37,7 @@ impl View {
             View::Graph => "what led to what, at a level",
             View::Workflow => "the pattern: steps of one name are one node",
             View::Timeline => "what happened when",
+            View::Process => "the process behind the runs of all sessions",
         }
     }
 }
@@ -72,16 +76,16 @@ macro_rules! formats {
 }
 
 formats! {
-    Json "json" "the complete flow, schema unspool.flow/1" [".json"] [Flow Graph Workflow Timeline];
+    Json "json" "the complete flow, schema unspool.flow/1" [".json"] [Flow Graph Workflow Timeline Process];
     TreeJson "tree-json" "the timeline tree with its indexes, schema unspool.tree/1" [".tree.json"] [Timeline];
-    GraphJson "graph-json" "a graph, schema unspool.graph/1" [".graph.json"] [Graph Workflow];
-    Svg "svg" "a picture of one session" [".svg"] [Graph Workflow Timeline];
-    D2 "d2" "a D2 diagram" [".d2"] [Graph Workflow];
-    Dot "dot" "a Graphviz graph" [".dot" ".gv"] [Graph Workflow];
-    Mermaid "mermaid" "a Mermaid flowchart" [".mmd" ".mermaid"] [Graph Workflow];
-    GraphMl "graphml" "a GraphML graph with typed keys" [".graphml"] [Graph Workflow];
-    Csv "csv" "a table of the steps, or whatever the nodes are" [".csv"] [Graph Workflow];
-    CsvEdges "csv-edges" "a table of the edges" [".edges.csv"] [Graph Workflow];
+    GraphJson "graph-json" "a graph, schema unspool.graph/1" [".graph.json"] [Graph Workflow Process];
+    Svg "svg" "a picture of one session" [".svg"] [Graph Workflow Timeline Process];
+    D2 "d2" "a D2 diagram" [".d2"] [Graph Workflow Process];
+    Dot "dot" "a Graphviz graph" [".dot" ".gv"] [Graph Workflow Process];
+    Mermaid "mermaid" "a Mermaid flowchart" [".mmd" ".mermaid"] [Graph Workflow Process];
+    GraphMl "graphml" "a GraphML graph with typed keys" [".graphml"] [Graph Workflow Process];
+    Csv "csv" "a table of the steps, or whatever the nodes are" [".csv"] [Graph Workflow Process];
+    CsvEdges "csv-edges" "a table of the edges" [".edges.csv"] [Graph Workflow Process];
     Chrome "chrome-trace" "a trace for Perfetto and chrome://tracing" [".trace.json"] [Timeline];
     Speedscope "speedscope" "a profile for speedscope" [".speedscope.json"] [Timeline];
     Otlp "otlp" "OpenTelemetry spans, protobuf" [".otlp" ".pb" ".binpb"] [Flow];

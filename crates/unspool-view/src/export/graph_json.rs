@@ -3,10 +3,11 @@
 //! The types here are the wire, not the core; their comments are the documentation of each field.
 
 use crate::flow_json::{TotalsDoc, totals_doc};
-use crate::graph::{Edge, Graph, Node, Share};
+use crate::graph::{Edge, Graph, Group, Level, Node, Share};
+use crate::workflow::span;
 use schemars::JsonSchema;
 use serde::Serialize;
-use unspool_model::Flow;
+use unspool_model::{Batch, Flow};
 
 /// The document `unspool export --format graph-json` writes.
 #[derive(Serialize, JsonSchema)]
@@ -28,11 +29,11 @@ impl<G> GraphsDoc<G> {
 /// A session's graph.
 #[derive(Serialize, JsonSchema)]
 pub struct GraphDoc {
-    /// The session.
-    pub session_id: String,
+    /// The session; null for the process behind many.
+    pub session_id: Option<String>,
     /// What it is a graph of.
     pub title: String,
-    /// What a node is: `step`, `model-call`, `agent`, `run`, or `pattern` in a workflow.
+    /// What a node is: `step`, `model-call`, `agent`, `run`, `pattern` in a workflow, or `process`.
     pub level: &'static str,
     /// Nodes in order of start.
     pub nodes: Vec<GraphNodeDoc>,
@@ -40,7 +41,7 @@ pub struct GraphDoc {
     pub edges: Vec<GraphEdgeDoc>,
     /// Boxes around nodes; outer ones first.
     pub groups: Vec<GraphGroupDoc>,
-    /// What became of the steps and edges of the session; null for a workflow.
+    /// What became of the steps and edges of the session; null for a process.
     pub tally: Option<TallyDoc>,
 }
 
@@ -57,8 +58,10 @@ pub struct GraphNodeDoc {
     pub kind: &'static str,
     /// Id of the box it lies in.
     pub group_id: Option<String>,
-    /// Ids of the steps it stands for, in order; empty in a workflow.
+    /// Ids of the steps it stands for, in order; an agent of a workflow stands for the call that started it. Empty in a process.
     pub step_ids: Vec<String>,
+    /// The source's own ids of those of them that were spans.
+    pub span_ids: Vec<String>,
     /// First moment.
     pub started_at: Option<String>,
     /// Last moment.
@@ -118,18 +121,20 @@ pub struct TallyDoc {
     pub contracted: ShareDoc,
     /// Steps a filter left out.
     pub filtered: ShareDoc,
-    /// Edges of the flow between steps of different nodes.
-    pub shown_edges: u64,
+    /// Edges of the flow between steps of different nodes; null in a workflow, like the next four: its edges are not those of the flow.
+    pub shown_edges: Option<u64>,
     /// Edges of the flow between steps of one node.
-    pub inner_edges: u64,
+    pub inner_edges: Option<u64>,
     /// Edges of the flow to or from steps that are in no node.
-    pub contracted_edges: u64,
+    pub contracted_edges: Option<u64>,
     /// Edges of the flow that a filter left out.
-    pub filtered_edges: u64,
+    pub filtered_edges: Option<u64>,
     /// Edges of the flow that tell only of order, where something else of its agent leads to a step.
-    pub order_edges: u64,
+    pub order_edges: Option<u64>,
     /// So many edges were followed to find what leads through steps that are no nodes, and then no more: some may be missing.
     pub limit_reached: Option<u64>,
+    /// Transitions of a workflow that were not counted, because there are too many (`MAX_TRANSITIONS`).
+    pub transitions_left_out: u64,
 }
 
 /// Sums over steps that are drawn alike.
@@ -141,39 +146,60 @@ pub struct ShareDoc {
     pub busy_ms: Option<i64>,
 }
 
-/// A graph as its JSON document; `level` says what a node is, and is none in a workflow.
-pub fn graph_doc(flow: &Flow, graph: &Graph, level: Option<&'static str>) -> GraphDoc {
+/// What a graph is of.
+#[derive(Clone, Copy)]
+pub enum Of {
+    /// A flow, at a level.
+    Flow(Level),
+    /// The pattern of a flow.
+    Workflow,
+    /// The process behind many runs.
+    Process,
+}
+
+impl Of {
+    fn level(self) -> &'static str {
+        match self {
+            Of::Flow(level) => level.name(),
+            Of::Workflow => "pattern",
+            Of::Process => "process",
+        }
+    }
+}
+
+/// A graph as its JSON document. That of a process has no flow: give an empty one.
+pub fn graph_doc(flow: &Flow, batch: &Batch, graph: &Graph, of: Of) -> GraphDoc {
     let tally = &graph.tally;
+    let edges = |count: u64| matches!(of, Of::Flow(_)).then_some(count);
+    let group = |group: &Group| GraphGroupDoc {
+        id: group.id.clone(),
+        label: group.label.clone(),
+        parent_id: group_id(graph, group.parent),
+    };
     GraphDoc {
-        session_id: flow.session.id.show('x'),
+        session_id: (!matches!(of, Of::Process)).then(|| flow.session.id.show('x')),
         title: graph.title.clone(),
-        level: level.unwrap_or("pattern"),
-        nodes: graph.nodes.iter().map(|node| node_doc(flow, graph, node)).collect(),
+        level: of.level(),
+        nodes: graph.nodes.iter().map(|node| node_doc(flow, batch, graph, node)).collect(),
         edges: graph.edges.iter().map(|edge| edge_doc(flow, graph, edge)).collect(),
-        groups: graph
-            .groups
-            .iter()
-            .map(|group| GraphGroupDoc {
-                id: group.id.clone(),
-                label: group.label.clone(),
-                parent_id: group_id(graph, group.parent),
-            })
-            .collect(),
-        tally: level.map(|_| TallyDoc {
+        groups: graph.groups.iter().map(group).collect(),
+        tally: (!matches!(of, Of::Process)).then(|| TallyDoc {
             shown: share_doc(&tally.shown),
             contracted: share_doc(&tally.contracted),
             filtered: share_doc(&tally.filtered),
-            shown_edges: tally.shown_edges,
-            inner_edges: tally.inner_edges,
-            contracted_edges: tally.contracted_edges,
-            filtered_edges: tally.filtered_edges,
-            order_edges: tally.order_edges,
+            shown_edges: edges(tally.shown_edges),
+            inner_edges: edges(tally.inner_edges),
+            contracted_edges: edges(tally.contracted_edges),
+            filtered_edges: edges(tally.filtered_edges),
+            order_edges: edges(tally.order_edges),
             limit_reached: tally.limit_reached,
+            transitions_left_out: tally.transitions_left_out,
         }),
     }
 }
 
-fn node_doc(flow: &Flow, graph: &Graph, node: &Node) -> GraphNodeDoc {
+fn node_doc(flow: &Flow, batch: &Batch, graph: &Graph, node: &Node) -> GraphNodeDoc {
+    let steps = node.steps.iter().filter_map(|step| flow.steps.get(*step as usize));
     let moment = |at: unspool_model::Timestamp| at.is_some().then(|| at.to_string());
     GraphNodeDoc {
         id: node.id.clone(),
@@ -182,6 +208,7 @@ fn node_doc(flow: &Flow, graph: &Graph, node: &Node) -> GraphNodeDoc {
         kind: node.kind,
         group_id: group_id(graph, node.group),
         step_ids: step_ids(flow, node.steps.iter().copied()),
+        span_ids: steps.filter_map(|step| span(flow, batch, step)).map(String::from).collect(),
         started_at: moment(node.totals.started),
         ended_at: moment(node.totals.ended),
         busy_ms: node.busy_ms,

@@ -4,6 +4,7 @@
 
 use super::figures::{figures, group};
 use super::text::showable;
+use crate::draw::xml;
 use crate::graph::{Edge, Graph, Node};
 use std::io::{Result, Write};
 
@@ -96,17 +97,7 @@ fn edge_values(edge: &Edge) -> Vec<String> {
     ]
 }
 
-/// A text between tags, or in double quotes.
+/// A text between tags.
 fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in showable(text).chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    xml::escaped(&showable(text))
 }

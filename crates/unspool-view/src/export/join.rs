@@ -6,12 +6,12 @@ use rustc_hash::FxHashMap;
 use unspool_model::Flow;
 use unspool_model::flow::NONE;
 
-/// One graph of several: each lies in a box of its own. One alone stays as it is.
-pub fn join(mut graphs: Vec<(String, Graph)>) -> Graph {
+/// One graph of several: each lies in a box of its own. One alone stays as it is. `what` says what there are several of.
+pub fn join(mut graphs: Vec<(String, Graph)>, what: &str) -> Graph {
     if graphs.len() == 1 {
         return graphs.remove(0).1;
     }
-    let mut joined = Graph { title: format!("{} sessions", graphs.len()), ..Graph::default() };
+    let mut joined = Graph { title: format!("{} {what}", graphs.len()), ..Graph::default() };
     for (session, graph) in graphs {
         let index = |at: usize| u32::try_from(at).unwrap_or(NONE);
         let own = index(joined.groups.len());

@@ -15,6 +15,8 @@ use unspool_model::{Batch, Flow, Usage};
 
 /// So many errors and slow steps are listed; the rest is counted.
 const LISTED: usize = 20;
+/// Deeper steps stand on this level of the tree, and are counted.
+const MAX_TREE_DEPTH: usize = 64;
 /// So many lines of the tree are written; the rest is counted.
 const TREE_LINES: usize = 500;
 
@@ -138,12 +140,17 @@ impl Report<'_> {
     fn tree(&self, out: &mut impl Write) -> Result<()> {
         writeln!(out, "## Tree\n")?;
         let mut depths: Vec<usize> = Vec::with_capacity(self.flow.steps.len());
+        let mut deeper = 0;
         for (n, step) in self.flow.steps.iter().enumerate() {
             let above = if step.parent == NONE { None } else { depths.get(step.parent as usize) };
             depths.push(above.map_or(0, |depth| depth + 1));
             if n < TREE_LINES {
-                writeln!(out, "{}- {}", "  ".repeat(depths[n]), self.line(n))?;
+                deeper += usize::from(depths[n] > MAX_TREE_DEPTH);
+                writeln!(out, "{}- {}", "  ".repeat(depths[n].min(MAX_TREE_DEPTH)), self.line(n))?;
             }
+        }
+        if deeper > 0 {
+            writeln!(out, "\n{deeper} steps lie deeper than {MAX_TREE_DEPTH} levels and stand on that one")?;
         }
         more(out, self.flow.steps.len(), TREE_LINES)
     }

@@ -17,7 +17,11 @@ pub fn write(out: &mut impl Write, graph: &Graph) -> Result<()> {
     for look in LOOKS.iter().chain([&BOX]) {
         writeln!(out, "  classDef {} fill:{},stroke:{},color:#1B1F24", look.class, look.fill, look.line)?;
     }
-    for (depth, visit) in Nested::new(graph).walk() {
+    let nested = Nested::new(graph);
+    if let Some(notice) = nested.notice() {
+        writeln!(out, "  %% {notice}")?;
+    }
+    for (depth, visit) in nested.walk() {
         let indent = "  ".repeat(depth + 1);
         match visit {
             Visit::Open(n) => {

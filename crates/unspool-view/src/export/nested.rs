@@ -2,8 +2,16 @@
 
 use crate::graph::Graph;
 
+/// Boxes lie so deep in each other at most; deeper ones stand beside each other in the last that may hold some. Names of boxes would
+/// else grow with the square of the depth.
+const MAX_BOX_DEPTH: usize = 64;
+
 /// What lies in each box, and what in none.
 pub(super) struct Nested {
+    /// By box: the one it is drawn in. Outer ones come first.
+    pub(super) parents: Vec<Option<usize>>,
+    /// Boxes that are not drawn in the one they lie in.
+    flattened: usize,
     /// By box: the boxes in it.
     boxes: Vec<Vec<usize>>,
     /// By box: the nodes in it.
@@ -21,16 +29,38 @@ pub(super) enum Visit {
 impl Nested {
     pub(super) fn new(graph: &Graph) -> Nested {
         let outside = graph.groups.len();
-        let slot = |group: Option<u32>| group.map_or(outside, |group| (group as usize).min(outside));
-        let mut nested =
-            Nested { boxes: vec![Vec::new(); outside + 1], nodes: vec![Vec::new(); outside + 1] };
+        let mut nested = Nested {
+            parents: Vec::with_capacity(outside),
+            flattened: 0,
+            boxes: vec![Vec::new(); outside + 1],
+            nodes: vec![Vec::new(); outside + 1],
+        };
+        let mut depths: Vec<usize> = Vec::with_capacity(outside);
         for (n, group) in graph.groups.iter().enumerate() {
-            nested.boxes[slot(group.parent)].push(n);
+            let mut parent = group.parent.map(|parent| parent as usize).filter(|parent| *parent < n);
+            if let Some(deepest) = parent.filter(|parent| depths[*parent] >= MAX_BOX_DEPTH) {
+                parent = nested.parents[deepest];
+                nested.flattened += 1;
+            }
+            depths.push(parent.map_or(1, |parent| depths[parent] + 1));
+            nested.parents.push(parent);
+            nested.boxes[parent.unwrap_or(outside)].push(n);
         }
         for (n, node) in graph.nodes.iter().enumerate() {
-            nested.nodes[slot(node.group)].push(n);
+            let slot = node.group.map_or(outside, |group| (group as usize).min(outside));
+            nested.nodes[slot].push(n);
         }
         nested
+    }
+
+    /// What to say of boxes that are not drawn where they lie.
+    pub(super) fn notice(&self) -> Option<String> {
+        (self.flattened > 0).then(|| {
+            format!(
+                "max_box_depth: {} boxes lie deeper than {MAX_BOX_DEPTH} and stand beside each other",
+                self.flattened
+            )
+        })
     }
 
     /// Boxes that lie in no other.

@@ -65,7 +65,7 @@ impl Sessions {
     /// Adds a session. Moments are microseconds since its first step.
     pub fn add(&mut self, flow: &Flow, batch: &Batch) {
         let title = labels::session_title(flow, batch);
-        let Bars { list: bars, tracks, .. } = Bars::of(flow);
+        let Bars { list: bars, tracks, left_out } = Bars::of(flow);
         let base = bars.iter().map(|bar| bar.start_us).min().unwrap_or(0);
         let mut of_track = vec![Vec::new(); tracks.len()];
         for bar in bars {
@@ -97,7 +97,13 @@ impl Sessions {
                 events,
             });
         }
-        self.names.push(title);
+        // The format has no other place for it.
+        let note = match left_out {
+            0 => String::new(),
+            1 => " (1 step without a time left out)".into(),
+            many => format!(" ({many} steps without a time left out)"),
+        };
+        self.names.push(format!("{title}{note}"));
     }
 
     fn frame(&mut self, name: &str) -> usize {

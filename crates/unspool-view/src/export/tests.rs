@@ -1,10 +1,12 @@
 //! What holds for every export of a graph: everything is in it once, the same each time, whatever things are called.
 
 use super::d2::Boards;
-use super::{csv, d2, dot, graph_json, graphml, join, mermaid};
-use crate::graph::{Edge, Graph, Group, Node, Relation};
+use super::{csv, d2, dot, graph_json, graphml, join, mermaid, speedscope, subtasks};
+use crate::drawn::Drawn;
+use crate::graph::{Edge, Graph, Group, Level, Node, Relation};
+use crate::prices::Prices;
 use crate::totals::Totals;
-use unspool_model::{Batch, Confidence, EdgeKind, Flow};
+use unspool_model::{Batch, Confidence, EdgeKind, Flow, Timestamp};
 
 const HOSTILE: &[&str] = &[
     "end",
@@ -126,15 +128,20 @@ fn small_tables() {
     let (flow, batch) = (Flow::default(), Batch::default());
     let mut bytes = Vec::new();
     csv::node_head(&mut bytes).unwrap();
-    csv::nodes(&mut bytes, &flow, &batch, &small()).unwrap();
+    csv::nodes(&mut bytes, &flow.session.id.show('x'), &flow, &batch, &small()).unwrap();
     csv::edge_head(&mut bytes).unwrap();
-    csv::edges(&mut bytes, &flow, &small()).unwrap();
+    csv::edges(&mut bytes, &flow.session.id.show('x'), &small()).unwrap();
     insta::assert_snapshot!(String::from_utf8(bytes).unwrap().replace("\r\n", "\n"));
 }
 
 #[test]
 fn a_small_graph_in_json() {
-    let doc = graph_json::graph_doc(&Flow::default(), &small(), Some("step"));
+    let doc = graph_json::graph_doc(
+        &Flow::default(),
+        &Batch::default(),
+        &small(),
+        graph_json::Of::Flow(Level::Step),
+    );
     insta::assert_snapshot!(serde_json::to_string_pretty(&doc).unwrap());
 }
 
@@ -207,9 +214,9 @@ fn an_empty_graph_is_a_graph() {
 
 #[test]
 fn sessions_lie_in_boxes_of_their_own() {
-    let one = join(vec![("x1".into(), small())]);
+    let one = join(vec![("x1".into(), small())], "sessions");
     assert_eq!((one.nodes.len(), one.groups.len(), one.title.as_str()), (3, 1, "Find the bug"));
-    let two = join(vec![("x1".into(), small()), ("x2".into(), small())]);
+    let two = join(vec![("x1".into(), small()), ("x2".into(), small())], "sessions");
     assert_eq!((two.nodes.len(), two.groups.len(), two.edges.len()), (6, 4, 4));
     assert_eq!(two.groups[3].parent, Some(2));
     assert_eq!((two.edges[2].from, two.edges[2].to), (3, 4));
@@ -217,4 +224,52 @@ fn sessions_lie_in_boxes_of_their_own() {
     let mut ids: Vec<&str> = two.nodes.iter().map(|node| node.id.as_str()).collect();
     ids.dedup();
     assert_eq!(ids.len(), 6);
+}
+
+#[test]
+fn boxes_lie_only_so_deep_and_it_is_told() {
+    let depth = 10_000_u32;
+    let groups =
+        (0..depth).map(|n| Group { id: format!("g{n}"), label: "a".into(), parent: n.checked_sub(1) });
+    let node = |group: u32| Node {
+        id: format!("n{group}"),
+        label: "a".into(),
+        kind: "tool_call",
+        group: Some(group),
+        ..Node::default()
+    };
+    let edge = |to: u32| Edge { from: to - 1, to, ..small().edges[0].clone() };
+    let deep = Graph {
+        groups: groups.collect(),
+        nodes: (0..depth).map(node).collect(),
+        edges: (1..depth).map(edge).collect(),
+        ..Graph::default()
+    };
+    let write_d2: Writer = |out, graph| d2::write(out, graph, boards(false));
+    for write in [dot::write, mermaid::write, write_d2] as [Writer; 3] {
+        let text = text_of(write, &deep);
+        assert!(text.contains("max_box_depth: 9936 boxes lie deeper than 64"), "{}", &text[..400]);
+        assert!(text.len() < 32_000_000, "{}", text.len());
+    }
+}
+
+#[test]
+fn what_no_source_states_of_a_sub_task_is_not_zero() {
+    let mut drawn = Drawn::of_words(&["user", "model:opus", "tool:Task"]);
+    drawn.agent(2, "Explore", 3_000);
+    let docs = subtasks::conversations(&drawn.flow, &drawn.batch, &Prices::default());
+    let docs = serde_json::to_value(&docs).unwrap();
+    let task = &docs[0]["subtasks"][0];
+    assert!(task["total_tokens"].is_null() && task["tool_use_id"].is_null(), "{task}");
+}
+
+#[test]
+fn a_profile_says_what_it_leaves_out() {
+    let mut drawn = Drawn::of_words(&["user", "model:opus"]);
+    let step = &mut drawn.flow.steps[1];
+    (step.started, step.ended) = (Timestamp::NONE, Timestamp::NONE);
+    let mut profiles = speedscope::Sessions::default();
+    profiles.add(&drawn.flow, &drawn.batch);
+    let name = serde_json::to_value(profiles.finish()).unwrap()["name"].as_str().unwrap().to_string();
+    assert!(name.contains("1 step without a time left out"), "{name}");
 }

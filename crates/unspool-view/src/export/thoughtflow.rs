@@ -2,7 +2,7 @@
 //!
 //! In: a flow. Out: the document. Never here: tokens and agents, for which the format has no place.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use unspool_model::flow::NONE;
@@ -103,10 +103,11 @@ impl<'f> Writer<'f> {
             _ => !stated,
         };
         let mut needs: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
+        let mut known: FxHashSet<(u32, u32)> = FxHashSet::default();
         for edge in flow.edges.iter().filter(counts) {
             let list = needs.entry(edge.to).or_default();
             let together = flow.steps[edge.from as usize].run == flow.steps[edge.to as usize].run;
-            if together && !list.contains(&edge.from) {
+            if together && known.insert((edge.from, edge.to)) {
                 list.push(edge.from);
             }
         }

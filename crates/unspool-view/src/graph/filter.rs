@@ -1,8 +1,9 @@
 //! Which steps and edges a view keeps.
 
-use crate::labels;
+use crate::labels::agent_has;
+use crate::query::Period;
 use rustc_hash::FxHashMap;
-use unspool_model::{Batch, Confidence, EdgeKind, Flow, Step, StepKind, Sym, Timestamp};
+use unspool_model::{Agent, Batch, Confidence, EdgeKind, Flow, Step, StepKind, Sym};
 
 /// How a step ended, as a filter sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,16 +19,14 @@ pub enum StatusFilter {
 /// What to keep. An empty list keeps everything.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Agents whose type, name or id contains one of these, whatever the case.
+    /// Agents whose type or name contains one of these, or whose id begins with one, whatever the case.
     pub agents: Vec<String>,
     /// Kinds of steps.
     pub kinds: Vec<StepKind>,
     /// Tools by their exact name, whatever the case. Steps that are no tool calls are left out.
     pub tools: Vec<String>,
-    /// What ended then or later.
-    pub after: Option<Timestamp>,
-    /// What began then or earlier.
-    pub before: Option<Timestamp>,
+    /// What began then.
+    pub began: Period,
     /// How it ended.
     pub status: Option<StatusFilter>,
     /// Kinds of edges. When empty, the order of steps is an edge only where nothing else of its agent leads to a step.
@@ -39,24 +38,10 @@ pub struct Filter {
 impl Filter {
     /// For each step, whether it is kept.
     pub(super) fn steps(&self, flow: &Flow, batch: &Batch) -> Vec<bool> {
-        let agents: Vec<bool> = flow
-            .agents
-            .iter()
-            .map(|agent| {
-                let named =
-                    [batch.text.get(agent.kind), batch.text.get(agent.name), batch.text.get(agent.native_id)];
-                let (name, id) = (labels::agent_name(batch, agent), agent.id.show('a'));
-                let has = |wanted: &String| {
-                    let wanted = wanted.to_lowercase();
-                    named
-                        .iter()
-                        .copied()
-                        .chain([name.as_str(), id.as_str()])
-                        .any(|text| text.to_lowercase().contains(&wanted))
-                };
-                self.agents.is_empty() || self.agents.iter().any(has)
-            })
-            .collect();
+        let is_wanted = |agent: &Agent| {
+            self.agents.is_empty() || self.agents.iter().any(|part| agent_has(&batch.text, agent, part))
+        };
+        let agents: Vec<bool> = flow.agents.iter().map(is_wanted).collect();
         let mut tools: FxHashMap<Sym, bool> = FxHashMap::default();
         flow.steps
             .iter()
@@ -70,16 +55,10 @@ impl Filter {
                     && (self.tools.is_empty()
                         || step.kind == StepKind::ToolCall
                             && *tools.entry(step.name).or_insert_with(|| is_tool(step.name)))
-                    && self.has_time(step)
+                    && self.began.has(step.started)
                     && self.status.is_none_or(|status| status.has(step))
             })
             .collect()
-    }
-
-    fn has_time(&self, step: &Step) -> bool {
-        let ended = step.ended.later(step.started);
-        self.after.is_none_or(|after| ended.ms_since(after).is_some_and(|ms| ms >= 0))
-            && self.before.is_none_or(|before| before.ms_since(step.started).is_some_and(|ms| ms >= 0))
     }
 
     /// For each edge, whether it is kept, and how many a filter left out.

@@ -1,9 +1,67 @@
 //! The pattern of a workflow as a graph to draw: an agent with something inside is a box.
 
-use super::{Edge, Graph, Group, Node, Relation};
-use crate::totals::Totals;
-use crate::workflow::Workflow;
-use unspool_model::Confidence;
+use super::gather::busy;
+use super::{Edge, Graph, Group, Node, Relation, Tally, View};
+use crate::labels::session_title;
+use crate::prices::Prices;
+use crate::totals::{Pricer, Totals};
+use crate::workflow::{Grouping, ItemId, Items, Options, Workflow, workflow};
+use rustc_hash::{FxHashMap, FxHashSet};
+use unspool_model::{Batch, Confidence, Flow};
+
+/// The pattern of the steps that a view keeps.
+pub struct Pattern {
+    /// The pattern.
+    pub workflow: Workflow,
+    /// What became of the steps; edges are not those of the flow.
+    pub tally: Tally,
+    /// The step that each item tells of; an agent that no call started tells of none.
+    step_of: FxHashMap<ItemId, u32>,
+}
+
+/// Finds the pattern of the steps that a view and `wanted` keep. Level, boxes and kinds of edges do not matter.
+pub fn pattern(
+    flow: &Flow,
+    batch: &Batch,
+    prices: &Prices,
+    view: &View,
+    grouping: Grouping,
+    wanted: &dyn Fn(usize) -> bool,
+) -> Pattern {
+    let mut kept = view.filter.steps(flow, batch);
+    kept.iter_mut().enumerate().for_each(|(n, kept)| *kept &= wanted(n));
+    let all = Items::new(flow, batch, prices, view.full);
+    let told_by: Vec<Option<ItemId>> = (0..flow.steps.len()).map(|n| all.of(n).cloned()).collect();
+    let items = all.into_only((0_u32..).zip(&kept).filter(|(_, kept)| **kept).map(|(n, _)| n));
+    let workflow = workflow(&items, &Options { grouping, ..Options::default() });
+    let folded: FxHashSet<&ItemId> = workflow.folded.iter().collect();
+    let mut pricer = Pricer::new(flow, &batch.text, prices);
+    let (mut tally, mut step_of) = (Tally::default(), FxHashMap::default());
+    for (((n, step), kept), item) in (0_u32..).zip(&flow.steps).zip(kept).zip(told_by) {
+        let item = item.filter(|item| kept && !folded.contains(item));
+        let share = match (&item, kept) {
+            (Some(_), _) => &mut tally.shown,
+            (None, true) => &mut tally.contracted,
+            (None, false) => &mut tally.filtered,
+        };
+        share.add(&pricer.step(step), busy(step));
+        step_of.extend(item.map(|item| (item, n)));
+    }
+    tally.transitions_left_out = workflow.transitions_left_out;
+    Pattern { workflow, tally, step_of }
+}
+
+impl Pattern {
+    /// The pattern as a graph.
+    pub fn graph(&self, flow: &Flow, batch: &Batch) -> Graph {
+        let mut graph = from_workflow(&session_title(flow, batch), &self.workflow);
+        graph.tally = self.tally;
+        for (node, pattern) in graph.nodes.iter_mut().zip(&self.workflow.nodes) {
+            node.steps = pattern.item_ids.iter().filter_map(|item| self.step_of.get(item).copied()).collect();
+        }
+        graph
+    }
+}
 
 /// Turns a pattern into a graph.
 pub fn from_workflow(title: &str, workflow: &Workflow) -> Graph {

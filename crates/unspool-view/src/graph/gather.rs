@@ -70,13 +70,13 @@ pub(super) fn gather(
 }
 
 impl Share {
-    fn add(&mut self, totals: &Totals, busy_ms: Option<i64>) {
+    pub(super) fn add(&mut self, totals: &Totals, busy_ms: Option<i64>) {
         self.totals.add(totals);
         self.busy_ms = sum_of_known(self.busy_ms, busy_ms);
     }
 }
 
-fn busy(step: &Step) -> Option<i64> {
+pub(super) fn busy(step: &Step) -> Option<i64> {
     step.duration_ms.get().filter(|ms| *ms >= 0)
 }
 

@@ -12,7 +12,7 @@ mod guess;
 
 pub use filter::{Filter, StatusFilter};
 pub use from_process::from_process;
-pub use from_workflow::from_workflow;
+pub use from_workflow::{Pattern, from_workflow, pattern};
 
 use crate::prices::Prices;
 use crate::totals::Totals;
@@ -102,7 +102,7 @@ pub struct Node {
     pub kind: &'static str,
     /// The box it lies in.
     pub group: Option<u32>,
-    /// The steps it stands for, in order, where it was made from one flow.
+    /// The steps it stands for, in order, where it was made from one flow; an agent stands for the call that started it.
     pub steps: Vec<u32>,
     /// Sums over them.
     pub totals: Totals,
@@ -221,6 +221,8 @@ pub struct Tally {
     pub order_edges: u64,
     /// So many edges were followed to find what leads through steps that are no nodes, and then no more: some may be missing.
     pub limit_reached: Option<u64>,
+    /// Transitions of a workflow that were not counted, because there are too many (`MAX_TRANSITIONS`).
+    pub transitions_left_out: u64,
 }
 
 /// Draws a view of a flow.

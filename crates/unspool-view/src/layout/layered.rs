@@ -14,7 +14,7 @@ use super::previous::Hint;
 use super::rank::{Pull, join_pieces, ranks};
 use super::route::{LOOP_WIDTH, Router, root_gutter, self_loop};
 use super::types::{
-    Cluster, Direction, Graph, Layout, Options, Path, Point, Rect, Size, index, number, rounded,
+    Cluster, Direction, Edge, Graph, Layout, Options, Path, Point, Rect, Size, index, number, rounded,
 };
 
 /// Ranks an edge may ask for.
@@ -132,18 +132,6 @@ fn problems(graph: &Graph, options: &Options, hint: Option<&Hint>) -> Vec<Proble
     let (node_count, cluster_count) = (graph.nodes.len(), graph.clusters.len());
     let cluster_of = |n: Option<usize>| n.filter(|n| *n < cluster_count).map_or(ROOT, index);
     let forest = Forest::new(graph.clusters.iter().map(|cluster| cluster_of(cluster.parent)).collect());
-    // An empty cluster holds a node without size, so that it has a place.
-    let mut is_empty = vec![true; cluster_count];
-    for node in &graph.nodes {
-        for around in forest.around(cluster_of(node.cluster)) {
-            is_empty[around as usize] = false;
-        }
-    }
-    for &cluster in forest.inner_first().iter().filter(|cluster| forest.parent(**cluster) != ROOT) {
-        if is_empty[cluster as usize] {
-            is_empty[forest.parent(cluster) as usize] = false;
-        }
-    }
     let mut nodes: Vec<Boxed> = graph
         .nodes
         .iter()
@@ -152,8 +140,9 @@ fn problems(graph: &Graph, options: &Options, hint: Option<&Hint>) -> Vec<Proble
             cluster: cluster_of(node.cluster),
         })
         .collect();
-    let empty = (0u32..).zip(&is_empty).filter(|(_, is_empty)| **is_empty);
-    nodes.extend(empty.map(|(cluster, _)| Boxed { size: Size::default(), cluster }));
+    // An empty cluster holds a node without size, so that it has a place.
+    let empty = empty_clusters(&forest, &nodes, cluster_count);
+    nodes.extend(empty.into_iter().map(|cluster| Boxed { size: Size::default(), cluster }));
     let mut edges: Vec<usize> = (0..graph.edges.len())
         .filter(|n| graph.edges[*n].from < node_count && graph.edges[*n].to < node_count)
         .collect();
@@ -197,39 +186,64 @@ fn problems(graph: &Graph, options: &Options, hint: Option<&Hint>) -> Vec<Proble
             problem.node_ids.push(n);
         }
         let center = hint.and_then(|hint| *hint.nodes.get(n)?);
-        problem.hint.push(center.map(|point| match options.direction {
-            Direction::Down => point.x,
-            Direction::Right => point.y,
-        }));
+        problem.hint.push(center.map(|point| across_of(point, options.direction)));
     }
     for n in edges {
         let edge = &graph.edges[n];
-        let problem = &mut problems[part_of[edge.from] as usize];
-        let (from, to) = (local_node[edge.from], local_node[edge.to]);
-        let label = edge.label.map(|label| turned_size(label, options.direction));
-        if from == to {
-            problem.loops.push((from, n, label));
-            continue;
-        }
-        let weight = edge.weight.min(MOST_WEIGHT);
-        problem.links.push(Link { from, to, weight, label });
-        problem.lengths.push(edge.min_length.clamp(1, MOST_RANKS) + u32::from(label.is_some()));
-        problem.known.push(Known { edge: n, is_turned: false });
-        let via = hint.and_then(|hint| hint.edges.get(n)?.as_ref());
-        problem.via.push(via.map(|via| {
-            let across = via.iter().map(|point| match options.direction {
-                Direction::Down => point.x,
-                Direction::Right => point.y,
-            });
-            across.collect()
-        }));
+        let via = hint.and_then(|hint| hint.edges.get(n)?.as_deref());
+        let ends = (local_node[edge.from], local_node[edge.to]);
+        problems[part_of[edge.from] as usize].add_edge(n, edge, ends, via, options.direction);
     }
     // Nodes without size that stand for empty clusters come after all others.
     problems.retain(|problem| !problem.nodes.is_empty());
     problems
 }
 
+/// Clusters that hold no node, not even one of an inner cluster, and no empty one either.
+fn empty_clusters(forest: &Forest, nodes: &[Boxed], cluster_count: usize) -> Vec<u32> {
+    let mut is_empty = vec![true; cluster_count];
+    for node in nodes {
+        for around in forest.around(node.cluster) {
+            is_empty[around as usize] = false;
+        }
+    }
+    for &cluster in forest.inner_first().iter().filter(|cluster| forest.parent(**cluster) != ROOT) {
+        if is_empty[cluster as usize] {
+            is_empty[forest.parent(cluster) as usize] = false;
+        }
+    }
+    (0u32..).zip(is_empty).filter(|(_, is_empty)| *is_empty).map(|(cluster, _)| cluster).collect()
+}
+
+/// Where a point lies across the ranks.
+fn across_of(point: Point, direction: Direction) -> f64 {
+    match direction {
+        Direction::Down => point.x,
+        Direction::Right => point.y,
+    }
+}
+
 impl Problem {
+    /// Adds an edge of the graph between two nodes of this part; `via` is where it passed the ranks before.
+    fn add_edge(
+        &mut self,
+        n: usize,
+        edge: &Edge,
+        (from, to): (u32, u32),
+        via: Option<&[Point]>,
+        direction: Direction,
+    ) {
+        let label = edge.label.map(|label| turned_size(label, direction));
+        if from == to {
+            self.loops.push((from, n, label));
+            return;
+        }
+        self.links.push(Link { from, to, weight: edge.weight.min(MOST_WEIGHT), label });
+        self.lengths.push(edge.min_length.clamp(1, MOST_RANKS) + u32::from(label.is_some()));
+        self.known.push(Known { edge: n, is_turned: false });
+        self.via.push(via.map(|via| via.iter().map(|point| across_of(*point, direction)).collect()));
+    }
+
     fn place(&self, options: &Options) -> Placed {
         let (links, known) = self.opened();
         let pulls: Vec<Pull> = links

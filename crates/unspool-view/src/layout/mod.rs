@@ -14,6 +14,7 @@ mod align;
 mod bands;
 mod columns;
 mod crossings;
+mod first_fit;
 mod forest;
 mod grid;
 mod layered;
@@ -28,6 +29,7 @@ mod timeline;
 mod types;
 
 pub(crate) use acyclic::turned;
+pub(crate) use first_fit::FirstFit;
 pub(crate) use forest::without_rings;
 pub use layered::layered;
 pub use previous::{Hint, Previous};

@@ -29,6 +29,8 @@ const MOST_TRACKS: usize = 24;
 const STEEPNESS: f64 = 0.12;
 /// No gap grows by more for the sake of wide curves.
 const MOST_EXTRA: f64 = 60.0;
+/// A curve ends so far from a node and goes on straight, so that the head of an arrow points where its line comes from.
+const HEAD: f64 = 9.0;
 
 /// Routes before the ranks have their places: stretches and the tracks their joints take.
 pub(crate) struct Router<'a> {
@@ -76,7 +78,11 @@ impl<'a> Router<'a> {
             let gap = &mut widest[pair[0].last_rank as usize];
             *gap = gap.max((pair[0].x - pair[1].x).abs());
         }
-        widest.iter().map(|width| (width * STEEPNESS - gap).clamp(0.0, MOST_EXTRA)).collect()
+        let need = |width: &f64| {
+            let heads = if *width > 0.0 { 2.0 * HEAD } else { 0.0 };
+            (width * STEEPNESS + heads - gap).clamp(0.0, MOST_EXTRA)
+        };
+        widest.iter().map(need).collect()
     }
 
     /// Gives every joint a line of its own in its gap, as long as they overlap.
@@ -119,6 +125,7 @@ impl<'a> Router<'a> {
             (f64::midpoint(top, bottom), leaf.size.height / 2.0)
         };
         let (from, to) = (node(link.from), node(link.to));
+        let head = if self.routing == Routing::Spline { HEAD } else { 0.0 };
         let mut points = Points { points: Vec::new(), is_curve: self.routing == Routing::Spline };
         let mut via = Vec::new();
         for (at, stretch) in stretches.iter().enumerate() {
@@ -126,8 +133,10 @@ impl<'a> Router<'a> {
             let mut bottom = bands.framed[stretch.last_rank as usize].1;
             if at == 0 {
                 top = from.0 + from.1;
+                bottom = bottom.max(top + head);
             } else if at + 1 == stretches.len() {
                 bottom = to.0 - to.1;
+                top = top.min(bottom - head);
             } else {
                 via.push(Point { x: stretch.x, y: f64::midpoint(top, bottom) });
             }

@@ -283,3 +283,21 @@ fn strange_input_is_laid_out() {
     assert!(layout.edges[2].points.is_empty());
     assert_eq!(layered(&Graph::default(), &Options::default(), None), Layout::default());
 }
+
+#[test]
+fn curves_end_straight_however_far_they_come() {
+    let size = Size { width: 60.0, height: 20.0 };
+    let nodes = vec![Node { size, cluster: None }; 30];
+    let mut edges: Vec<Edge> = (1..29).map(|n| Edge::new(0, n)).collect();
+    edges.extend((1..29).map(|n| Edge::new(n, 29)));
+    edges.push(Edge::new(29, 3));
+    let drawn = layered(&Graph { nodes, edges, clusters: Vec::new() }, &Options::default(), None);
+    for path in &drawn.edges {
+        let corners: Vec<_> = path.points.iter().step_by(3).collect();
+        let ends = [(corners[0], corners[1]), (corners[corners.len() - 1], corners[corners.len() - 2])];
+        for (end, before) in ends {
+            assert!((end.x - before.x).abs() < SLACK, "{path:?}");
+            assert!((end.y - before.y).abs() > 8.0, "{path:?}");
+        }
+    }
+}

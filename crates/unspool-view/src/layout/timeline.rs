@@ -4,8 +4,10 @@
 //! not overlap, below the lane of whoever started them — rows within lanes where bars overlap, and the ways of the arrows. Never
 //! here: what a bar means.
 
+use super::first_fit::FirstFit;
 use super::scale::{Break, Room, Scale, Tick};
 use super::types::{Path, Point, Rect, Size, index, number, rounded};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// Somebody who has bars.
@@ -132,16 +134,10 @@ pub fn timeline(
             let key = |n: usize| (bars[n].start_ms, bars[n].depth, std::cmp::Reverse(bars[n].end_ms), n);
             key(*a).cmp(&key(*b))
         });
-        let mut row_ends: Vec<f64> = Vec::new();
+        let mut fit = FirstFit::default();
         for n in members {
             let (start, end) = extents[n];
-            let least = (bars[n].depth as usize).min(row_ends.len());
-            let free = (least..row_ends.len()).find(|row| row_ends[*row] <= start);
-            let row = free.unwrap_or_else(|| {
-                row_ends.push(0.0);
-                row_ends.len() - 1
-            });
-            row_ends[row] = end;
+            let row = fit.place(hundredths(start), hundredths(end), bars[n].depth as usize);
             timeline.bars[n] = Rect {
                 x: start,
                 y: rounded(y + number(row) * (options.row_height + options.row_gap)),
@@ -149,7 +145,7 @@ pub fn timeline(
                 height: options.row_height,
             };
         }
-        let rows = number(row_ends.len().max(1));
+        let rows = number(fit.count.max(1));
         let height = rows * options.row_height + (rows - 1.0) * options.row_gap;
         lane.rect = Rect { x: 0.0, y: rounded(y), width: options.width, height: rounded(height) };
         y += height + options.lane_gap;
@@ -168,6 +164,13 @@ pub fn timeline(
     timeline
 }
 
+/// A place in whole hundredths, which is as exact as it is drawn.
+fn hundredths(x: f64) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "a drawing is some thousand wide")]
+    let hundredths = (x * 100.0).round() as i64;
+    hundredths
+}
+
 /// Tracks in lanes: each goes to the first lane below its parent's that is free while it lasts, or to a new one.
 fn lanes(tracks: &[Track], bars: &[Bar]) -> Vec<Lane> {
     let mut spans: BTreeMap<usize, (i64, i64)> = BTreeMap::new();
@@ -178,14 +181,17 @@ fn lanes(tracks: &[Track], bars: &[Bar]) -> Vec<Lane> {
     let mut by_start: Vec<(i64, i64, usize)> =
         spans.iter().map(|(track, (start, end))| (*start, *end, *track)).collect();
     by_start.sort_by_key(|(start, end, track)| (*start, std::cmp::Reverse(*end), *track));
-    let mut plan = Plan { lanes: Vec::new(), of: vec![None; tracks.len()] };
+    let mut plan = Plan { lanes: Vec::new(), of: vec![None; tracks.len()], below: FxHashMap::default() };
+    // Of each track: the last way up that led by.
+    let mut way_of = vec![usize::MAX; tracks.len()];
     // Parents get their lanes first, whatever began earlier.
     let spans_of = |track: usize| spans.get(&track).copied();
     for (_, _, track) in by_start {
         let mut way = vec![track];
         let mut at = track;
+        way_of[track] = track;
         while let Some(parent) = tracks[at].parent.filter(|parent| *parent < tracks.len()) {
-            if plan.of[parent].is_some() || way.contains(&parent) {
+            if plan.of[parent].is_some() || std::mem::replace(&mut way_of[parent], track) == track {
                 break;
             }
             way.push(parent);
@@ -206,32 +212,38 @@ fn lanes(tracks: &[Track], bars: &[Bar]) -> Vec<Lane> {
 /// A lane while tracks are given to it.
 struct Open {
     tracks: Vec<usize>,
-    end: i64,
-    spans: Vec<(i64, i64)>,
+    /// Ends by begins; they do not overlap.
+    spans: BTreeMap<i64, i64>,
     parent: Option<u32>,
     depth: u32,
+}
+
+impl Open {
+    fn is_free(&self, start: i64, end: i64) -> bool {
+        self.spans.range(..=end).next_back().is_none_or(|(_, last)| *last < start)
+    }
 }
 
 struct Plan {
     lanes: Vec<Open>,
     of: Vec<Option<u32>>,
+    /// By lane: those below it.
+    below: FxHashMap<Option<u32>, Vec<usize>>,
 }
 
 impl Plan {
     fn place(&mut self, track: usize, (start, end): (i64, i64), parent: Option<u32>) {
-        let is_free = |lane: &Open| {
-            lane.parent == parent
-                && (lane.end < start || lane.spans.iter().all(|span| span.1 < start || end < span.0))
-        };
-        let lane = self.lanes.iter().position(is_free).unwrap_or_else(|| {
+        let below = self.below.entry(parent).or_default();
+        let free = below.iter().copied().find(|lane| self.lanes[*lane].is_free(start, end));
+        let lane = free.unwrap_or_else(|| {
             let depth = parent.map_or(0, |parent| self.lanes[parent as usize].depth + 1);
-            self.lanes.push(Open { tracks: Vec::new(), end: i64::MIN, spans: Vec::new(), parent, depth });
+            self.lanes.push(Open { tracks: Vec::new(), spans: BTreeMap::new(), parent, depth });
+            below.push(self.lanes.len() - 1);
             self.lanes.len() - 1
         });
         let open = &mut self.lanes[lane];
         open.tracks.push(track);
-        open.spans.push((start, end));
-        open.end = open.end.max(end);
+        open.spans.insert(start, end);
         self.of[track] = Some(index(lane));
     }
 

@@ -7,6 +7,7 @@ use super::class::Class;
 use super::joints::Piece;
 use super::network::Network;
 use super::split::ratio;
+use crate::labels::agent_has;
 use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_model::flow::NONE;
@@ -95,15 +96,7 @@ pub struct ChangeDoc {
 fn chosen(flow: &Flow, text: &Interner, subject: &Subject) -> Vec<bool> {
     let has = |sym, part: &str| text.get(sym).to_lowercase().contains(part);
     let agents: Vec<bool> = match subject {
-        Subject::Agent(part) => {
-            let matches = |agent: &unspool_model::Agent| {
-                has(agent.kind, part)
-                    || has(agent.name, part)
-                    || has(agent.native_id, part)
-                    || agent.id.show('a').starts_with(part.as_str())
-            };
-            flow.agents.iter().map(matches).collect()
-        }
+        Subject::Agent(part) => flow.agents.iter().map(|agent| agent_has(text, agent, part)).collect(),
         _ => Vec::new(),
     };
     let is_chosen = |step: &unspool_model::Step| match subject {

@@ -131,6 +131,39 @@ impl Precision {
     }
 }
 
+/// A stretch of time, open where nothing bounds it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Period {
+    /// The first instant in it.
+    pub from: Option<Timestamp>,
+    /// The first instant after it.
+    pub until: Option<Timestamp>,
+}
+
+impl Period {
+    /// Whether an instant is in it. One that is not known is in no period that is bounded.
+    pub fn has(&self, at: Timestamp) -> bool {
+        let is_open = self.from.is_none() && self.until.is_none();
+        is_open
+            || at.is_some()
+                && self.from.is_none_or(|from| at >= from)
+                && self.until.is_none_or(|until| at < until)
+    }
+
+    /// What both have.
+    #[must_use]
+    pub fn and(self, other: Period) -> Period {
+        let later = |a: Option<Timestamp>, b: Option<Timestamp>| a.max(b);
+        let until = [self.until, other.until].into_iter().flatten().min();
+        Period { from: later(self.from, other.from), until }
+    }
+
+    /// Whether nothing can be in it.
+    pub fn is_empty(&self) -> bool {
+        self.from.zip(self.until).is_some_and(|(from, until)| from >= until)
+    }
+}
+
 /// What a moment must look like.
 pub(super) const MOMENT: &str =
     "a moment, such as 2026-01-18, 2026-01-18T19:55, 2026-01-18T19:55:26Z, or 2h for two hours ago";
@@ -149,6 +182,16 @@ impl Moment {
             19.. => at(text, Precision::Second),
             _ => Amount::parse(text, Unit::Time).map(|amount| Moment::Ago(amount.0)),
         }
+    }
+
+    /// Later than all of it.
+    pub fn after(self, now: Timestamp) -> Period {
+        Period { from: Some(self.span(now).1), until: None }
+    }
+
+    /// Earlier than all of it.
+    pub fn before(self, now: Timestamp) -> Period {
+        Period { from: None, until: Some(self.span(now).0) }
     }
 
     /// Its first instant, and the first one after it.

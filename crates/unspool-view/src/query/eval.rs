@@ -3,12 +3,13 @@
 //! In: a query, a flow with its names, and what was found in native records. Out: the steps for which it holds, in time
 //! that grows with the number of steps, edges and conditions only. Never here: the clock, or reading records.
 
-use super::amount::{Amount, Moment};
+use super::amount::{Amount, Moment, Period};
 use super::ast::{Choice, Compare, Query, Value};
 use super::fields::{Mark, NumberField, TextField, TimeField};
 use super::pattern::Pattern;
 use super::relations::related;
 use super::selection::Selection;
+use crate::labels::agent_is;
 use crate::prices::Prices;
 use crate::retries::retries;
 use crate::totals::Pricer;
@@ -199,14 +200,7 @@ impl<'a> Evaluation<'a> {
 
     fn is_agent(&self, agent: &Agent, looks: &[Look]) -> bool {
         let text = &self.scope.batch.text;
-        let names = [agent.kind, agent.name].map(|name| text.get(name));
-        looks.iter().any(|look| {
-            names.iter().any(|name| !name.is_empty() && look.is(name))
-                || look.starts(text.get(agent.native_id))
-                || look.starts(&agent.id.show('a'))
-                || agent.main && look.is("main")
-                || agent.internal && look.is("internal")
-        })
+        looks.iter().any(|look| agent_is(text, agent, &|name| look.is(name), &|id| look.starts(id)))
     }
 
     fn is_run(&self, n: usize, run: &Run, looks: &[Look]) -> bool {
@@ -292,17 +286,14 @@ impl<'a> Evaluation<'a> {
 
     fn time(&self, field: TimeField, moment: Moment, of: &Selection) -> Selection {
         let (start, end) = moment.span(self.scope.now);
-        of.filter(|n| {
-            let at = self.step(n).started;
-            at.is_some()
-                && match field {
-                    TimeField::After => at >= end,
-                    TimeField::Before => at < start,
-                    TimeField::Since => at >= start,
-                    TimeField::Until => at < end,
-                    TimeField::On => at >= start && at < end,
-                }
-        })
+        let period = match field {
+            TimeField::After => moment.after(self.scope.now),
+            TimeField::Before => moment.before(self.scope.now),
+            TimeField::Since => Period { from: Some(start), until: None },
+            TimeField::Until => Period { from: None, until: Some(end) },
+            TimeField::On => Period { from: Some(start), until: Some(end) },
+        };
+        of.filter(|n| period.has(self.step(n).started))
     }
 }
 

@@ -18,6 +18,7 @@ mod selection;
 #[cfg(test)]
 mod tests;
 
+pub use amount::{Moment, Period};
 pub use ast::{Query, Value};
 pub use error::QueryError;
 pub use eval::{Scope, select};

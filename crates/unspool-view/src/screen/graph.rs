@@ -2,13 +2,15 @@
 
 use crate::draw::svg::{arrow_text, badge_text, detail_text, frame_text, label_text, to_layout};
 use crate::draw::{Look, Picture, class};
-use crate::export::graph_json::{GraphDoc, GraphEdgeDoc, GraphGroupDoc, GraphNodeDoc, TallyDoc, graph_doc};
+use crate::export::graph_json::{
+    GraphDoc, GraphEdgeDoc, GraphGroupDoc, GraphNodeDoc, Of, TallyDoc, graph_doc,
+};
 use crate::graph::Graph;
 use crate::layout::{Options, Path, Point, Rect, layered};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use unspool_model::Flow;
+use unspool_model::{Batch, Flow};
 
 /// Graphs with more nodes are not laid out: `max_graph_nodes`.
 pub const MAX_GRAPH_NODES: usize = 20_000;
@@ -16,8 +18,8 @@ pub const MAX_GRAPH_NODES: usize = 20_000;
 /// A session's graph, laid out.
 #[derive(Serialize, JsonSchema)]
 pub struct PlacedGraphDoc {
-    /// The session.
-    pub session_id: String,
+    /// The session; none for the process behind many runs.
+    pub session_id: Option<String>,
     /// What it is a graph of.
     pub title: String,
     /// What a node is: `step`, `model-call`, `agent`, `run`, or `pattern` in a workflow.
@@ -119,16 +121,12 @@ impl From<&Rect> for RectDoc {
     }
 }
 
-/// A graph with everything in its place; `level` says what a node is, and is none in a workflow.
-pub fn placed_graph(
-    flow: &Flow,
-    graph: &Graph,
-    level: Option<&'static str>,
-    options: &Options,
-) -> PlacedGraphDoc {
+/// A graph with everything in its place.
+pub fn placed_graph(flow: &Flow, batch: &Batch, graph: &Graph, of: Of, options: &Options) -> PlacedGraphDoc {
     let picture = Picture::of(graph);
     let layout = layered(&to_layout(&picture), options, None);
-    let GraphDoc { session_id, title, level, nodes, edges, groups, tally } = graph_doc(flow, graph, level);
+    let GraphDoc { session_id, title, level, nodes, edges, groups, tally } =
+        graph_doc(flow, batch, graph, of);
     let looks: BTreeSet<Look> = picture.boxes.iter().map(|part| part.look).collect();
     let nodes = nodes.into_iter().zip(&picture.boxes).enumerate().map(|(n, (node, part))| PlacedNodeDoc {
         node,
@@ -174,7 +172,8 @@ pub fn placed_graph(
 mod tests {
     use super::placed_graph;
     use crate::drawn::Drawn;
-    use crate::graph::{View, graph};
+    use crate::export::graph_json::Of;
+    use crate::graph::{Level, View, graph};
     use crate::layout::Options;
     use crate::prices::Prices;
     use unspool_model::StepKind;
@@ -186,7 +185,8 @@ mod tests {
         drawn.step(0, StepKind::ModelCall, "opus", (1, 5));
         drawn.step(0, StepKind::ToolCall, "Bash", (5, 9));
         let graph = graph(&drawn.flow, &drawn.batch, &Prices::default(), &View::default(), &|_| true);
-        let placed = placed_graph(&drawn.flow, &graph, Some("step"), &Options::default());
+        let placed =
+            placed_graph(&drawn.flow, &drawn.batch, &graph, Of::Flow(Level::Step), &Options::default());
         assert_eq!((placed.nodes.len(), placed.edges.len()), (3, 2));
         assert!(placed.nodes.iter().all(|node| {
             let place = node.place;

@@ -2,33 +2,20 @@
 //!
 //! In: a flow. Out: for each run, the items it would have alone. Never here: how an item is made, which `from_flow` says.
 
-use super::{Item, ItemId, items};
+use super::{Item, Items};
 use crate::prices::Prices;
-use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
-use unspool_model::{Batch, Flow, Id};
+use unspool_model::{Batch, Flow};
 
-/// By run: its steps, and the agents that have one in it.
+/// By run: its steps, and the agents that hold them.
 pub(super) fn items_by_run<'b>(flow: &Flow, batch: &'b Batch, prices: &Prices) -> Vec<Vec<Item<'b>>> {
-    let mut runs_of_agent: FxHashMap<Id, BTreeSet<u32>> = FxHashMap::default();
-    for step in &flow.steps {
-        if let Some(agent) = flow.agents.get(step.agent as usize) {
-            runs_of_agent.entry(agent.id).or_default().insert(step.run);
+    let mut steps: Vec<Vec<u32>> = vec![Vec::new(); flow.runs.len()];
+    for (n, step) in (0_u32..).zip(&flow.steps) {
+        if let Some(steps) = steps.get_mut(step.run as usize) {
+            steps.push(n);
         }
     }
-    let mut by_run = vec![Vec::new(); flow.runs.len()];
-    for item in items(flow, batch, prices, None) {
-        let runs: Vec<u32> = match &item.id {
-            ItemId::Own('a', agent) => runs_of_agent.get(agent).into_iter().flatten().copied().collect(),
-            _ => flow.steps.get(item.order as usize).map(|step| step.run).into_iter().collect(),
-        };
-        for run in runs {
-            if let Some(items) = by_run.get_mut(run as usize) {
-                items.push(item.clone());
-            }
-        }
-    }
-    by_run
+    let all = Items::new(flow, batch, prices, false);
+    steps.into_iter().map(|steps| all.only(steps.into_iter())).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{END, Grouping, Item, ItemId, NodeType, Options, START, Workflow, WorkflowEdge, WorkflowNode};
 use crate::totals::sum_of_known;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::Id;
 
 /// What people see of an item without a name.
@@ -191,6 +191,7 @@ impl Groups {
     }
 
     fn fill(&mut self, items: &[&Item<'_>], grouping: Grouping) {
+        let mut known: FxHashSet<String> = FxHashSet::default();
         self.nodes.push(WorkflowNode::end(START, "Start", NodeType::Start));
         for (n, item) in items.iter().enumerate() {
             let Some(node) = self.node_of[n] else { continue };
@@ -201,8 +202,9 @@ impl Groups {
                     ..WorkflowNode::default()
                 });
                 if grouping == Grouping::Parent {
-                    let parent = item.parent.as_ref().map_or_else(|| ROOT.to_string(), ToString::to_string);
-                    self.nodes[node as usize].id = format!("{parent}:{}", item.name);
+                    let id = self.id_by_parent(items, n, &known);
+                    known.insert(id.clone());
+                    self.nodes[node as usize].id = id;
                 }
             }
             self.nodes[node as usize].count(item);
@@ -223,6 +225,17 @@ impl Groups {
         }
     }
 
+    /// A node's id by what it lies in: the span that is, or its own id where it was none or spans of two traces share one.
+    fn id_by_parent(&self, items: &[&Item<'_>], n: usize, known: &FxHashSet<String>) -> String {
+        let item = items[n];
+        let span = self.parent_of[n].and_then(|parent| items[parent as usize].span);
+        let by_span = span.map(|span| format!("{span}:{}", item.name)).filter(|id| !known.contains(id));
+        by_span.unwrap_or_else(|| {
+            let parent = item.parent.as_ref().map_or_else(|| ROOT.to_string(), ToString::to_string);
+            format!("{parent}:{}", item.name)
+        })
+    }
+
     /// A node's id is the path of names to it, colons in names behind a backslash; where that is deep, a hash of it.
     fn name_by_path(&mut self, items: &[&Item<'_>]) {
         let mut name_of: Vec<&str> = vec![""; self.nodes.len()];
@@ -232,13 +245,17 @@ impl Groups {
             }
         }
         let mut depth_of: Vec<usize> = vec![0; self.nodes.len()];
+        // Of each node: the last walk that came by.
+        let mut walk_of: Vec<usize> = vec![0; self.nodes.len()];
         for n in 1..self.nodes.len() {
             // Up to a node that has its id, then down again.
             let mut chain = vec![n];
+            walk_of[n] = n;
             let mut above = self.nodes[n].parent;
             while let Some(at) =
-                above.map(|at| at as usize).filter(|at| depth_of[*at] == 0 && !chain.contains(at))
+                above.map(|at| at as usize).filter(|at| depth_of[*at] == 0 && walk_of[*at] != n)
             {
+                walk_of[at] = n;
                 chain.push(at);
                 above = self.nodes[at].parent;
             }
@@ -258,7 +275,13 @@ impl Groups {
     }
 
     pub(super) fn finish(self, edges: Vec<WorkflowEdge>) -> Workflow {
-        Workflow { nodes: self.nodes, edges, folded: self.folded, auto_generated: true }
+        Workflow {
+            nodes: self.nodes,
+            edges,
+            folded: self.folded,
+            auto_generated: true,
+            ..Workflow::default()
+        }
     }
 }
 
@@ -273,6 +296,7 @@ impl WorkflowNode {
 
     fn count(&mut self, item: &Item<'_>) {
         self.item_ids.push(item.id.clone());
+        self.span_ids.push(item.span.map(Into::into));
         self.errors += u64::from(item.is_error);
         let took_ms = item.took_ms.or_else(|| item.ended.ms_since(item.started));
         self.duration_ms = sum_of_known(self.duration_ms, took_ms.map(|ms| ms.max(0)));
@@ -314,5 +338,5 @@ pub(super) fn manual(items: &[&Item<'_>]) -> Workflow {
         }
     }
     let folded = items.iter().filter(|item| item.manual.is_none()).map(|item| item.id.clone()).collect();
-    Workflow { nodes, edges, folded, auto_generated: false }
+    Workflow { nodes, edges, folded, ..Workflow::default() }
 }

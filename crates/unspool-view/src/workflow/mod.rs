@@ -7,15 +7,19 @@
 mod by_run;
 mod from_flow;
 mod group;
+pub(crate) mod holders;
 mod process;
 mod process_doc;
 mod transitions;
 
-pub use from_flow::items;
-pub use process::{Deviation, FEWEST_RUNS, Process, ProcessEdge, ProcessNode, RunPattern, Variant, process};
+pub(crate) use from_flow::span;
+pub use from_flow::{Items, items};
+pub use process::{
+    Difference, FEWEST_RUNS, MAX_COMPARED, Process, ProcessEdge, ProcessNode, RunPattern, Variant, process,
+};
 pub use process_doc::{
-    DeviationDoc, OneProcessDoc, ProcessDoc, ProcessEdgeDoc, ProcessNodeDoc, Processes, TransitionDoc,
-    VariantDoc,
+    DifferenceDoc, Kind, OneProcessDoc, ProcessBy, ProcessDoc, ProcessEdgeDoc, ProcessNodeDoc, Processes,
+    TransitionDoc, VariantDoc,
 };
 
 use crate::totals::Totals;
@@ -139,6 +143,8 @@ pub struct Item<'a> {
     pub is_error: bool,
     /// Tokens and money it took by itself.
     pub totals: Totals,
+    /// The id of the span it was, where it was one.
+    pub span: Option<&'a str>,
     /// The place its source gave it in a graph of its own.
     pub manual: Option<Box<Manual>>,
 }
@@ -158,6 +164,7 @@ impl<'a> Item<'a> {
             took_ms: None,
             is_error: false,
             totals: Totals::default(),
+            span: None,
             manual: None,
         }
     }
@@ -208,6 +215,8 @@ pub struct WorkflowNode {
     pub parent: Option<u32>,
     /// The items it stands for, in order.
     pub item_ids: Vec<ItemId>,
+    /// The spans that they were, as far as they were spans.
+    pub span_ids: Vec<Option<Box<str>>>,
     /// How many of them failed.
     pub errors: u64,
     /// Tokens and money they took by themselves.
@@ -244,6 +253,8 @@ pub struct Workflow {
     pub folded: Vec<ItemId>,
     /// The nodes were found, not given by the source.
     pub auto_generated: bool,
+    /// Transitions beyond `MAX_TRANSITIONS`, which no edge counts.
+    pub transitions_left_out: u64,
 }
 
 /// Id of the node where everything begins.
@@ -260,8 +271,8 @@ pub fn workflow(items: &[Item<'_>], options: &Options) -> Workflow {
         return group::manual(&sorted);
     }
     let groups = group(&sorted, options);
-    let edges = transitions(&sorted, &groups);
-    groups.finish(edges)
+    let (edges, transitions_left_out) = transitions(&sorted, &groups);
+    Workflow { transitions_left_out, ..groups.finish(edges) }
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! One process behind many runs: what they share, how often, how often it fails, in which variants, and where one run goes
-//! its own way.
+//! One process behind many runs: what they share, how often, how often it fails, in which variants, whether one of those is common, and
+//! where the others differ from it.
 
 use super::{Item, NodeType, Options, Workflow, WorkflowNode, workflow};
 use crate::quantile::median;
@@ -7,12 +7,12 @@ use crate::totals::Totals;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// A part that fewer than this share of the runs have is rare.
-const RARE: f64 = 0.2;
-/// A part that at least this share of the runs have is usual.
-const USUAL: f64 = 0.8;
-/// With fewer runs nothing is rare or usual.
+/// A variant that at least this share of the runs follow is the common path.
+const COMMON: f64 = 0.5;
+/// With fewer runs nothing is common.
 pub const FEWEST_RUNS: u64 = 5;
+/// Where no path is common, a variant is compared with so many of the most frequent ones to find the nearest.
+pub const MAX_COMPARED: usize = 200;
 
 /// One run and its pattern, grouped by path so that nodes of different runs can be told alike.
 pub struct RunPattern {
@@ -86,20 +86,24 @@ pub struct Variant {
     pub median_ms: Option<i64>,
     /// Indices of the nodes they have.
     pub nodes: Vec<u32>,
+    /// Indices of the edges they have.
+    pub edges: Vec<u32>,
+    /// How they differ from the common path or, where there is none, from the variant nearest to them.
+    pub difference: Option<Difference>,
 }
 
-/// Where a run goes its own way.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Deviation {
-    /// The run.
-    pub run: String,
-    /// Nodes it has and few others have.
-    pub rare_nodes: Vec<u32>,
-    /// Edges it has and few others have.
-    pub rare_edges: Vec<u32>,
-    /// Nodes that most runs have and it has not.
+/// How a variant differs from another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Difference {
+    /// Index of the other variant.
+    pub from: u32,
+    /// Nodes it has and the other has not.
+    pub added_nodes: Vec<u32>,
+    /// Edges it has and the other has not.
+    pub added_edges: Vec<u32>,
+    /// Nodes the other has and it has not.
     pub missing_nodes: Vec<u32>,
-    /// Edges that most runs have and it has not.
+    /// Edges the other has and it has not.
     pub missing_edges: Vec<u32>,
 }
 
@@ -116,8 +120,10 @@ pub struct Process {
     pub edges: Vec<ProcessEdge>,
     /// Variants by how many runs follow them.
     pub variants: Vec<Variant>,
-    /// Runs that go their own way, in order; none where there are too few runs to tell.
-    pub deviations: Vec<Deviation>,
+    /// Transitions that no edge counts, because there are too many in a run.
+    pub transitions_left_out: u64,
+    /// Index of the variant that is the common path; none where no variant is, or where there are too few runs to tell.
+    pub common: Option<u32>,
 }
 
 /// The process behind some runs. Their order does not matter but for the lists of runs.
@@ -125,6 +131,7 @@ pub fn process(runs: &[RunPattern]) -> Process {
     let mut process = Process {
         runs: runs.len() as u64,
         failed: runs.iter().filter(|run| run.failed).count() as u64,
+        transitions_left_out: runs.iter().map(|run| run.workflow.transitions_left_out).sum(),
         ..Process::default()
     };
     add_nodes(&mut process, runs);
@@ -150,14 +157,22 @@ pub fn process(runs: &[RunPattern]) -> Process {
         process.edges.iter().map(|edge| (edge.source, edge.target)).zip(0..).collect();
     let parts: Vec<Parts> = runs.iter().map(|run| Parts::of(run, &number, &edge_at)).collect();
     process.variants = variants(runs, &parts);
-    process.deviations = deviations(&process, runs, &parts);
+    process.common = common(&process);
+    compare(&mut process);
     process
 }
 
 impl Process {
-    /// Whether there are enough runs to say what is usual.
-    pub fn can_tell_deviations(&self) -> bool {
-        self.runs >= FEWEST_RUNS
+    /// Runs that do not follow the common path; none where no path is common.
+    pub fn runs_apart(&self) -> Option<u64> {
+        let common = self.variants.get(self.common? as usize)?;
+        Some(self.runs - common.runs.len() as u64)
+    }
+
+    /// Variants that no other was compared with, because too many are more frequent.
+    pub fn uncompared(&self) -> u64 {
+        let beyond = self.variants.len().saturating_sub(MAX_COMPARED);
+        if self.common.is_some() { 0 } else { beyond as u64 }
     }
 }
 
@@ -263,8 +278,10 @@ fn variants(runs: &[RunPattern], parts: &[Parts]) -> Vec<Variant> {
     let mut variants: Vec<(Variant, Vec<i64>)> = Vec::new();
     for (run, parts) in runs.iter().zip(parts) {
         let at = *index.entry(parts).or_insert_with(|| {
-            let nodes = parts.nodes.clone();
-            variants.push((Variant { runs: Vec::new(), failed: 0, median_ms: None, nodes }, Vec::new()));
+            let (nodes, edges) = (parts.nodes.clone(), parts.edges.clone());
+            let none =
+                Variant { runs: Vec::new(), failed: 0, median_ms: None, nodes, edges, difference: None };
+            variants.push((none, Vec::new()));
             variants.len() - 1
         });
         let (variant, durations) = &mut variants[at];
@@ -281,38 +298,70 @@ fn variants(runs: &[RunPattern], parts: &[Parts]) -> Vec<Variant> {
     variants
 }
 
-fn deviations(process: &Process, runs: &[RunPattern], parts: &[Parts]) -> Vec<Deviation> {
-    if !process.can_tell_deviations() {
-        return Vec::new();
-    }
+/// The most frequent variant, if it is frequent and none is as frequent.
+fn common(process: &Process) -> Option<u32> {
+    let mut counts = process.variants.iter().map(|variant| variant.runs.len() as u64);
+    let (first, second) = (counts.next()?, counts.next().unwrap_or(0));
     #[expect(clippy::cast_precision_loss, reason = "numbers of runs are small")]
-    let share = |count: u64| count as f64 / runs.len() as f64;
-    let rare = |own: &[u32], count: &dyn Fn(u32) -> u64| -> Vec<u32> {
-        own.iter().copied().filter(|part| share(count(*part)) < RARE).collect()
+    let is_common = first as f64 >= process.runs as f64 * COMMON;
+    (process.runs >= FEWEST_RUNS && is_common && first > second).then_some(0)
+}
+
+/// Says of each variant how it differs from the common path or the nearest other one.
+fn compare(process: &mut Process) {
+    let variants = &process.variants;
+    let nearest = |n: usize| -> Option<usize> {
+        let others = (0..variants.len().min(MAX_COMPARED)).filter(|other| *other != n);
+        let distance = |other: &usize| {
+            apart(&variants[n].nodes, &variants[*other].nodes)
+                + apart(&variants[n].edges, &variants[*other].edges)
+        };
+        // Of several, the most frequent.
+        others.min_by_key(|other| (distance(other), *other))
     };
-    let missing = |own: &[u32], all: usize, count: &dyn Fn(u32) -> u64| -> Vec<u32> {
-        let all = 0..u32::try_from(all).unwrap_or(u32::MAX);
-        all.filter(|part| share(count(*part)) >= USUAL && own.binary_search(part).is_err()).collect()
+    let difference = |n: usize| {
+        let from = match process.common {
+            Some(common) => Some(common as usize).filter(|common| *common != n),
+            None => nearest(n),
+        }?;
+        let (own, other) = (&variants[n], &variants[from]);
+        Some(Difference {
+            from: u32::try_from(from).unwrap_or(u32::MAX),
+            added_nodes: without(&own.nodes, &other.nodes),
+            added_edges: without(&own.edges, &other.edges),
+            missing_nodes: without(&other.nodes, &own.nodes),
+            missing_edges: without(&other.edges, &own.edges),
+        })
     };
-    let of_node = |node: u32| process.nodes[node as usize].runs;
-    let of_edge = |edge: u32| process.edges[edge as usize].runs;
-    let one = |(run, parts): (&RunPattern, &Parts)| Deviation {
-        run: run.id.clone(),
-        rare_nodes: rare(&parts.nodes, &of_node),
-        rare_edges: rare(&parts.edges, &of_edge),
-        missing_nodes: missing(&parts.nodes, process.nodes.len(), &of_node),
-        missing_edges: missing(&parts.edges, process.edges.len(), &of_edge),
-    };
-    let differs = |deviation: &Deviation| {
-        let lists = [
-            &deviation.rare_nodes,
-            &deviation.rare_edges,
-            &deviation.missing_nodes,
-            &deviation.missing_edges,
-        ];
-        lists.iter().any(|list| !list.is_empty())
-    };
-    runs.iter().zip(parts).map(one).filter(differs).collect()
+    let found: Vec<Option<Difference>> = (0..variants.len()).map(difference).collect();
+    for (variant, difference) in process.variants.iter_mut().zip(found) {
+        variant.difference = difference;
+    }
+}
+
+/// How many elements only one of two sorted lists has.
+fn apart(one: &[u32], other: &[u32]) -> usize {
+    let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
+    let mut count = 0;
+    loop {
+        match (one.peek(), other.peek()) {
+            (Some(a), Some(b)) if a == b => {
+                one.next();
+                other.next();
+                continue;
+            }
+            (Some(a), Some(b)) if a < b => _ = one.next(),
+            (Some(_), None) => _ = one.next(),
+            (_, Some(_)) => _ = other.next(),
+            (None, None) => return count,
+        }
+        count += 1;
+    }
+}
+
+/// What of a list another, sorted one does not have.
+fn without(list: &[u32], other: &[u32]) -> Vec<u32> {
+    list.iter().copied().filter(|part| other.binary_search(part).is_err()).collect()
 }
 
 #[cfg(test)]

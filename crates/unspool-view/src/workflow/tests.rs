@@ -149,3 +149,21 @@ fn nothing_gives_nothing_and_order_does_not_matter() {
     let total: usize = graph.nodes.iter().map(|node| node.item_ids.len()).sum();
     assert_eq!(total, items.len(), "every item is in one node");
 }
+
+#[test]
+fn too_many_transitions_are_counted_and_left_out() {
+    const SIDE_BY_SIDE: i64 = 1_100;
+    let names: Vec<String> = (0..SIDE_BY_SIDE).map(|n| n.to_string()).collect();
+    let mut items = Vec::new();
+    for (round, begin) in [("a", 0), ("b", 2_000)] {
+        for (n, name) in (0..).zip(&names) {
+            let one = item(&format!("{round}{n}"), None, if round == "a" { name } else { "later" }, begin);
+            let one = Item { ended: Timestamp::from_ms(begin + 1_000), ..one };
+            items.push(if round == "a" { one } else { Item { name: format!("after {name}").into(), ..one } });
+        }
+    }
+    let graph = found(&items);
+    let all = SIDE_BY_SIDE * SIDE_BY_SIDE + 2 * SIDE_BY_SIDE;
+    assert_eq!(graph.edges.len() as u64 + graph.transitions_left_out, u64::try_from(all).unwrap());
+    assert!(graph.transitions_left_out > 0);
+}

@@ -11,11 +11,19 @@ use unspool_model::Timestamp;
 /// The node where everything begins.
 const BEGIN: u32 = 0;
 
+/// So many transitions are counted, and then no more: where many different things ran side by side after many others, all of them
+/// follow all of those.
+pub(super) const MAX_TRANSITIONS: u64 = 1_000_000;
+
 /// Edges in the making, by the unordered pair of their nodes.
 #[derive(Default)]
 struct Edges {
-    edges: Vec<WorkflowEdge>,
+    list: Vec<WorkflowEdge>,
     index: FxHashMap<(u32, u32), usize>,
+    /// How many were added.
+    added: u64,
+    /// How many were not, because of the limit.
+    left_out: u64,
 }
 
 impl Edges {
@@ -23,12 +31,17 @@ impl Edges {
         if source == target {
             return;
         }
+        if self.added >= MAX_TRANSITIONS {
+            self.left_out += 1;
+            return;
+        }
+        self.added += 1;
         let pair = (source.min(target), source.max(target));
         let at = *self.index.entry(pair).or_insert_with(|| {
-            self.edges.push(WorkflowEdge { source, target, enters, ..WorkflowEdge::default() });
-            self.edges.len() - 1
+            self.list.push(WorkflowEdge { source, target, enters, ..WorkflowEdge::default() });
+            self.list.len() - 1
         });
-        let edge = &mut self.edges[at];
+        let edge = &mut self.list[at];
         if edge.source == source {
             edge.forward += times;
         } else {
@@ -44,7 +57,8 @@ struct Ends {
     last: Vec<u32>,
 }
 
-pub(super) fn transitions(items: &[&Item<'_>], groups: &Groups) -> Vec<WorkflowEdge> {
+/// Edges, and how many transitions the limit left out.
+pub(super) fn transitions(items: &[&Item<'_>], groups: &Groups) -> (Vec<WorkflowEdge>, u64) {
     let mut edges = Edges::default();
     let mut siblings: Vec<Vec<u32>> = Vec::new();
     let mut index: FxHashMap<Option<&ItemId>, usize> = FxHashMap::default();
@@ -68,15 +82,13 @@ pub(super) fn transitions(items: &[&Item<'_>], groups: &Groups) -> Vec<WorkflowE
             None => outermost.push(ends),
         }
     }
-    // Everything begins with what began first and ends with what came last.
-    let began = outermost.iter().min_by_key(|ends| ends.first.iter().min());
-    let ended = outermost.iter().max_by_key(|ends| ends.last.iter().max());
-    if let (Some(began), Some(ended)) = (began, ended) {
-        let end = u32::try_from(groups.nodes.len() - 1).unwrap_or(BEGIN);
-        began.first.iter().for_each(|item| edges.add(BEGIN, node(*item), 1, false));
-        ended.last.iter().for_each(|item| edges.add(node(*item), end, 1, false));
+    // What lies in nothing that is drawn begins with the begin and ends with the end, so that the graph is one.
+    let end = u32::try_from(groups.nodes.len().saturating_sub(1)).unwrap_or(BEGIN);
+    for ends in &outermost {
+        ends.first.iter().for_each(|item| edges.add(BEGIN, node(*item), 1, false));
+        ends.last.iter().for_each(|item| edges.add(node(*item), end, 1, false));
     }
-    edges.edges
+    (edges.list, edges.left_out)
 }
 
 /// Items that ran side by side.

@@ -5,7 +5,7 @@ mod choice;
 use crate::args::{Args, Places};
 use crate::asked::Asked;
 use crate::error::CliError;
-use crate::graph_args::{GraphArgs, chosen_graph, named};
+use crate::graph_args::{GraphArgs, chosen_graph, chosen_pattern, named, share};
 use crate::load::{Loaded, load, settings};
 use crate::output::write_to;
 use choice::Choice;
@@ -16,17 +16,16 @@ use unspool_model::{Flow, Id};
 use unspool_view::document::{Each, write_document};
 use unspool_view::draw::svg::{SvgOptions, svg};
 use unspool_view::draw::{Picture, Theme, TimelinePicture, timeline_svg};
-use unspool_view::export::graph_json::{GraphsDoc, graph_doc};
+use unspool_view::export::graph_json::{GraphsDoc, Of, graph_doc};
 use unspool_view::export::{
     Format, View, causality, chrome, csv, d2, dot, graphml, join, markdown, mermaid, name_lanes, otlp,
     pattern, speedscope, subtasks, thoughtflow,
 };
 use unspool_view::flow_json::{FlowDoc, issue_doc, session_doc};
-use unspool_view::graph::{Graph, GroupBy, from_workflow};
-use unspool_view::labels::session_title;
+use unspool_view::graph::{Graph, GroupBy, Pattern, from_process};
 use unspool_view::layout::TimelineOptions;
 use unspool_view::tree_json::{TreesDoc, tree_doc};
-use unspool_view::workflow::{Grouping, Options, Workflow, items, workflow};
+use unspool_view::workflow::{Grouping, Kind, Process, Processes};
 
 #[derive(clap::Args)]
 pub(crate) struct ExportArgs {
@@ -46,6 +45,9 @@ pub(crate) struct ExportArgs {
     /// SVG: colours (default: as the reader's system prefers).
     #[arg(long, value_name = "THEME", value_parser = named(&THEMES, theme_name, theme_about))]
     theme: Option<Theme>,
+    /// Process: only nodes and transitions that at least this share of the runs have, from 0 to 1 (default: all).
+    #[arg(long, value_name = "N", value_parser = share)]
+    min_share: Option<f64>,
     /// D2: a board for each box, opened by a click on it.
     #[arg(long)]
     drill_down: bool,
@@ -75,7 +77,8 @@ fn theme_about(theme: Theme) -> &'static str {
 }
 
 pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
-    let choice = choice::check(export)?;
+    let now = settings(args)?.as_of;
+    let choice = choice::check(export, now)?;
     // A path behind `--native ID…` is a path: ids have a shape of their own.
     let is_id = |text: &&String| Id::parse(text, 'r').is_some();
     let natives: Vec<&String> = export.native.iter().filter(is_id).collect();
@@ -84,7 +87,6 @@ pub(crate) fn run(args: &Args, export: &ExportArgs) -> Result<(), CliError> {
     let loaded = load(args, &paths, &export.places.look_in, Detail::Full)?;
     export.graph.check_agents(&loaded)?;
     if export.native.is_empty() {
-        let now = settings(args)?.as_of;
         let asked = choice.query.as_ref().map(|query| Asked::new(&loaded, query, now));
         let drawing = Drawing { loaded: &loaded, choice: &choice, asked };
         return write_to(export.output.as_deref(), |mut out| write(&drawing, &mut out));
@@ -104,88 +106,23 @@ struct Drawing<'a> {
 }
 
 fn write(drawing: &Drawing<'_>, out: &mut impl Write) -> Result<(), CliError> {
-    let (loaded, choice) = (drawing.loaded, drawing.choice);
-    match (choice.format, choice.view) {
-        (Format::Json, View::Flow) => flow(loaded, out),
-        (Format::Json | Format::TreeJson, View::Timeline) => tree(loaded, out),
-        (Format::Json | Format::GraphJson, _) => graph_json(drawing, out),
-        (Format::Csv, _) => {
-            csv::node_head(out)?;
-            for flow in loaded.flows() {
-                csv::nodes(out, &flow, &loaded.corpus.batch, &drawing.of(&flow))?;
-            }
-            Ok(())
-        }
-        (Format::CsvEdges, _) => {
-            csv::edge_head(out)?;
-            for flow in loaded.flows() {
-                csv::edges(out, &flow, &drawing.of(&flow))?;
-            }
-            Ok(())
-        }
-        (Format::D2, _) => {
-            let chained = choice.lanes && loaded.sessions.len() == 1;
-            let boards = d2::Boards { drill_down: choice.drill_down, chained };
-            Ok(d2::write(out, &drawing.of_all(), boards)?)
-        }
-        (Format::Dot, _) => Ok(dot::write(out, &drawing.of_all())?),
-        (Format::Mermaid, _) => Ok(mermaid::write(out, &drawing.of_all())?),
-        (Format::GraphMl, _) => Ok(graphml::write(out, &drawing.of_all())?),
-        (Format::Svg, _) => drawing.svg(out),
-        (Format::TreeJson, _) => tree(loaded, out),
-        (Format::Chrome, _) => {
-            let mut traces = chrome::Traces::default();
-            loaded.flows().for_each(|flow| traces.add(&flow, &loaded.corpus.batch));
-            Ok(write_document(out, &traces.finish())?)
-        }
-        (Format::Speedscope, _) => {
-            let mut profiles = speedscope::Sessions::default();
-            loaded.flows().for_each(|flow| profiles.add(&flow, &loaded.corpus.batch));
-            Ok(write_document(out, &profiles.finish())?)
-        }
-        (Format::Otlp, _) => {
-            for flow in loaded.flows() {
-                out.write_all(&otlp::encode(&otlp::spans(&flow, &loaded.corpus.batch)))?;
-            }
-            Ok(())
-        }
-        (Format::OtlpJson, _) => {
-            let batch = &loaded.corpus.batch;
-            let sessions = Each(|| loaded.flows().map(|flow| otlp::traces_doc(&otlp::spans(&flow, batch))));
-            Ok(write_document(out, &otlp::TracesDoc::new(sessions))?)
-        }
-        (Format::ThoughtFlow, _) => {
+    let loaded = drawing.loaded;
+    match drawing.choice.format {
+        Format::Json | Format::TreeJson | Format::GraphJson => json(drawing, out),
+        Format::Csv | Format::CsvEdges => table(drawing, out),
+        Format::D2 | Format::Dot | Format::Mermaid | Format::GraphMl => diagram(drawing, out),
+        Format::Svg => drawing.svg(out),
+        Format::Chrome | Format::Speedscope => trace(drawing, out),
+        Format::Otlp | Format::OtlpJson => spans(drawing, out),
+        Format::Causality | Format::Pattern | Format::SubTasks => seed_shaped(drawing, out),
+        Format::ThoughtFlow => {
             let [session] = loaded.sessions.as_slice() else {
                 return Err(too_many("a ThoughtFlow", loaded.sessions.len()));
             };
             let flow = loaded.corpus.flow(*session);
             Ok(write_document(out, &thoughtflow::thoughtflow(&flow, &loaded.corpus.batch))?)
         }
-        (Format::Causality, _) => {
-            let mut document = causality::CausalityDoc::default();
-            for flow in loaded.flows() {
-                document.add(&flow, &loaded.corpus.batch, &drawing.of(&flow));
-            }
-            Ok(write_document(out, &document)?)
-        }
-        (Format::Pattern, _) => {
-            let found = Each(|| {
-                loaded.flows().map(|flow| {
-                    pattern::workflow_doc(
-                        flow.session.id.show('x'),
-                        &pattern_of(loaded, &flow, Grouping::Parent),
-                    )
-                })
-            });
-            Ok(write_document(out, &pattern::WorkflowsDoc::new(found))?)
-        }
-        (Format::SubTasks, _) => {
-            let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
-            let found =
-                Each(|| loaded.flows().flat_map(|flow| subtasks::conversations(&flow, batch, prices)));
-            Ok(write_document(out, &subtasks::ConversationsDoc::new(found))?)
-        }
-        (Format::Markdown, _) => {
+        Format::Markdown => {
             for flow in loaded.flows() {
                 markdown::write(out, &flow, &loaded.corpus.batch, &loaded.prices)?;
             }
@@ -195,32 +132,137 @@ fn write(drawing: &Drawing<'_>, out: &mut impl Write) -> Result<(), CliError> {
 }
 
 /// Sessions are written one by one, so that memory holds one flow at a time.
-fn flow(loaded: &Loaded, out: &mut impl Write) -> Result<(), CliError> {
+fn json(drawing: &Drawing<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    let loaded = drawing.loaded;
     let batch = &loaded.corpus.batch;
-    let sessions = Each(|| loaded.flows().map(|flow| session_doc(&flow, batch, &loaded.prices)));
-    let issues = loaded.corpus.loose_issues().iter().map(|issue| issue_doc(issue, batch)).collect();
-    Ok(write_document(out, &FlowDoc::new(loaded.counts(), sessions, issues))?)
+    match (drawing.choice.format, drawing.choice.view) {
+        (Format::Json, View::Flow) => {
+            let sessions = Each(|| loaded.flows().map(|flow| session_doc(&flow, batch, &loaded.prices)));
+            let issues = loaded.corpus.loose_issues().iter().map(|issue| issue_doc(issue, batch)).collect();
+            Ok(write_document(out, &FlowDoc::new(loaded.counts(), sessions, issues))?)
+        }
+        (Format::TreeJson, _) | (_, View::Timeline) => {
+            let trees = Each(|| loaded.flows().map(|flow| tree_doc(&flow, batch)));
+            Ok(write_document(out, &TreesDoc::new(trees))?)
+        }
+        (Format::Json, View::Process) => Ok(write_document(out, &processes(loaded).doc())?),
+        (_, View::Process) => {
+            let (flow, processes) = (Flow::default(), drawing.processes());
+            let docs: Vec<_> =
+                processes.iter().map(|(_, graph)| graph_doc(&flow, batch, graph, Of::Process)).collect();
+            Ok(write_document(out, &GraphsDoc::new(docs))?)
+        }
+        (_, view) => {
+            let level = Of::Flow(drawing.choice.graph.level);
+            let of = if view == View::Workflow { Of::Workflow } else { level };
+            let graphs = Each(|| loaded.flows().map(|flow| graph_doc(&flow, batch, &drawing.of(&flow), of)));
+            Ok(write_document(out, &GraphsDoc::new(graphs))?)
+        }
+    }
 }
 
-fn tree(loaded: &Loaded, out: &mut impl Write) -> Result<(), CliError> {
-    let trees = Each(|| loaded.flows().map(|flow| tree_doc(&flow, &loaded.corpus.batch)));
-    Ok(write_document(out, &TreesDoc::new(trees))?)
+fn table(drawing: &Drawing<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    let batch = &drawing.loaded.corpus.batch;
+    let is_of_edges = drawing.choice.format == Format::CsvEdges;
+    if is_of_edges {
+        csv::edge_head(out)?;
+    } else {
+        csv::node_head(out)?;
+    }
+    let mut write = |session: &str, flow: &Flow, graph: &Graph| {
+        if is_of_edges {
+            csv::edges(out, session, graph)
+        } else {
+            csv::nodes(out, session, flow, batch, graph)
+        }
+    };
+    if drawing.choice.view == View::Process {
+        let flow = Flow::default();
+        return Ok(drawing.processes().iter().try_for_each(|(name, graph)| write(name, &flow, graph))?);
+    }
+    for flow in drawing.loaded.flows() {
+        write(&flow.session.id.show('x'), &flow, &drawing.of(&flow))?;
+    }
+    Ok(())
 }
 
-fn graph_json(drawing: &Drawing<'_>, out: &mut impl Write) -> Result<(), CliError> {
-    let choice = drawing.choice;
-    let level = (choice.view != View::Workflow).then(|| choice.graph.level.name());
-    let graphs = Each(|| drawing.loaded.flows().map(|flow| graph_doc(&flow, &drawing.of(&flow), level)));
-    Ok(write_document(out, &GraphsDoc::new(graphs))?)
+fn diagram(drawing: &Drawing<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    let (graph, choice) = (drawing.of_all(), drawing.choice);
+    match choice.format {
+        Format::Dot => Ok(dot::write(out, &graph)?),
+        Format::Mermaid => Ok(mermaid::write(out, &graph)?),
+        Format::GraphMl => Ok(graphml::write(out, &graph)?),
+        _ => {
+            let chained = choice.lanes && drawing.loaded.sessions.len() == 1;
+            Ok(d2::write(out, &graph, d2::Boards { drill_down: choice.drill_down, chained })?)
+        }
+    }
+}
+
+fn trace(drawing: &Drawing<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    let (flows, batch) = (drawing.loaded.flows(), &drawing.loaded.corpus.batch);
+    if drawing.choice.format == Format::Chrome {
+        let mut traces = chrome::Traces::default();
+        flows.for_each(|flow| traces.add(&flow, batch));
+        return Ok(write_document(out, &traces.finish())?);
+    }
+    let mut profiles = speedscope::Sessions::default();
+    flows.for_each(|flow| profiles.add(&flow, batch));
+    Ok(write_document(out, &profiles.finish())?)
+}
+
+fn spans(drawing: &Drawing<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    let (loaded, batch) = (drawing.loaded, &drawing.loaded.corpus.batch);
+    if drawing.choice.format == Format::OtlpJson {
+        let sessions = Each(|| loaded.flows().map(|flow| otlp::traces_doc(&otlp::spans(&flow, batch))));
+        return Ok(write_document(out, &otlp::TracesDoc::new(sessions))?);
+    }
+    for flow in loaded.flows() {
+        out.write_all(&otlp::encode(&otlp::spans(&flow, batch)))?;
+    }
+    Ok(())
+}
+
+/// Documents in the shapes that other projects gave to the same answers.
+fn seed_shaped(drawing: &Drawing<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    let loaded = drawing.loaded;
+    let (batch, prices) = (&loaded.corpus.batch, &loaded.prices);
+    match drawing.choice.format {
+        Format::Causality => {
+            let mut document = causality::CausalityDoc::default();
+            for flow in loaded.flows() {
+                document.add(&flow, batch, &drawing.of(&flow));
+            }
+            Ok(write_document(out, &document)?)
+        }
+        Format::Pattern => {
+            let one = |flow: Flow| {
+                let found = drawing.pattern(&flow, Grouping::Parent);
+                pattern::workflow_doc(flow.session.id.show('x'), &found.workflow)
+            };
+            Ok(write_document(out, &pattern::WorkflowsDoc::new(Each(|| loaded.flows().map(one))))?)
+        }
+        _ => {
+            let found =
+                Each(|| loaded.flows().flat_map(|flow| subtasks::conversations(&flow, batch, prices)));
+            Ok(write_document(out, &subtasks::ConversationsDoc::new(found))?)
+        }
+    }
+}
+
+/// The processes behind the runs of all sessions.
+fn processes(loaded: &Loaded) -> Processes {
+    let mut processes = Processes::default();
+    loaded.flows().for_each(|flow| processes.add(&flow, &loaded.corpus.batch, &loaded.prices));
+    processes
 }
 
 impl Drawing<'_> {
     /// A session's graph, as chosen.
     fn of(&self, flow: &Flow) -> Graph {
         let (loaded, choice) = (self.loaded, self.choice);
-        let batch = &loaded.corpus.batch;
         if choice.view == View::Workflow {
-            return from_workflow(&session_title(flow, batch), &pattern_of(loaded, flow, Grouping::Path));
+            return self.pattern(flow, Grouping::Path).graph(flow, &loaded.corpus.batch);
         }
         let mut graph = chosen_graph(loaded, flow, &choice.graph, self.asked.as_ref());
         if choice.graph.group_by == GroupBy::Run {
@@ -229,32 +271,49 @@ impl Drawing<'_> {
         graph
     }
 
-    /// The graphs of all sessions as one.
-    fn of_all(&self) -> Graph {
-        let named = |flow: Flow| (flow.session.id.show('x'), self.of(&flow));
-        join(self.loaded.flows().map(named).collect())
+    fn pattern(&self, flow: &Flow, grouping: Grouping) -> Pattern {
+        chosen_pattern(self.loaded, flow, &self.choice.graph, grouping, self.asked.as_ref())
     }
 
-    /// The picture of one session: a page has room for no more.
+    /// What runs are of, and the graph of the process behind them.
+    fn processes(&self) -> Vec<(String, Graph)> {
+        let least = self.choice.min_share;
+        let drawn = |(kind, process): (Kind, Process)| {
+            let title = kind.title();
+            let graph = from_process(&title, &process, least);
+            (title, graph)
+        };
+        processes(self.loaded).finish().into_iter().map(drawn).collect()
+    }
+
+    /// The graphs of all sessions, or of all processes, as one.
+    fn of_all(&self) -> Graph {
+        if self.choice.view == View::Process {
+            return join(self.processes(), "processes");
+        }
+        let named = |flow: Flow| (flow.session.id.show('x'), self.of(&flow));
+        join(self.loaded.flows().map(named).collect(), "sessions")
+    }
+
+    /// The picture of one session, a page has room for no more; or of all processes.
     fn svg(&self, out: &mut impl Write) -> Result<(), CliError> {
+        let (theme, batch) = (self.choice.theme, &self.loaded.corpus.batch);
+        let options = SvgOptions { theme, ..SvgOptions::default() };
+        if self.choice.view == View::Process {
+            return Ok(out.write_all(svg(&Picture::of(&self.of_all()), &options, None).as_bytes())?);
+        }
         let [session] = self.loaded.sessions.as_slice() else {
             return Err(too_many("an SVG", self.loaded.sessions.len()));
         };
         let flow = self.loaded.corpus.flow(*session);
-        let (theme, batch) = (self.choice.theme, &self.loaded.corpus.batch);
         let text = if self.choice.view == View::Timeline {
             let (picture, _) = TimelinePicture::of(&flow, batch);
             timeline_svg(&picture, theme, &TimelineOptions::default())
         } else {
-            svg(&Picture::of(&self.of(&flow)), &SvgOptions { theme, ..SvgOptions::default() }, None)
+            svg(&Picture::of(&self.of(&flow)), &options, None)
         };
         Ok(out.write_all(text.as_bytes())?)
     }
-}
-
-fn pattern_of(loaded: &Loaded, flow: &Flow, grouping: Grouping) -> Workflow {
-    let items = items(flow, &loaded.corpus.batch, &loaded.prices, None);
-    workflow(&items, &Options { grouping, ..Options::default() })
 }
 
 fn too_many(what: &str, count: usize) -> CliError {

@@ -4,18 +4,16 @@ use crate::args::{Args, Places};
 use crate::asked::Asked;
 use crate::error::CliError;
 use crate::figures::{duration, plural};
-use crate::graph_args::{GraphArgs, chosen_graph};
-use crate::load::{Loaded, load, settings};
+use crate::graph_args::{GraphArgs, chosen_graph, chosen_pattern};
+use crate::load::{load, settings};
 use crate::term::{BOLD, CYAN, DIM, PLAIN, RED, YELLOW, columns, paint};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use unspool_formats::Detail;
-use unspool_model::Flow;
 use unspool_view::draw::Picture;
 use unspool_view::draw::text::{Charset, Line, TextOptions, legend, lines};
-use unspool_view::graph::{Graph, GroupBy, Level, from_workflow};
-use unspool_view::labels::session_title;
-use unspool_view::workflow::{Grouping, Options, items, workflow};
+use unspool_view::graph::{Graph, GroupBy, Level};
+use unspool_view::workflow::Grouping;
 
 #[derive(clap::Args)]
 pub(crate) struct DrawArgs {
@@ -39,47 +37,42 @@ const PIPED_COLUMNS: usize = 100;
 
 pub(crate) fn run(args: &Args, wanted: &DrawArgs) -> Result<(), CliError> {
     let level = wanted.graph.level.unwrap_or_default();
-    wanted.graph.check_nodes(level)?;
-    if let (true, Some(option)) = (wanted.workflow, wanted.graph.given()) {
+    let now = settings(args)?.as_of;
+    wanted.graph.check_nodes(level, now)?;
+    if let (true, Some(option)) = (wanted.workflow, wanted.graph.given_beside_filters()) {
         return crate::graph_args::usage(
-            format!(
-                "`{option}` chooses what a graph shows, and `--workflow` draws the pattern of everything"
-            ),
-            "leave one of the two out",
+            format!("`{option}` is about what led to what, and `--workflow` draws what followed what"),
+            "leave one of the two out; filters like `--agent`, `--tool` and `--where` go with both",
         );
     }
     let query = wanted.graph.query()?;
     let loaded = load(args, std::slice::from_ref(&wanted.target), &wanted.places.look_in, Detail::Full)?;
     wanted.graph.check_agents(&loaded)?;
-    let now = settings(args)?.as_of;
     let asked = query.as_ref().map(|query| Asked::new(&loaded, query, now));
-    let charset = if wanted.ascii { Charset::Ascii } else { Charset::Unicode };
-    let options = TextOptions { width: columns().unwrap_or(PIPED_COLUMNS), charset };
+    let options = text_options(wanted.ascii);
     let mut out = anstream::stdout().lock();
     for (n, flow) in loaded.flows().enumerate() {
         if n > 0 {
             writeln!(out)?;
         }
+        let view = wanted.graph.view(level, GroupBy::Agent, now);
         let graph = if wanted.workflow {
-            pattern(&loaded, &flow)
+            let pattern = chosen_pattern(&loaded, &flow, &view, Grouping::Path, asked.as_ref());
+            pattern.graph(&flow, &loaded.corpus.batch)
         } else {
-            let view = wanted.graph.view(level, GroupBy::Agent);
             chosen_graph(&loaded, &flow, &view, asked.as_ref())
         };
         let what = if wanted.workflow { "the pattern" } else { level_words(level) };
         draw(&mut out, &graph, what, &options)?;
     }
-    writeln!(out, "\n{}", paint(DIM, legend(charset)))?;
+    writeln!(out, "\n{}", paint(DIM, legend(options.charset)))?;
     Ok(())
 }
 
-fn pattern(loaded: &Loaded, flow: &Flow) -> Graph {
-    let batch = &loaded.corpus.batch;
-    let pattern = workflow(
-        &items(flow, batch, &loaded.prices, None),
-        &Options { grouping: Grouping::Path, ..Options::default() },
-    );
-    from_workflow(&session_title(flow, batch), &pattern)
+/// How to draw on this screen.
+pub(super) fn text_options(ascii: bool) -> TextOptions {
+    let charset = if ascii { Charset::Ascii } else { Charset::Unicode };
+    TextOptions { width: columns().unwrap_or(PIPED_COLUMNS), charset }
 }
 
 fn level_words(level: Level) -> &'static str {
@@ -91,7 +84,7 @@ fn level_words(level: Level) -> &'static str {
     }
 }
 
-fn draw(out: &mut dyn Write, graph: &Graph, what: &str, options: &TextOptions) -> io::Result<()> {
+pub(super) fn draw(out: &mut dyn Write, graph: &Graph, what: &str, options: &TextOptions) -> io::Result<()> {
     let picture = Picture::of(graph);
     writeln!(out, "{}", paint(BOLD, &crate::term::plain(&graph.title)))?;
     writeln!(out, "{}", paint(DIM, &summary(graph, what)))?;
@@ -114,6 +107,9 @@ fn summary(graph: &Graph, what: &str) -> String {
             let took = took.map_or_else(String::new, |ms| format!(", {}", duration(ms)));
             words.push(format!("{} {name}{took}", plural(share.totals.steps, "step")));
         }
+    }
+    if tally.order_edges > 0 {
+        words.push(format!("{} of mere order not drawn", plural(tally.order_edges, "edge")));
     }
     words.join(" · ")
 }

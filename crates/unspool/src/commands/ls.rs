@@ -44,16 +44,16 @@ pub(crate) fn session_rows(loaded: &Loaded) -> Vec<SessionRow> {
 
 pub(crate) fn write_sessions(out: &mut dyn Write, rows: &[SessionRow]) -> std::io::Result<()> {
     let columns = [
-        Column::rest("SESSION", 12),
+        Column::rest("SESSION", 10),
         Column::text("STARTED (UTC)").spare(1),
-        Column::number("TOOK").spare(5),
+        Column::number("TOOK").spare(4),
         Column::text("STATUS").spare(2),
         Column::number("AGENTS").spare(6),
         Column::number("STEPS").spare(7),
         Column::number("ERRORS").spare(3),
-        Column::number("TOKENS").spare(4),
+        Column::number("TOKENS").spare(5),
         Column::number("COST"),
-        Column::rest("TITLE", 16),
+        Column::rest("TITLE", 12),
     ];
     let cells: Vec<Vec<Cell>> = rows.iter().map(session_cells).collect();
     write_table(out, &columns, &cells)?;

@@ -86,7 +86,7 @@ fn write_graph(out: &mut dyn Write, session: &SessionMetricsDoc, screen: usize) 
     let inferred = |n: u64| if n > 0 { format!(" ({n} inferred)") } else { String::new() };
     let mut shape = vec![
         plural(graph.nodes, "step"),
-        format!("{}{}", plural(graph.edges, "edge"), inferred(graph.inferred_edges)),
+        format!("{} of all kinds{}", plural(graph.edges, "edge"), inferred(graph.inferred_edges)),
         format!("longest chain {}", plural(graph.depth, "edge")),
         format!("tree {} deep", plural(graph.tree_depth, "step")),
         format!("{:.1} children on average, {} at most", graph.branching_factor, graph.max_children),

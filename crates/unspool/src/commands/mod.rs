@@ -9,9 +9,12 @@ mod failures;
 mod findings;
 pub(crate) mod graph;
 mod home;
+pub(crate) mod hook;
+mod hooks;
 mod inspect;
 mod ls;
 mod metrics;
+mod otel_env;
 mod path;
 mod process;
 pub(crate) mod query;
@@ -20,14 +23,19 @@ mod serve;
 mod show;
 mod stats;
 pub(crate) mod timeline;
+mod token;
 
 pub(crate) use failures::FailuresArgs;
 pub(crate) use findings::FindingsArgs;
+pub(crate) use hook::HookArgs;
+pub(crate) use hooks::HooksArgs;
 pub(crate) use metrics::MetricsArgs;
+pub(crate) use otel_env::OtelEnvArgs;
 pub(crate) use path::PathArgs;
 pub(crate) use process::ProcessArgs;
 pub(crate) use rebuild::RebuildArgs;
 pub(crate) use serve::ServeArgs;
+pub(crate) use token::TokenArgs;
 
 use crate::args::{Args, Color, Command};
 use crate::error::CliError;
@@ -59,6 +67,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),
         Some(Command::Serve(serve)) => serve::run(args, serve),
+        Some(Command::OtelEnv(asked)) => otel_env::run(asked),
+        Some(Command::Token(token)) => token::run(token),
+        Some(Command::Hooks(hooks)) => hooks::run(hooks),
+        Some(Command::Hook(hook)) => {
+            hook::run(hook);
+            Ok(())
+        }
         Some(Command::Rebuild(rebuild)) => rebuild::run(args, rebuild),
         Some(Command::Demo(demo)) => demo::run(args, demo),
     };

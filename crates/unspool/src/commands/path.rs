@@ -154,14 +154,10 @@ fn scope(wanted: &PathArgs, flow: &Flow, text: &Interner) -> Result<Scope, CliEr
     Ok(Scope::Session)
 }
 
-/// Agents whose id begins with this or whose type or name has it in it; one whose id it is comes alone.
+/// Agents whose id, type or name has this in it; one whose id it is comes alone.
 fn agents_like(flow: &Flow, text: &Interner, part: &str) -> Vec<u32> {
     let part = part.to_lowercase();
-    let has = |sym| text.get(sym).to_lowercase().contains(&part);
-    let is_like = |agent: &Agent| {
-        [agent.kind, agent.name, agent.native_id].into_iter().any(has)
-            || agent.id.show('a').starts_with(&part)
-    };
+    let is_like = |agent: &Agent| unspool_view::labels::agent_has(text, agent, &part);
     let is_it =
         |agent: &Agent| agent.id.show('a') == part || text.get(agent.native_id).eq_ignore_ascii_case(&part);
     let all = || (0_u32..).zip(&flow.agents);

@@ -1,18 +1,23 @@
 //! `unspool process`: one process behind the runs of many sessions.
 
+use super::graph::text_options;
 use crate::args::{Args, Places};
 use crate::error::CliError;
 use crate::figures::{NOT_STATED, count, duration, percent_if_any, plural};
+use crate::graph_args::{named, share};
 use crate::load::load;
 use crate::output::print_document;
 use crate::table::{Cell, Column, cell, styled, write_table};
-use crate::term::{BOLD, CYAN, DIM, PLAIN, RED, columns, cut, paint};
+use crate::term::{BOLD, CYAN, DIM, PLAIN, RED, columns, cut, paint, plain};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use unspool_formats::Detail;
+use unspool_view::draw::text::legend;
+use unspool_view::graph::from_process;
 use unspool_view::workflow::{
-    DeviationDoc, FEWEST_RUNS, OneProcessDoc, ProcessNodeDoc, Processes, TransitionDoc,
+    DifferenceDoc, FEWEST_RUNS, Kind, MAX_COMPARED, OneProcessDoc, ProcessBy, ProcessNodeDoc, Processes,
+    TransitionDoc,
 };
 
 #[derive(clap::Args)]
@@ -22,31 +27,58 @@ pub(crate) struct ProcessArgs {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     places: Places,
-    /// Show where this run goes its own way: the start of its id.
+    /// What runs are gathered by.
+    #[arg(long, value_name = "WHAT", default_value = "project", value_parser = named(&BYS, by_name, by_about))]
+    by: ProcessBy,
+    /// Show how this run differs from the common path, or from the runs nearest to it: the start of its id.
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
+    /// Draw it as a graph instead.
+    #[arg(long, conflicts_with_all = ["run", "json"])]
+    draw: bool,
+    /// Draw only nodes and transitions that at least this share of the runs have, from 0 to 1 (default: all).
+    #[arg(long, value_name = "N", requires = "draw", value_parser = share)]
+    min_share: Option<f64>,
+    /// Draw with characters that every terminal has.
+    #[arg(long, requires = "draw")]
+    ascii: bool,
     /// How many nodes, transitions and variants; 0 for all.
     #[arg(long, short = 'n', value_name = "N", default_value_t = 12)]
     limit: usize,
-    /// As JSON, with every node, transition, variant and deviation.
+    /// As JSON, with every node, transition and variant.
     #[arg(long)]
     json: bool,
 }
 
+const BYS: [ProcessBy; 2] = [ProcessBy::Project, ProcessBy::Agent];
+
+fn by_name(by: ProcessBy) -> &'static str {
+    match by {
+        ProcessBy::Project => "project",
+        ProcessBy::Agent => "agent",
+    }
+}
+
+fn by_about(by: ProcessBy) -> &'static str {
+    match by {
+        ProcessBy::Project => "the kind of agent and the folder it worked in",
+        ProcessBy::Agent => "the kind of agent, wherever it worked",
+    }
+}
+
 pub(crate) fn run(args: &Args, wanted: &ProcessArgs) -> Result<(), CliError> {
     let loaded = load(args, &wanted.paths, &wanted.places.look_in, Detail::Full)?;
-    let mut processes = Processes::default();
+    let mut processes = Processes::new(wanted.by);
     for flow in loaded.flows() {
         processes.add(&flow, &loaded.corpus.batch, &loaded.prices);
+    }
+    let mut out = anstream::stdout().lock();
+    if wanted.draw {
+        return draw(&mut out, processes, wanted);
     }
     let mut doc = processes.doc();
     if let Some(run) = &wanted.run {
         doc.processes.retain(|process| has_run(process, run));
-        for process in &mut doc.processes {
-            if let Some(deviations) = &mut process.deviations {
-                deviations.retain(|deviation| deviation.run_id.starts_with(run.as_str()));
-            }
-        }
         if doc.processes.is_empty() {
             return Err(CliError::NoSuchRun(run.clone()));
         }
@@ -54,7 +86,6 @@ pub(crate) fn run(args: &Args, wanted: &ProcessArgs) -> Result<(), CliError> {
     if wanted.json {
         return print_document(&doc);
     }
-    let mut out = anstream::stdout().lock();
     for (n, process) in doc.processes.iter().enumerate() {
         if n > 0 {
             writeln!(out)?;
@@ -70,14 +101,36 @@ pub(crate) fn run(args: &Args, wanted: &ProcessArgs) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Draws each process as lines of text.
+fn draw(out: &mut dyn Write, processes: Processes, wanted: &ProcessArgs) -> Result<(), CliError> {
+    let options = text_options(wanted.ascii);
+    for (n, (kind, process)) in processes.finish().into_iter().enumerate() {
+        if n > 0 {
+            writeln!(out)?;
+        }
+        let mut graph = from_process(&kind.title(), &process, wanted.min_share.unwrap_or(0.0));
+        // A line has no room for the words of every arrow that reaches it.
+        graph.edges.iter_mut().for_each(|edge| edge.label.clear());
+        super::graph::draw(
+            out,
+            &graph,
+            &format!("the process of {}", plural(process.runs, "run")),
+            &options,
+        )?;
+    }
+    writeln!(out, "\n{}", paint(DIM, legend(options.charset)))?;
+    Ok(())
+}
+
 fn has_run(process: &OneProcessDoc, run: &str) -> bool {
     process.variants.iter().flat_map(|variant| &variant.run_ids).any(|id| id.starts_with(run))
 }
 
 fn write_head(out: &mut dyn Write, process: &OneProcessDoc, screen: usize) -> io::Result<()> {
+    let kind = Kind { agent: process.agent.clone(), project: process.project.clone() };
     let line = format!(
         "{}: {} of {}, {} failed{}",
-        process.source,
+        plain(&kind.title()),
         plural(process.runs, "run"),
         plural(process.sessions, "session"),
         process.failed,
@@ -103,16 +156,43 @@ fn write_process(
     write_nodes(out, &nodes, names, limit)?;
     write_edges(out, process, names, limit)?;
     write_variants(out, process, names, limit)?;
-    let line = match &process.deviations {
-        None => format!("fewer than {FEWEST_RUNS} runs: too few to tell what is usual"),
-        Some(none) if none.is_empty() => "no run goes its own way".into(),
-        Some(some) => format!(
-            "{} go their own way, {} among them; --run shows where",
-            plural(some.len() as u64, "run"),
-            some.first().map_or("", |first| short(&first.run_id))
+    writeln!(out, "\n{}", paint(DIM, &cut(&verdict(process), screen)))?;
+    if process.uncompared_variants > 0 {
+        let line = format!(
+            "MAX_COMPARED: differences are looked for among the {MAX_COMPARED} most frequent variants, not among {}",
+            plural(process.uncompared_variants, "rarer one")
+        );
+        writeln!(out, "{}", paint(DIM, &cut(&line, screen)))?;
+    }
+    Ok(())
+}
+
+/// Whether most runs go the same way.
+fn verdict(process: &OneProcessDoc) -> String {
+    let most = process.variants.first();
+    let most_runs = most.map_or(0, |variant| variant.run_ids.len() as u64);
+    match process.runs_apart {
+        Some(0) => "all runs follow the common path".into(),
+        Some(apart) => {
+            let first = process.variants.iter().filter(|variant| variant.difference.is_some());
+            let first = first.flat_map(|variant| &variant.run_ids).next();
+            let first = first.map_or("", |first| short(first));
+            let others = if apart == 1 {
+                format!("{first} does not")
+            } else {
+                format!("{apart} do not, {first} among them")
+            };
+            let runs = plural(process.runs, "run");
+            format!("common path: {most_runs} of {runs} follow the first variant; {others}; --run shows how")
+        }
+        None if process.runs < FEWEST_RUNS => {
+            format!("fewer than {FEWEST_RUNS} runs: too few to tell what is common")
+        }
+        None => format!(
+            "no common path: the most frequent variant has {most_runs} of {}; --run compares a run with the variant nearest to it",
+            plural(process.runs, "run")
         ),
-    };
-    writeln!(out, "\n{}", paint(DIM, &cut(&line, screen)))
+    }
 }
 
 fn write_nodes(
@@ -211,7 +291,7 @@ fn write_hidden(out: &mut dyn Write, hidden: usize, noun: &str) -> io::Result<()
     writeln!(out, "{}", paint(DIM, &line))
 }
 
-/// Where runs whose id begins so go their own way.
+/// How runs whose id begins so differ from the common path, or from the nearest variant.
 fn write_run(
     out: &mut dyn Write,
     process: &OneProcessDoc,
@@ -219,24 +299,23 @@ fn write_run(
     run: &str,
     screen: usize,
 ) -> io::Result<()> {
-    let ids = process.variants.iter().flat_map(|variant| &variant.run_ids);
-    for id in ids.filter(|id| id.starts_with(run)) {
-        writeln!(out, "run {id}")?;
-        let deviation = process.deviations.iter().flatten().find(|deviation| &deviation.run_id == id);
-        match deviation {
-            Some(deviation) => write_deviation(out, deviation, names, screen)?,
-            None if process.deviations.is_none() => {
-                writeln!(out, "  fewer than {FEWEST_RUNS} runs: too few to tell what is usual")?;
+    for variant in &process.variants {
+        for id in variant.run_ids.iter().filter(|id| id.starts_with(run)) {
+            writeln!(out, "run {id}")?;
+            match &variant.difference {
+                Some(difference) => write_difference(out, process, difference, names, screen)?,
+                None if process.common_variant.is_some() => writeln!(out, "  follows the common path")?,
+                None => writeln!(out, "  goes as all runs do")?,
             }
-            None => writeln!(out, "  goes as most runs do")?,
         }
     }
     Ok(())
 }
 
-fn write_deviation(
+fn write_difference(
     out: &mut dyn Write,
-    deviation: &DeviationDoc,
+    process: &OneProcessDoc,
+    difference: &DifferenceDoc,
     names: &Names<'_>,
     screen: usize,
 ) -> io::Result<()> {
@@ -245,11 +324,15 @@ fn write_deviation(
         let one = |edge: &TransitionDoc| format!("{} → {}", names.of(&edge.source), names.of(&edge.target));
         edges.iter().map(one).collect::<Vec<String>>()
     };
+    let other = usize::try_from(difference.from_variant).ok().and_then(|at| process.variants.get(at));
+    let runs = other.map_or(0, |other| other.run_ids.len() as u64);
+    let with = if process.common_variant.is_some() { "the common path" } else { "the nearest variant" };
+    writeln!(out, "  compared with {with}, which {} of {} follow", runs, plural(process.runs, "run"))?;
     let parts = [
-        ("has, and few others have", nodes(&deviation.rare_nodes)),
-        ("follows, as in few others", edges(&deviation.rare_edges)),
-        ("has not, and most others have", nodes(&deviation.missing_nodes)),
-        ("does not follow, as in most others", edges(&deviation.missing_edges)),
+        ("has besides", nodes(&difference.added_nodes)),
+        ("goes besides", edges(&difference.added_edges)),
+        ("lacks", nodes(&difference.missing_nodes)),
+        ("does not go", edges(&difference.missing_edges)),
     ];
     for (heading, lines) in parts.iter().filter(|(_, lines)| !lines.is_empty()) {
         writeln!(out, "  {}", paint(CYAN, heading))?;
@@ -259,6 +342,9 @@ fn write_deviation(
     }
     Ok(())
 }
+
+/// So many names stand for a node; where it lies deeper, an ellipsis stands for the outer ones.
+const MAX_NAMES: usize = 6;
 
 /// What nodes are called: their name behind those of the agents they lie in.
 struct Names<'a> {
@@ -274,9 +360,11 @@ impl<'a> Names<'a> {
         let Some(node) = self.nodes.get(id) else { return id.into() };
         let mut parts = vec![node.name.as_str()];
         let mut above = node.parent.as_deref();
-        while let Some(node) =
-            above.and_then(|id| self.nodes.get(id)).filter(|_| parts.len() < self.nodes.len())
-        {
+        while let Some(node) = above.and_then(|id| self.nodes.get(id)) {
+            if parts.len() == MAX_NAMES {
+                parts.push("…");
+                break;
+            }
             parts.push(&node.name);
             above = node.parent.as_deref();
         }

@@ -9,7 +9,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use unspool_engine::live::{Engine, OpenError, Options};
-use unspool_server::{Addresses, App, Limits, ServeError, Server};
+use unspool_engine::{Watcher, usual_places};
+use unspool_server::{Access, Addresses, App, ServeError, Server};
 
 #[derive(ClapArgs)]
 pub(crate) struct ServeArgs {
@@ -28,6 +29,18 @@ pub(crate) struct ServeArgs {
     /// Do not watch the usual session folders.
     #[arg(long)]
     no_watch: bool,
+
+    /// Let other machines in without a token, where it listens beyond this one.
+    #[arg(long)]
+    allow_unauthenticated: bool,
+
+    /// Ask for a token on this machine, too.
+    #[arg(long, conflicts_with = "allow_unauthenticated")]
+    require_token: bool,
+
+    /// A name this server may be called by, as behind a proxy; may be repeated.
+    #[arg(long = "allow-host", value_name = "NAME")]
+    allow_hosts: Vec<String>,
 }
 
 pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
@@ -38,7 +51,14 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
     (options.table, options.prices) = (settings.table, settings.prices);
     let engine = Engine::open(options).map_err(|error| opening(&error))?;
     engine.notices().iter().for_each(|line| note(line));
-    let app = Arc::new(App { engine, limits: Limits::default() });
+    let engine = Arc::new(engine);
+    let mut app = App::new(Arc::clone(&engine));
+    app.access = Access {
+        allow_unauthenticated: serve.allow_unauthenticated,
+        require_token: serve.require_token,
+        hosts: serve.allow_hosts.clone(),
+    };
+    let app = Arc::new(app);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let addresses = Addresses { http: serve.listen.clone(), grpc: serve.grpc_listen.clone() };
@@ -53,7 +73,13 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
             )?;
             out.flush()?;
         }
-        server.serve(ended()).await.map_err(|error| serving(&error))
+        // What was found before the end is read; the rest is found at the next start.
+        let watcher = if serve.no_watch { None } else { Some(Watcher::start(engine, usual_places)?) };
+        let stop = async move {
+            ended().await;
+            drop(tokio::task::spawn_blocking(move || drop(watcher)).await);
+        };
+        server.serve(stop).await.map_err(|error| serving(&error))
     })
 }
 
@@ -78,6 +104,11 @@ pub(crate) fn opening(error: &OpenError) -> CliError {
 fn serving(error: &ServeError) -> CliError {
     let hint = match error {
         ServeError::Listen { .. } => Some("choose another address with --listen and --grpc-listen".into()),
+        ServeError::Unguarded { .. } => Some(
+            "make a token with `unspool token create --scope admin`, or let everybody in with --allow-unauthenticated"
+                .into(),
+        ),
+        ServeError::Tokens(_) => Some("mend or remove that file".into()),
         ServeError::Serve(_) => None,
     };
     CliError::Data { why: error.to_string(), hint }

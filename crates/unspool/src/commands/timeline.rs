@@ -42,6 +42,9 @@ pub(crate) fn run(args: &Args, wanted: &TimelineArgs) -> Result<(), CliError> {
             let name = if line.of.is_some() { line.name } else { paint(DIM, &line.name) };
             writeln!(out, "{name} {}", paint(style, &line.bar))?;
         }
+        if let Some(note) = picture.left_out.words() {
+            writeln!(out, "{}", paint(DIM, &note))?;
+        }
     }
     Ok(())
 }

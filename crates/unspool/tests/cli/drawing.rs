@@ -36,7 +36,7 @@ fn what_is_left_out_is_bridged_and_counted() {
     let drawn = lines(&unspool, &["graph", DEMO_SESSION, "--agent", "test-runner", "--ascii"]);
     assert!(drawn.iter().all(|line| line.is_ascii() || line.contains(['“', '·', '…'])), "{drawn:?}");
     let drawn = lines(&unspool, &["graph", DEMO_SESSION, "--workflow"]);
-    assert!(drawn.iter().any(|line| line.ends_with("✗ Bash ×2")), "{drawn:?}");
+    assert!(drawn.iter().any(|line| line.contains("✗ │ Bash ×2 ↺ opus")), "{drawn:?}");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn what_makes_no_sense_is_refused_with_a_hint() {
     let unspool = Unspool::with_demo();
     let said = refusal(&unspool, &["graph", DEMO_SESSION, "--where", "tol:Bash"]);
     assert!(said.contains("^^^") && said.contains("tool"), "{said}");
-    let said = refusal(&unspool, &["graph", DEMO_SESSION, "--workflow", "--tool", "Bash"]);
+    let said = refusal(&unspool, &["graph", DEMO_SESSION, "--workflow", "--level", "run"]);
     assert!(said.contains("hint"), "{said}");
     let said = refusal(&unspool, &["export", DEMO_SESSION, "--format", "dot", "--theme", "dark"]);
     assert!(said.contains("--format svg"), "{said}");

@@ -6,27 +6,7 @@ use prost::Message;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-
-const FORMATS: &[&str] = &[
-    "json",
-    "tree-json",
-    "graph-json",
-    "d2",
-    "dot",
-    "mermaid",
-    "graphml",
-    "csv",
-    "csv-edges",
-    "chrome-trace",
-    "speedscope",
-    "otlp",
-    "otlp-json",
-    "thoughtflow",
-    "causality-json",
-    "workflow-json",
-    "subtasks-json",
-    "markdown",
-];
+use unspool_view::export::Format;
 
 /// Asks for what makes no sense; gives the error.
 fn refused(unspool: &Unspool, args: &[&str]) -> String {
@@ -40,17 +20,17 @@ fn refused(unspool: &Unspool, args: &[&str]) -> String {
 #[test]
 fn every_format_is_written_and_the_same_each_time() {
     let unspool = Unspool::with_demo();
-    for format in FORMATS {
+    for format in Format::ALL.iter().map(|format| format.name()) {
         let once = unspool.run(&["export", DEMO_SESSION, "--format", format]);
         assert!(once.status.success() && !once.stdout.is_empty(), "{format}");
         let again = unspool.run(&["export", DEMO_SESSION, "--format", format]);
         assert_eq!(once.stdout, again.stdout, "{format}");
-        if format.ends_with("json") || ["chrome-trace", "speedscope", "thoughtflow"].contains(format) {
+        if format.ends_with("json") || ["chrome-trace", "speedscope", "thoughtflow"].contains(&format) {
             serde_json::from_slice::<Value>(&once.stdout).unwrap();
         }
     }
     let help = unspool.ok(&["export", "--help"]);
-    assert!(FORMATS.iter().all(|format| help.contains(format)), "{help}");
+    assert!(Format::ALL.iter().all(|format| help.contains(format.name())), "{help}");
 }
 
 #[test]
@@ -97,6 +77,7 @@ fn what_makes_no_sense_together_is_refused_with_a_hint() {
         &["--format", "dot", "--view", "timeline"],
         &["--format", "dot", "--drill-down"],
         &["--format", "dot", "--view", "workflow", "--level", "run"],
+        &["--format", "dot", "--view", "workflow", "--min-confidence", "0.9"],
         &["--format", "dot", "--level", "model-call", "--tool", "Bash"],
         &["--format", "dot", "--kind", "model_call", "--tool", "Bash"],
         &["--format", "causality-json", "--level", "run"],
@@ -109,6 +90,94 @@ fn what_makes_no_sense_together_is_refused_with_a_hint() {
     for args in [&["--format", "nonsense"][..], &["--format", "dot", "--min-confidence", "2"]] {
         refused(&unspool, &[&["export", DEMO_SESSION], args].concat());
     }
+}
+
+#[test]
+fn filters_choose_what_a_workflow_is_made_from() {
+    let unspool = Unspool::with_demo();
+    let graph = |args: &[&str]| {
+        let all = [&["export", DEMO_SESSION, "--view", "workflow", "--format", "graph-json"], args].concat();
+        unspool.json(&all)["graphs"][0].clone()
+    };
+    let labels = |graph: &Value| {
+        let nodes = graph["nodes"].as_array().unwrap().iter();
+        nodes.map(|node| node["label"].as_str().unwrap().to_string()).collect::<Vec<String>>()
+    };
+    let steps = |graph: &Value, share: &str| graph["tally"][share]["totals"]["steps"].as_u64().unwrap();
+    let whole = graph(&[]);
+    let all = ["shown", "contracted", "filtered"].map(|share| steps(&whole, share));
+    assert_eq!(all[2], 0);
+    for filter in [
+        &["--tool", "Bash"][..],
+        &["--kind", "tool_call"],
+        &["--status", "error"],
+        &["--agent", "test-runner"],
+        &["--where", "tool:Bash"],
+        &["--after", "2026-10-12T09:33:00Z"],
+    ] {
+        let some = graph(filter);
+        let shares = ["shown", "contracted", "filtered"].map(|share| steps(&some, share));
+        assert_eq!(shares.iter().sum::<u64>(), all.iter().sum::<u64>(), "{filter:?}");
+        assert!(shares[0] > 0 && shares[0] < all[0] && shares[2] > 0, "{filter:?}: {shares:?}");
+        assert!(labels(&some).len() < labels(&whole).len(), "{filter:?}");
+        assert!(some["tally"]["shown_edges"].is_null());
+    }
+    assert_eq!(graph(&["--where", "tool:Bash"]), graph(&["--tool", "Bash"]));
+    let only = labels(&graph(&["--tool", "Bash", "--agent", "test-runner"]));
+    assert_eq!(only, ["Start", "Bash", "End"], "whoever holds everything is folded");
+    let out = unspool.ok(&["graph", DEMO_SESSION, "--workflow", "--tool", "Bash"]);
+    assert!(out.contains("left out by the filter") && !out.contains("Grep"), "{out}");
+    let out = unspool.json(&["export", DEMO_SESSION, "--format", "workflow-json", "--tool", "Bash"]);
+    assert!(!out.to_string().contains("Grep"), "{out}");
+}
+
+#[test]
+fn filters_mean_what_a_query_means() {
+    let unspool = Unspool::with_demo();
+    let ids = |args: &[&str]| {
+        let all = [&["export", DEMO_SESSION, "--format", "graph-json"], args].concat();
+        let nodes = unspool.json(&all)["graphs"][0]["nodes"].as_array().unwrap().clone();
+        nodes.iter().map(|node| node["id"].to_string()).collect::<Vec<String>>()
+    };
+    for (filter, query) in [
+        (&["--after", "2026-10-12T09:31"][..], "after:2026-10-12T09:31"),
+        (&["--before", "2026-10-12T09:31:05Z"], "before:2026-10-12T09:31:05Z"),
+        (&["--agent", "explor"], "agent~explor"),
+        (&["--agent", "main"], "agent~main"),
+    ] {
+        let chosen = ids(filter);
+        assert!(!chosen.is_empty() && chosen.len() < 41, "{filter:?}");
+        assert_eq!(chosen, ids(&["--where", query]), "{query}");
+    }
+}
+
+#[test]
+fn a_workflow_names_spans_by_their_own_ids() {
+    let unspool = Unspool::with_demo();
+    let span = |id: &str, parent: &str, name: &str, at: u32| {
+        format!(
+            r#"{{"trace_id":"t1","span_id":"{id}","parent_span_id":{parent},"name":"{name}","start_time":"2026-01-02T10:00:{at:02}Z","end_time":"2026-01-02T10:00:{:02}Z","attributes":{{}}}}"#,
+            at + 1
+        )
+    };
+    let spans = [
+        span("p1", "null", "plan", 0),
+        span("p2", "null", "act", 5),
+        span("a1", r#""p2""#, "load", 6),
+        span("a2", r#""p2""#, "load", 8),
+    ];
+    let file = unspool.write("spans.jsonl", spans.join("\n") + "\n");
+    let nodes =
+        unspool.json(&["export", &file, "--format", "workflow-json"])["workflows"][0]["nodes"].clone();
+    let load = nodes.as_array().unwrap().iter().find(|node| node["displayName"] == "load").unwrap();
+    assert_eq!(load["nodeId"], "p2:load");
+    assert_eq!(load["spanIds"], serde_json::json!(["a1", "a2"]));
+    assert!(load["itemIds"].as_array().unwrap().iter().all(|id| id.as_str().unwrap().starts_with('s')));
+    let graph = unspool.json(&["export", &file, "--format", "graph-json"]);
+    assert_eq!(graph["graphs"][0]["nodes"][2]["span_ids"], serde_json::json!(["a1"]));
+    let own = unspool.json(&["export", DEMO_SESSION, "--format", "workflow-json"]);
+    let node = &own["workflows"][0]["nodes"][1];
+    assert_eq!(node["spanIds"], node["itemIds"], "a transcript has no spans");
 }
 
 #[test]
@@ -128,7 +197,7 @@ fn filters_choose_what_a_graph_shows() {
             .iter()
             .all(|node| node["kind"] == "model_call")
     );
-    assert_eq!(nodes(&["--before", "2026-10-12T09:30:00Z"]).len(), 2);
+    assert_eq!(nodes(&["--before", "2026-10-12T09:30:01Z"]).len(), 2);
 }
 
 /// The rules of the Trace Event Format that Perfetto insists on.

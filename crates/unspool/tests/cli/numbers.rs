@@ -1,6 +1,8 @@
 //! `unspool metrics`, `unspool failures` and `unspool process`: what is counted and followed, in words and as JSON.
 
 use super::{DEMO_SESSION, Unspool};
+use serde_json::Value;
+use unspool_view::export::{Format, View};
 
 #[test]
 fn the_graph_in_short_and_rows_by_step_agent_and_run() {
@@ -53,17 +55,67 @@ fn one_process_behind_many_runs() {
         unspool.write(&format!("many/{n}.jsonl"), run_of(n, tools));
     }
     let out = unspool.ok(&["process", "many"]);
-    assert!(out.contains("6 runs of 6 sessions") && out.contains("83%") && out.contains("1 run"), "{out}");
+    assert!(out.contains("6 runs of 6 sessions") && out.contains("83%"), "{out}");
+    assert!(out.contains("5 of 6 runs follow the first variant"), "{out}");
     let document = unspool.json(&["process", "many", "--json"]);
     let process = &document["processes"][0];
     assert_eq!(process["variants"].as_array().unwrap().len(), 2);
-    let odd = process["deviations"][0]["run_id"].as_str().unwrap();
+    assert_eq!((&process["common_variant"], &process["runs_apart"]), (&Value::from(0), &Value::from(1)));
+    let odd = process["variants"][1]["run_ids"][0].as_str().unwrap();
     let out = unspool.ok(&["process", "many", "--run", odd]);
-    assert!(out.contains("has, and few others have\n    Bash"), "{out}");
-    assert!(out.contains("has not, and most others have\n    Read"), "{out}");
+    assert!(out.contains("compared with the common path, which 5 of 6 runs follow"), "{out}");
+    assert!(out.contains("has besides\n    Bash") && out.contains("lacks\n    Read"), "{out}");
     let usual = process["variants"][0]["run_ids"][0].as_str().unwrap();
-    assert!(unspool.ok(&["process", "many", "--run", usual]).contains("goes as most runs do"));
+    assert!(unspool.ok(&["process", "many", "--run", usual]).contains("follows the common path"));
     assert!(!unspool.run(&["process", "many", "--run", "u-none"]).status.success());
+}
+
+#[test]
+fn runs_without_a_common_path_are_compared_with_the_nearest() {
+    let unspool = Unspool::with_demo();
+    for (n, tool) in ["Read", "Bash", "Grep", "Glob", "Edit"].into_iter().enumerate() {
+        unspool.write(&format!("many/{n}.jsonl"), run_of(n, tool));
+    }
+    let out = unspool.ok(&["process", "many"]);
+    assert!(out.contains("no common path: the most frequent variant has 1 of 5 runs"), "{out}");
+    let document = unspool.json(&["process", "many", "--json"]);
+    let process = &document["processes"][0];
+    assert!(process["common_variant"].is_null() && process["runs_apart"].is_null());
+    let run = process["variants"][2]["run_ids"][0].as_str().unwrap();
+    let out = unspool.ok(&["process", "many", "--run", run]);
+    assert!(out.contains("compared with the nearest variant, which 1 of 5 runs follow"), "{out}");
+}
+
+#[test]
+fn a_process_is_drawn_and_exported_wherever_a_graph_is() {
+    let unspool = Unspool::with_demo();
+    for n in 0..6 {
+        unspool.write(&format!("many/{n}.jsonl"), run_of(n, if n == 5 { "Bash" } else { "Read" }));
+    }
+    let out = unspool.ok(&["process", "many", "--draw"]);
+    assert!(out.contains("the process of 6 runs · 6 nodes") && out.contains("Bash  1 of 6 runs"), "{out}");
+    let out = unspool.ok(&["process", "many", "--draw", "--min-share", "0.5", "--ascii"]);
+    assert!(out.contains("5 nodes") && out.contains("1 step left out by the filter"), "{out}");
+    assert!(!out.contains("Bash"), "{out}");
+    let drawn = Format::ALL.iter().filter(|format| format.views().contains(&View::Process));
+    let formats: Vec<&str> = drawn.map(|format| format.name()).collect();
+    assert_eq!(formats, ["json", "graph-json", "svg", "d2", "dot", "mermaid", "graphml", "csv", "csv-edges"]);
+    for format in formats {
+        let out = unspool.ok(&["export", "many", "--view", "process", "--format", format]);
+        assert!(out.contains("Read") && out.contains("Bash"), "{format}: {out}");
+        let args = ["export", "many", "--view", "process", "--format", format, "--min-share", "0.5"];
+        assert_eq!(unspool.ok(&args).contains("Bash"), format == "json", "{format}");
+    }
+    let graph = unspool.json(&["export", "many", "--view", "process", "--format", "graph-json"]);
+    assert_eq!(
+        (&graph["graphs"][0]["level"], &graph["graphs"][0]["session_id"]),
+        (&"process".into(), &Value::Null)
+    );
+    for wrong in [&["--view", "process", "--tool", "Bash"][..], &["--view", "workflow", "--min-share", "0.5"]]
+    {
+        let args = [&["export", "many", "--format", "dot"], wrong].concat();
+        assert_eq!(unspool.run(&args).status.code(), Some(2), "{wrong:?}");
+    }
 }
 
 /// A session with one run: a message, an answer that calls a tool, its result.

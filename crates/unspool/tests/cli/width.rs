@@ -102,3 +102,10 @@ fn what_goes_to_a_program_is_whole() {
     }
     assert!(list.contains("TOKENS") && !list.contains("no room"), "{list}");
 }
+
+#[test]
+fn how_long_a_session_took_is_shown_where_something_failed() {
+    let unspool = sessions();
+    let list = on_screen(&unspool, 80, &["ls"]);
+    assert!(list.contains("ERRORS") && list.contains("TOOK"), "{list}");
+}

@@ -1,8 +1,9 @@
 //! Drawings of small graphs, and that any text makes a document every reader takes.
 
-use super::{SvgOptions, svg};
+use super::{SvgOptions, free_place, svg};
 use crate::draw::{
-    Arrow, Box, Frame, Look, Picture, Theme, TimelineBar, TimelinePicture, TimelineTrack, timeline_svg,
+    Arrow, Box, Frame, LeftOut, Look, Picture, Theme, TimelineBar, TimelinePicture, TimelineTrack,
+    timeline_svg,
 };
 use crate::layout::{Direction, Options, Routing, TimelineOptions};
 use proptest::prelude::*;
@@ -111,6 +112,7 @@ fn timeline(text: &str) -> TimelinePicture {
             TimelineTrack { label: "Explore".into(), parent: Some(0) },
         ],
         bars: vec![bar(0, 0, 5_000), bar(1, 1_000, 4_000), bar(0, 5_000, 9_000), bar(0, 90_000, 91_000)],
+        left_out: LeftOut { untimed: 2, aside: 1 },
         arrows: vec![
             Arrow { from: 0, to: 1, is_spawn: true, ..Arrow::default() },
             Arrow { from: 1, to: 2, ..Arrow::default() },
@@ -139,4 +141,22 @@ proptest! {
         check(&svg(&picture(&text), &SvgOptions::default(), None));
         check(&timeline_svg(&timeline(&text), Theme::Auto, &TimelineOptions::default()));
     }
+}
+
+#[test]
+fn names_of_frames_make_way_for_arrows() {
+    assert_eq!(free_place(0.0, 100.0, 40.0, vec![]), (0.0, 100.0));
+    assert_eq!(free_place(0.0, 100.0, 40.0, vec![20.0]), (26.0, 74.0), "right of the arrow");
+    assert_eq!(free_place(0.0, 100.0, 40.0, vec![80.0, 50.0]), (0.0, 44.0), "left of both");
+    assert_eq!(free_place(0.0, 100.0, 80.0, vec![60.0]), (0.0, 54.0), "the wider part, to be cut");
+    assert_eq!(free_place(0.0, 40.0, 80.0, vec![20.0]), (0.0, 40.0), "no part is wide enough");
+}
+
+#[test]
+fn a_run_does_not_look_like_an_agent() {
+    assert_eq!((Look::of("run"), Look::of("agent")), (Look::Run, Look::Agent));
+    let mut picture = picture("Read");
+    picture.boxes[1].look = Look::Run;
+    let drawn = svg(&picture, &SvgOptions::default(), None);
+    assert!(drawn.contains("<g class=\"node run\">") && drawn.contains(">run</text>"));
 }

@@ -3,12 +3,18 @@
 //! In: groups in the order they are written. Out: the lanes' characters for every line.
 
 use super::sequence::Group;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// An arrow on its way: to which group, and whether it is a guess.
 type Lane = Option<(usize, bool)>;
 
 pub(super) struct Lanes {
     open: Vec<Lane>,
+    /// By group: the lanes that lead there.
+    leading: FxHashMap<usize, BTreeSet<usize>>,
+    /// Lanes in `open` that lead nowhere.
+    free: BTreeSet<usize>,
     ascii: bool,
     /// More lanes are not shown.
     most: usize,
@@ -27,26 +33,25 @@ enum Knot {
 
 impl Lanes {
     pub(super) fn new(ascii: bool, most: usize) -> Lanes {
-        Lanes { open: Vec::new(), ascii, most, at: 0 }
+        Lanes { open: Vec::new(), leading: FxHashMap::default(), free: BTreeSet::new(), ascii, most, at: 0 }
     }
 
     /// Brings the lanes that lead to a group together; the lines this takes.
     pub(super) fn gather(&mut self, group: &Group) -> Vec<String> {
-        let leads = |lane: &Lane| lane.is_some_and(|(to, _)| to == group.number);
-        let mut leading = (0..self.open.len()).filter(|n| leads(&self.open[*n]));
+        let mut leading = self.leading.get(&group.number).into_iter().flatten().copied();
         let Some(first) = leading.next() else {
             self.at = self.free_lane();
             return Vec::new();
         };
-        self.at = first;
         let joining: Vec<usize> = leading.collect();
+        self.at = first;
         if joining.is_empty() {
             return Vec::new();
         }
         let knots: Vec<(usize, Knot)> = joining.iter().map(|n| (*n, Knot::Join)).collect();
         let line = self.line(&knots);
         for n in joining {
-            self.open[n] = None;
+            self.set(n, None);
         }
         self.trim();
         vec![line]
@@ -82,14 +87,12 @@ impl Lanes {
         if at >= self.open.len() {
             self.open.resize(at + 1, None);
         }
-        let awaited = |lanes: &[Lane], to: usize| {
-            (0..lanes.len()).find(|n| *n != at && lanes[*n].is_some_and(|(known, _)| known == to))
-        };
+        self.set(at, None);
         // What is awaited in another lane already is joined there.
         let mut knots: Vec<(usize, Knot)> = Vec::new();
         let mut own = Vec::new();
         for &(to, is_guess) in &group.next {
-            match awaited(&self.open, to) {
+            match self.leading.get(&to).and_then(|lanes| lanes.first().copied()) {
                 Some(lane) => {
                     if let Some((_, known)) = &mut self.open[lane] {
                         *known &= is_guess;
@@ -100,11 +103,11 @@ impl Lanes {
             }
         }
         let mut own = own.into_iter();
-        self.open[at] = own.next();
+        self.set(at, own.next());
         let is_continued = self.open[at].is_some();
         for lane in own {
             let free = self.free_after(at);
-            self.open[free] = Some(lane);
+            self.set(free, Some(lane));
             knots.push((free, Knot::Leave));
         }
         let line = (!knots.is_empty()).then(|| self.spread_line(&knots, is_continued));
@@ -170,13 +173,29 @@ impl Lanes {
         }
     }
 
+    /// Lets a lane lead somewhere else, or nowhere.
+    fn set(&mut self, n: usize, lane: Lane) {
+        if let Some((to, _)) = self.open[n]
+            && let Some(leading) = self.leading.get_mut(&to)
+        {
+            leading.remove(&n);
+        }
+        self.open[n] = lane;
+        match lane {
+            Some((to, _)) => {
+                self.leading.entry(to).or_default().insert(n);
+                self.free.remove(&n);
+            }
+            None => _ = self.free.insert(n),
+        }
+    }
+
     fn free_lane(&self) -> usize {
-        self.open.iter().position(Option::is_none).unwrap_or(self.open.len())
+        self.free.first().copied().unwrap_or(self.open.len())
     }
 
     fn free_after(&mut self, at: usize) -> usize {
-        let free = (at + 1..self.open.len()).find(|n| self.open[*n].is_none());
-        free.unwrap_or_else(|| {
+        self.free.range(at + 1..).next().copied().unwrap_or_else(|| {
             self.open.push(None);
             self.open.len() - 1
         })
@@ -185,6 +204,7 @@ impl Lanes {
     fn trim(&mut self) {
         while self.open.last() == Some(&None) {
             self.open.pop();
+            self.free.remove(&self.open.len());
         }
     }
 }

@@ -36,6 +36,9 @@ pub(super) fn sequence(picture: &Picture) -> Sequence {
         if is_turned {
             back[arrow.from].push(arrow.to);
         } else {
+            if arrow.both_ways {
+                back[arrow.to].push(arrow.from);
+            }
             causes[arrow.to].insert(arrow.from);
             let is_guess = effects[arrow.from].entry(arrow.to).or_insert(true);
             *is_guess &= arrow.is_inferred;
@@ -60,7 +63,7 @@ pub(super) fn sequence(picture: &Picture) -> Sequence {
     Sequence { groups: groups.collect(), back }
 }
 
-/// Boxes of one frame with the same causes and effects, some of both, are one group.
+/// Boxes of one frame with the same causes, effects and ways back are one group.
 fn grouped(
     picture: &Picture,
     causes: &[BTreeSet<usize>],
@@ -70,8 +73,8 @@ fn grouped(
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut known = BTreeMap::new();
     for (n, part) in picture.boxes.iter().enumerate() {
-        if !causes[n].is_empty() && back[n].is_empty() {
-            let key = (part.frame, &causes[n], &effects[n]);
+        if !causes[n].is_empty() {
+            let key = (part.frame, &causes[n], &effects[n], &back[n]);
             let at = *known.entry(key).or_insert(groups.len());
             if at < groups.len() {
                 groups[at].push(n);
@@ -83,7 +86,7 @@ fn grouped(
     groups
 }
 
-/// Causes before effects; while there is a choice, the same frame goes on, else the earliest.
+/// Causes before effects; while there is a choice, the frame that was entered last goes on, else the earliest.
 fn ordered(
     picture: &Picture,
     groups: &[Vec<usize>],
@@ -103,11 +106,22 @@ fn ordered(
         ready.entry(frame(group)).or_default().insert(group);
         all_ready.insert(group);
     }
-    let mut current = None;
+    // Frames that were entered, the last one last; each may be there more than once.
+    let mut entered: Vec<Option<usize>> = Vec::new();
     while let Some(&earliest) = all_ready.first() {
-        let same = ready.get(&current).and_then(|ready| ready.first().copied());
-        let next = same.unwrap_or(earliest);
-        current = frame(next);
+        let mut next = None;
+        while let Some(last) = entered.last() {
+            next = ready.get(last).and_then(|ready| ready.first().copied());
+            if next.is_some() {
+                break;
+            }
+            entered.pop();
+        }
+        let next = next.unwrap_or(earliest);
+        let current = frame(next);
+        if entered.last() != Some(&current) {
+            entered.push(current);
+        }
         all_ready.remove(&next);
         if let Some(ready) = ready.get_mut(&current) {
             ready.remove(&next);
@@ -118,8 +132,17 @@ fn ordered(
             if waiting[effect] == 0 {
                 ready.entry(frame(effect)).or_default().insert(effect);
                 all_ready.insert(effect);
+                if frame(effect) != current && lies_in(picture, frame(effect), current) {
+                    entered.push(frame(effect));
+                }
             }
         }
     }
     order
+}
+
+/// Whether a frame lies in another; all of them lie in none.
+fn lies_in(picture: &Picture, frame: Option<usize>, outer: Option<usize>) -> bool {
+    let above = std::iter::successors(frame, |at| picture.frames.get(*at).and_then(|frame| frame.parent));
+    outer.is_none() || above.take(picture.frames.len()).any(|at| Some(at) == outer)
 }

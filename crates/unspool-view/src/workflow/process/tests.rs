@@ -35,6 +35,39 @@ fn the_order_of_runs_does_not_matter() {
 }
 
 #[test]
+fn without_a_common_path_a_variant_is_compared_with_the_nearest() {
+    let run_of = |id: &str, names: &[&'static str]| {
+        let items: Vec<Item<'_>> =
+            names.iter().zip(0..).map(|(name, at)| item(&format!("{at}"), name, at, None)).collect();
+        run(id, &items)
+    };
+    let names: [&[&str]; 6] =
+        [&["a", "b"], &["a", "b"], &["a", "b", "c"], &["x", "y"], &["x", "y", "z"], &["a"]];
+    let runs: Vec<RunPattern> =
+        names.iter().zip("123456".chars()).map(|(n, id)| run_of(&id.to_string(), n)).collect();
+    let found = process(&runs);
+    assert_eq!((found.common, found.runs_apart(), found.uncompared()), (None, None, 0));
+    let variant =
+        |run: &str| found.variants.iter().find(|variant| variant.runs.iter().any(|id| id == run)).unwrap();
+    let difference = variant("5").difference.as_ref().unwrap();
+    assert_eq!(found.variants[difference.from as usize].runs, ["4"]);
+    let names = |nodes: &[u32]| {
+        nodes.iter().map(|n| found.nodes[*n as usize].display_name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!((names(&difference.added_nodes), difference.missing_nodes.len()), (vec!["z".to_string()], 0));
+    let few = process(&runs[..2]);
+    assert_eq!((few.common, few.variants.len()), (None, 1), "two runs are too few to be common");
+    let many: Vec<RunPattern> =
+        (0..5).map(|n| run_of(&n.to_string(), if n < 3 { names_of(0) } else { names_of(1) })).collect();
+    let found = process(&many);
+    assert_eq!((found.common, found.runs_apart()), (Some(0), Some(2)));
+}
+
+fn names_of(n: usize) -> &'static [&'static str] {
+    [&["a", "b"][..], &["a", "c"]][n]
+}
+
+#[test]
 fn a_known_zero_is_a_time_and_an_unknown_one_is_not() {
     let times = [Some(0), Some(0), Some(9), None];
     let runs: Vec<RunPattern> =

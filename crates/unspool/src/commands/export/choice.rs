@@ -3,6 +3,7 @@
 use super::ExportArgs;
 use crate::error::CliError;
 use crate::graph_args::{GraphArgs, usage};
+use unspool_model::Timestamp;
 use unspool_view::draw::Theme;
 use unspool_view::export::{Format, View};
 use unspool_view::graph::{self, GroupBy, Level};
@@ -19,10 +20,12 @@ pub(super) struct Choice {
     pub(super) theme: Theme,
     /// Boxes are runs.
     pub(super) lanes: bool,
+    /// A process shows what at least this share of its runs have.
+    pub(super) min_share: f64,
 }
 
 /// What the arguments mean, or why they mean nothing.
-pub(super) fn check(export: &ExportArgs) -> Result<Choice, CliError> {
+pub(super) fn check(export: &ExportArgs, now: Timestamp) -> Result<Choice, CliError> {
     let args = &export.graph;
     if !export.native.is_empty() {
         let other = export.format.map(|_| "--format").or(export.view.map(|_| "--view")).or(args.given());
@@ -35,18 +38,48 @@ pub(super) fn check(export: &ExportArgs) -> Result<Choice, CliError> {
     }
     let format = format(export)?;
     let view = view(export, format)?;
-    if let Some(option) = args.given().filter(|_| view != View::Graph) {
-        let hint = match view {
-            View::Workflow => "a workflow is the pattern of everything; `--view graph` can be filtered",
-            _ => "graphs can be filtered: `--format graph-json`, csv, d2, dot, mermaid, svg or graphml",
-        };
+    check_options(export, format, view)?;
+    let level = level(args, format)?;
+    args.check_nodes(level, now)?;
+    let usual = if format == Format::D2 { GroupBy::Run } else { GroupBy::default() };
+    let graph = args.view(level, usual, now);
+    let lanes = view == View::Graph && graph.group_by == GroupBy::Run;
+    Ok(Choice {
+        format,
+        view,
+        graph,
+        drill_down: export.drill_down,
+        lanes,
+        query: args.query()?,
+        theme: export.theme.unwrap_or_default(),
+        min_share: export.min_share.unwrap_or(0.0),
+    })
+}
+
+/// Whether the options say something about the view and the format.
+fn check_options(export: &ExportArgs, format: Format, view: View) -> Result<(), CliError> {
+    let (option, hint) = match view {
+        View::Graph => (None, ""),
+        View::Workflow => (
+            export.graph.given_beside_filters(),
+            "a workflow has what followed what; filters like `--agent`, `--tool` and `--where` choose its steps",
+        ),
+        View::Process => {
+            (export.graph.given(), "a process is of whole runs; `--min-share` leaves out what is rare")
+        }
+        _ => (
+            export.graph.given(),
+            "graphs can be filtered: `--format graph-json`, csv, d2, dot, mermaid, svg or graphml",
+        ),
+    };
+    if let Some(option) = option {
+        let (format, view) = (format.name(), view.name());
+        return usage(format!("`{option}` chooses what a graph shows, and {format} writes the {view}"), hint);
+    }
+    if export.min_share.is_some() && view != View::Process {
         return usage(
-            format!(
-                "`{option}` chooses what a graph shows, and {} writes the {}",
-                format.name(),
-                view.name()
-            ),
-            hint,
+            format!("`--min-share` is for a process, not for the {}", view.name()),
+            "add `--view process`, or leave it out",
         );
     }
     if export.drill_down && format != Format::D2 {
@@ -61,20 +94,7 @@ pub(super) fn check(export: &ExportArgs) -> Result<Choice, CliError> {
             "other formats leave colours to their readers; try `--format svg`",
         );
     }
-    let level = level(args, format)?;
-    args.check_nodes(level)?;
-    let usual = if format == Format::D2 { GroupBy::Run } else { GroupBy::default() };
-    let graph = args.view(level, usual);
-    let lanes = view == View::Graph && graph.group_by == GroupBy::Run;
-    Ok(Choice {
-        format,
-        view,
-        graph,
-        drill_down: export.drill_down,
-        lanes,
-        query: args.query()?,
-        theme: export.theme.unwrap_or_default(),
-    })
+    Ok(())
 }
 
 /// The format that was named, else the one the file's ending tells.

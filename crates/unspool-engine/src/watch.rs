@@ -1,0 +1,407 @@
+//! Watching folders: files are read as they grow, and what was read is remembered.
+//!
+//! In: folders. Out: parts of files to the live engine, each with a checkpoint. The system tells what changed; where it cannot, folders are
+//! looked through now and then. Never here: what bytes mean, but for whether a file has lines that can be read one by one.
+//!
+//! A file of lines is read up to its last whole line, and on from there. One that became shorter, or begins with other bytes, is read anew.
+//! Any other file is read anew whenever it changes.
+
+use crate::discover::{Source, discover, looks_like_data};
+use crate::live::{Arrival, Engine, Refused};
+use crate::packed;
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use unspool_formats::{Framing, SNIFF_BYTES, best};
+use unspool_model::Id;
+use unspool_store::Store as _;
+use unspool_store::rows::Checkpoint;
+
+/// Bytes of a file that are handed over at a time.
+const PART_BYTES: usize = 4 << 20;
+/// A line without an end is read after the file has been left alone for so long.
+const QUIET: Duration = Duration::from_secs(3);
+/// How often folders are looked for that were not there, and lines without an end are looked after.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// How often everything is looked through where the system does not tell of changes.
+const POLL: Duration = Duration::from_secs(2);
+/// The first bytes of a file by which it is known again.
+const KNOWN_BY_BYTES: usize = 1024;
+/// A packed or whole file is read in one piece up to this: `max_watched_file_bytes`.
+const MAX_WHOLE_BYTES: u64 = 256 << 20;
+
+/// What watching has done.
+#[derive(Debug, Default)]
+pub struct Watched {
+    /// Files that were looked at.
+    pub files: AtomicU64,
+    /// Bytes that were handed over.
+    pub bytes: AtomicU64,
+    /// Files that could not be read, at least once.
+    pub unreadable: AtomicU64,
+    /// Files over `max_watched_file_bytes`.
+    pub too_large: AtomicU64,
+    /// The first look through the folders is over.
+    pub first_look: AtomicBool,
+    /// Why the system does not tell of changes, if it does not.
+    pub polling: Mutex<Option<String>>,
+}
+
+/// A watcher at work; it ends when it is dropped.
+pub struct Watcher {
+    stop: Arc<AtomicBool>,
+    wake: Sender<PathBuf>,
+    handle: Option<JoinHandle<()>>,
+    /// What it has done.
+    pub watched: Arc<Watched>,
+}
+
+impl Watcher {
+    /// Begins to watch. `places` is asked again now and then: folders may appear later.
+    pub fn start(
+        engine: Arc<Engine>,
+        places: impl Fn() -> Vec<PathBuf> + Send + 'static,
+    ) -> io::Result<Watcher> {
+        let (stop, watched) = (Arc::new(AtomicBool::new(false)), Arc::new(Watched::default()));
+        let (wake, changed) = channel();
+        let mut work = Work {
+            engine,
+            stop: Arc::clone(&stop),
+            watched: Arc::clone(&watched),
+            known: Mutex::default(),
+            unfinished: Mutex::default(),
+            roots: BTreeSet::new(),
+            system: None,
+        };
+        work.listen(wake.clone());
+        let thread = std::thread::Builder::new().name("watch".into());
+        let handle = thread.spawn(move || work.run(&places, &changed))?;
+        Ok(Watcher { stop, wake, handle: Some(handle), watched })
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        drop(self.wake.send(PathBuf::new()));
+        if let Some(handle) = self.handle.take() {
+            drop(handle.join());
+        }
+    }
+}
+
+/// How far a file was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Reached {
+    offset: u64,
+    /// Hash of its first bytes, and how many those are.
+    head: u64,
+    head_bytes: u64,
+    /// When it was changed last, as the system counts.
+    changed_ns: u64,
+}
+
+impl Reached {
+    fn checkpoint(&self, path: &str) -> Checkpoint {
+        let numbers = [self.head, self.head_bytes, self.changed_ns];
+        Checkpoint {
+            source: path.into(),
+            offset: i64::try_from(self.offset).unwrap_or(i64::MAX),
+            fingerprint: numbers.iter().flat_map(|number| number.to_le_bytes()).collect(),
+        }
+    }
+
+    fn of(checkpoint: &Checkpoint) -> Reached {
+        let number = |n: usize| {
+            let bytes = checkpoint.fingerprint.get(n * 8..n * 8 + 8).and_then(|bytes| bytes.try_into().ok());
+            bytes.map_or(0, u64::from_le_bytes)
+        };
+        let offset = u64::try_from(checkpoint.offset).unwrap_or(0);
+        Reached { offset, head: number(0), head_bytes: number(1), changed_ns: number(2) }
+    }
+}
+
+struct Work {
+    engine: Arc<Engine>,
+    stop: Arc<AtomicBool>,
+    watched: Arc<Watched>,
+    known: Mutex<BTreeMap<String, Reached>>,
+    /// Files whose last line had no end when they were read, and since when.
+    unfinished: Mutex<BTreeMap<PathBuf, Instant>>,
+    roots: BTreeSet<PathBuf>,
+    system: Option<RecommendedWatcher>,
+}
+
+impl Work {
+    /// Asks the system to tell of changes.
+    fn listen(&mut self, changed: Sender<PathBuf>) {
+        let told = move |event: notify::Result<notify::Event>| {
+            // Our own reading is told of, too.
+            let event = event.ok().filter(|event| !event.kind.is_access());
+            for path in event.map(|event| event.paths).unwrap_or_default() {
+                // Nobody listens any more when the watcher ends.
+                drop(changed.send(path));
+            }
+        };
+        match notify::recommended_watcher(told) {
+            Ok(watcher) => self.system = Some(watcher),
+            Err(error) => self.poll(&error.to_string()),
+        }
+    }
+
+    fn poll(&mut self, why: &str) {
+        self.system = None;
+        *held(&self.watched.polling) = Some(why.into());
+    }
+
+    fn run(&mut self, places: &dyn Fn() -> Vec<PathBuf>, changed: &Receiver<PathBuf>) {
+        self.look_for_folders(places);
+        self.watched.first_look.store(true, Ordering::Release);
+        let mut looked = Instant::now();
+        while !self.stopping() {
+            let patience = if self.system.is_some() { LOOK_AGAIN } else { POLL };
+            let mut paths: BTreeSet<PathBuf> = match changed.recv_timeout(patience) {
+                Ok(path) => [path].into(),
+                Err(RecvTimeoutError::Timeout) => BTreeSet::new(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            paths.extend(changed.try_iter());
+            for path in paths {
+                self.changed(&path);
+            }
+            if looked.elapsed() >= patience {
+                looked = Instant::now();
+                if self.system.is_none() {
+                    self.read_all(&discover(&self.roots.iter().cloned().collect::<Vec<_>>()).sources);
+                }
+                self.look_for_folders(places);
+                self.finish_lines();
+            }
+        }
+    }
+
+    /// Watches folders that have appeared, and reads what is in them.
+    fn look_for_folders(&mut self, places: &dyn Fn() -> Vec<PathBuf>) {
+        let new: Vec<PathBuf> = places().into_iter().filter(|place| !self.roots.contains(place)).collect();
+        for place in &new {
+            let told = self.system.as_mut().map(|system| system.watch(place, RecursiveMode::Recursive));
+            if let Some(Err(error)) = told {
+                self.poll(&format!("{}: {error}", place.display()));
+            }
+            self.roots.insert(place.clone());
+        }
+        if !new.is_empty() {
+            // Watched first and read then: what changes meanwhile is told.
+            self.read_all(&discover(&new).sources);
+        }
+    }
+
+    fn changed(&self, path: &Path) {
+        if path.as_os_str().is_empty() {
+            return;
+        }
+        if path.is_dir() {
+            // Files that were made before the system watched the new folder.
+            self.read_all(&discover(&[path.to_path_buf()]).sources);
+        } else if looks_like_data(path) && path.is_file() {
+            self.read(path, false);
+        }
+    }
+
+    /// Reads files on all cores.
+    fn read_all(&self, sources: &[Source]) {
+        let next = AtomicUsize::new(0);
+        let workers =
+            std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(sources.len());
+        let work = || {
+            while let Some(source) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if self.stopping() {
+                    break;
+                }
+                if let Some(path) = &source.path {
+                    self.read(path, false);
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..workers {
+                scope.spawn(work);
+            }
+            work();
+        });
+    }
+
+    /// Reads lines without an end whose files were left alone.
+    fn finish_lines(&self) {
+        let due: Vec<PathBuf> = {
+            let mut unfinished = held(&self.unfinished);
+            let due: Vec<PathBuf> = unfinished
+                .iter()
+                .filter(|(_, since)| since.elapsed() >= QUIET)
+                .map(|(path, _)| path.clone())
+                .collect();
+            due.iter().for_each(|path| _ = unfinished.remove(path));
+            due
+        };
+        for path in due {
+            self.read(&path, true);
+        }
+    }
+
+    fn read(&self, path: &Path, to_the_end: bool) {
+        self.watched.files.fetch_add(1, Ordering::Relaxed);
+        if self.read_on(path, to_the_end).is_err() {
+            // It may be gone, or not be ours to read; the next change asks again.
+            self.watched.unreadable.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn read_on(&self, path: &Path, to_the_end: bool) -> io::Result<()> {
+        let name = path.to_string_lossy().into_owned();
+        let meta = std::fs::metadata(path)?;
+        let changed_ns = meta.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+        let changed_ns = changed_ns.map_or(0, |at| u64::try_from(at.as_nanos()).unwrap_or(0));
+        let known = self.known(&name);
+        if known.as_ref().is_some_and(|known| known.changed_ns == changed_ns && known.offset == meta.len()) {
+            return Ok(());
+        }
+        let mut file = File::open(path)?;
+        let mut head = vec![0; SNIFF_BYTES.min(usize::try_from(meta.len()).unwrap_or(SNIFF_BYTES))];
+        let filled = fill(&mut file, &mut head)?;
+        head.truncate(filled);
+        if head.is_empty() {
+            return Ok(());
+        }
+        let has_lines = !packed::is_packed(&head)
+            && best(&name, &head).is_some_and(|(_, sniff)| sniff.framing == Framing::Lines);
+        let of_head = |bytes: usize| Id::of(&[&head[..bytes.min(head.len())]]).low();
+        let same = |known: &Reached| {
+            let bytes = usize::try_from(known.head_bytes).unwrap_or(0);
+            known.offset <= meta.len() && bytes <= head.len() && of_head(bytes) == known.head
+        };
+        let head_bytes = KNOWN_BY_BYTES.min(head.len());
+        let reached =
+            Reached { offset: 0, head: of_head(head_bytes), head_bytes: head_bytes as u64, changed_ns };
+        if has_lines {
+            let offset = known.filter(same).map_or(0, |known| known.offset);
+            self.lines(path, &name, &mut file, Reached { offset, ..reached }, to_the_end)
+        } else {
+            self.whole(path, &name, reached)
+        }
+    }
+
+    /// Reads a file of lines from where it was left, up to its last whole line.
+    fn lines(
+        &self,
+        path: &Path,
+        name: &str,
+        file: &mut File,
+        mut reached: Reached,
+        to_the_end: bool,
+    ) -> io::Result<()> {
+        file.seek(SeekFrom::Start(reached.offset))?;
+        let mut part: Vec<u8> = Vec::new();
+        loop {
+            let filled = part.len();
+            part.resize(filled + PART_BYTES, 0);
+            let read = fill(file, &mut part[filled..])?;
+            part.truncate(filled + read);
+            let ended = read < PART_BYTES;
+            let whole = memchr::memrchr(b'\n', &part).map_or(0, |at| at + 1);
+            let end = if ended && to_the_end { part.len() } else { whole };
+            if end > 0 {
+                let rest = part.split_off(end);
+                let bytes = std::mem::replace(&mut part, rest);
+                let offset = reached.offset;
+                reached.offset += bytes.len() as u64;
+                self.hand_over(name, offset, bytes, &reached)?;
+            }
+            if ended {
+                break;
+            }
+        }
+        if !part.is_empty() {
+            held(&self.unfinished).insert(path.into(), Instant::now());
+        }
+        Ok(())
+    }
+
+    /// Reads a file that is one piece, or packed.
+    fn whole(&self, path: &Path, name: &str, mut reached: Reached) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        let file = File::open(path)?;
+        let length = file.metadata()?.len();
+        packed::open(file)?.take(MAX_WHOLE_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > MAX_WHOLE_BYTES {
+            self.watched.too_large.fetch_add(1, Ordering::Relaxed);
+            bytes.clear();
+        }
+        reached.offset = length;
+        if bytes.is_empty() {
+            held(&self.known).insert(name.into(), reached);
+            return Ok(());
+        }
+        self.hand_over(name, 0, bytes, &reached)
+    }
+
+    fn hand_over(&self, name: &str, offset: u64, bytes: Vec<u8>, reached: &Reached) -> io::Result<()> {
+        let length = bytes.len() as u64;
+        let checkpoint = Some(reached.checkpoint(name));
+        loop {
+            let part = Arrival::Part {
+                path: name.into(),
+                offset,
+                bytes: bytes.clone(),
+                checkpoint: checkpoint.clone(),
+            };
+            match self.engine.take(part) {
+                Ok(_) => break,
+                Err(Refused::Stopping) => return Err(io::Error::other("the engine is closed")),
+                // A full disk, most likely; what was not acknowledged is handed over again.
+                Err(_) if !self.stopping() => std::thread::sleep(Duration::from_secs(1)),
+                Err(_) => return Err(io::Error::other("the watcher ends")),
+            }
+        }
+        self.watched.bytes.fetch_add(length, Ordering::Relaxed);
+        held(&self.known).insert(name.into(), reached.clone());
+        Ok(())
+    }
+
+    fn known(&self, name: &str) -> Option<Reached> {
+        if let Some(reached) = held(&self.known).get(name) {
+            return Some(reached.clone());
+        }
+        let checkpoint = self.engine.with_store(|store| store.checkpoint(name)).ok().flatten()?;
+        let reached = Reached::of(&checkpoint);
+        held(&self.known).insert(name.into(), reached.clone());
+        Some(reached)
+    }
+
+    fn stopping(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}

@@ -1,0 +1,291 @@
+//! The `ThoughtFlow` emitter: sessions, runs and steps begin and end over HTTP, and are kept as the lines of that format's event log.
+//!
+//! In: events, or requests that say the same in their paths. Out: lines in one growing log per session, so that its reader knows what began
+//! before. When a session ends, its artifacts are announced; they are made from its flow whenever they are asked for.
+
+use crate::api::{blocking, find};
+use crate::app::App;
+use crate::body;
+use crate::error::ApiError;
+use crate::notices::Notice;
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use unspool_engine::live::{Arrival, Refused};
+use unspool_view::export::{d2, name_lanes, thoughtflow};
+use unspool_view::graph::{GroupBy, View, graph};
+
+/// Ends of logs that are remembered; others are looked up.
+const REMEMBERED: usize = 4096;
+
+/// Where the logs of sessions end that are written to.
+#[derive(Default)]
+pub(crate) struct Ledgers {
+    ends: Mutex<BTreeMap<String, Arc<Mutex<Option<u64>>>>>,
+}
+
+impl Ledgers {
+    fn of(&self, session: &str) -> Arc<Mutex<Option<u64>>> {
+        let mut ends = held(&self.ends);
+        if ends.len() >= REMEMBERED {
+            ends.retain(|_, end| Arc::strong_count(end) > 1);
+        }
+        Arc::clone(ends.entry(session.into()).or_default())
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+type Answer = Result<Json<Value>, ApiError>;
+
+/// Events as their log has them, one per line.
+pub(crate) async fn events(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Answer {
+    let bytes = body::read(&headers, body, app.limits).await?;
+    let mut logs: BTreeMap<String, Vec<Map<String, Value>>> = BTreeMap::new();
+    let mut session = String::new();
+    let mut count = 0_u64;
+    for value in serde_json::Deserializer::from_slice(&bytes).into_iter::<Map<String, Value>>() {
+        let event = value.map_err(|error| not_events(&format!("line {}: {error}", error.line())))?;
+        if text(&event, "type").is_empty() {
+            return Err(not_events("an event has no `type`"));
+        }
+        if !text(&event, "session_id").is_empty() {
+            session = text(&event, "session_id").into();
+        }
+        if session.is_empty() {
+            return Err(not_events("an event has no `session_id`, and none before it has"));
+        }
+        logs.entry(session.clone()).or_default().push(event);
+        count += 1;
+    }
+    if count == 0 {
+        return Err(not_events("there is none"));
+    }
+    let mut artifacts = Vec::new();
+    for (session, events) in logs {
+        let has_ended = events.iter().any(|event| text(event, "type") == "session.ended");
+        append(&app, &session, events).await?;
+        if has_ended {
+            artifacts.push(announce(&app, &session, &headers).await?);
+        }
+    }
+    Ok(Json(json!({"events": count, "artifacts": artifacts})))
+}
+
+pub(crate) async fn session_start(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Answer {
+    let mut fields = fields(&app, &headers, body).await?;
+    let session = id_of(&mut fields, "session_id", "sess")?;
+    let event = event("session.created", &[("session_id", &session)], fields);
+    append(&app, &session, vec![event]).await?;
+    Ok(Json(json!({"session_id": session})))
+}
+
+pub(crate) async fn session_end(
+    State(app): State<Arc<App>>,
+    Path(session): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer {
+    let fields = fields(&app, &headers, body).await?;
+    let event = event("session.ended", &[("session_id", &session)], fields);
+    append(&app, &session, vec![event]).await?;
+    announce(&app, &session, &headers).await.map(Json)
+}
+
+pub(crate) async fn run_start(
+    State(app): State<Arc<App>>,
+    Path(session): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer {
+    let mut fields = fields(&app, &headers, body).await?;
+    let run = id_of(&mut fields, "run_id", "run")?;
+    let event = event("run.started", &[("session_id", &session), ("run_id", &run)], fields);
+    append(&app, &session, vec![event]).await?;
+    Ok(Json(json!({"session_id": session, "run_id": run})))
+}
+
+pub(crate) async fn run_end(
+    State(app): State<Arc<App>>,
+    Path((session, run)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer {
+    let fields = fields(&app, &headers, body).await?;
+    let event = event("run.completed", &[("session_id", &session), ("run_id", &run)], fields);
+    append(&app, &session, vec![event]).await?;
+    Ok(Json(json!({"session_id": session, "run_id": run})))
+}
+
+pub(crate) async fn step_start(
+    State(app): State<Arc<App>>,
+    Path((session, run)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer {
+    let mut fields = fields(&app, &headers, body).await?;
+    if text(&fields, "label").is_empty() {
+        return Err(ApiError::bad_request("no_label", "a step has no `label`").with_hint(
+            "one of user_message, assistant_message, tool_call, tool_output, tool_error, generic",
+        ));
+    }
+    let step = id_of(&mut fields, "step_id", "step")?;
+    let ids = [("session_id", session.as_str()), ("run_id", &run), ("step_id", &step)];
+    append(&app, &session, vec![event("step.started", &ids, fields)]).await?;
+    Ok(Json(json!({"session_id": session, "run_id": run, "step_id": step})))
+}
+
+pub(crate) async fn step_end(
+    State(app): State<Arc<App>>,
+    Path((session, run, step)): Path<(String, String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Answer {
+    let fields = fields(&app, &headers, body).await?;
+    let ids = [("session_id", session.as_str()), ("run_id", &run), ("step_id", &step)];
+    append(&app, &session, vec![event("step.completed", &ids, fields)]).await?;
+    Ok(Json(json!({"session_id": session, "run_id": run, "step_id": step})))
+}
+
+/// `SESSION.json` or `SESSION.d2`, from the flow as it is now.
+pub(crate) async fn artifact(
+    State(app): State<Arc<App>>,
+    Path(file): Path<String>,
+) -> Result<Response, ApiError> {
+    let missing = || ApiError::not_found("artifact", &file).with_hint("ask for SESSION.json or SESSION.d2");
+    let (session, ending) = file.rsplit_once('.').ok_or_else(missing)?;
+    let (session, is_json) = match ending {
+        "json" => (session.to_string(), true),
+        "d2" => (session.to_string(), false),
+        _ => return Err(missing()),
+    };
+    let (kind, bytes) = blocking(move || {
+        let snapshot = find(&app, &session)?;
+        let (flow, batch) = (&snapshot.flow, &snapshot.corpus.batch);
+        if is_json {
+            let document = serde_json::to_vec(&thoughtflow::thoughtflow(flow, batch));
+            return document
+                .map(|bytes| ("application/json", bytes))
+                .map_err(|error| ApiError::bad_request("not_json", error.to_string()));
+        }
+        let view = View { group_by: GroupBy::Run, ..View::default() };
+        let mut drawn = graph(flow, batch, &app.engine.options().prices, &view, &|_| true);
+        name_lanes(flow, &mut drawn);
+        let mut bytes = Vec::new();
+        let boards = d2::Boards { drill_down: false, chained: true };
+        // Writing to memory does not fail.
+        drop(d2::write(&mut bytes, &drawn, boards));
+        Ok(("text/plain; charset=utf-8", bytes))
+    })
+    .await??;
+    Ok(([(header::CONTENT_TYPE, kind)], bytes).into_response())
+}
+
+/// The fields a request gives; none are given by an empty body.
+async fn fields(app: &App, headers: &HeaderMap, body: Body) -> Result<Map<String, Value>, ApiError> {
+    let bytes = body::read(headers, body, app.limits).await?;
+    if bytes.trim_ascii().is_empty() {
+        return Ok(Map::new());
+    }
+    serde_json::from_slice(&bytes).map_err(|error| {
+        ApiError::bad_request("not_json", format!("the body is no JSON object: {error}"))
+            .with_hint("docs/server.md has the fields of each request")
+    })
+}
+
+fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> &'a str {
+    fields.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The id that was given, or one that is made.
+fn id_of(fields: &mut Map<String, Value>, name: &'static str, prefix: &str) -> Result<String, ApiError> {
+    match fields.remove(name) {
+        Some(Value::String(id)) if !id.is_empty() => Ok(id),
+        None | Some(Value::Null) => {
+            let mut random = [0_u8; 8];
+            let failed = |_| ApiError::bad_request("no_id", "no id could be made").with_hint("send one");
+            getrandom::fill(&mut random).map_err(failed)?;
+            Ok(format!("{prefix}_{:016x}", u64::from_be_bytes(random)))
+        }
+        Some(_) => Err(ApiError::bad_request("bad_id", format!("`{name}` is no text"))
+            .with_hint("send a text that is not empty, or leave it out")),
+    }
+}
+
+fn event(kind: &str, ids: &[(&str, &str)], fields: Map<String, Value>) -> Map<String, Value> {
+    let mut event = Map::new();
+    event.insert("type".into(), kind.into());
+    event.extend(ids.iter().map(|(name, id)| ((*name).to_string(), Value::from(*id))));
+    for (name, value) in fields {
+        event.entry(name).or_insert(value);
+    }
+    event
+}
+
+fn not_events(why: &str) -> ApiError {
+    ApiError::bad_request("no_event", format!("the body is no log of events: {why}"))
+        .with_hint("nothing of it was kept; send JSON objects with `type` and `session_id`, one per line")
+}
+
+/// Adds events to a session's log. One that names no moment happened now.
+async fn append(app: &Arc<App>, session: &str, events: Vec<Map<String, Value>>) -> Result<(), ApiError> {
+    let now = (app.engine.options().now)();
+    let mut lines = Vec::new();
+    for mut event in events {
+        if !["timestamp", "started_at", "ended_at"].iter().any(|name| event.contains_key(*name)) {
+            event.insert("timestamp".into(), now.to_string().into());
+        }
+        event.entry("session_id").or_insert_with(|| session.into());
+        lines.extend_from_slice(Value::Object(event).to_string().as_bytes());
+        lines.push(b'\n');
+    }
+    let (app, session) = (Arc::clone(app), session.to_string());
+    blocking(move || write(&app, &session, lines)).await?
+}
+
+fn write(app: &App, session: &str, bytes: Vec<u8>) -> Result<(), ApiError> {
+    let limit = app.engine.options().max_pending_bytes;
+    if app.engine.health().pending_bytes + bytes.len() as u64 > limit {
+        return Err(Refused::Busy { limit }.into());
+    }
+    let path = format!("thoughtflow/{}.jsonl", encoded(session));
+    let end = app.ledgers.of(session);
+    let mut end = held(&end);
+    let offset = if let Some(offset) = end.take() {
+        offset
+    } else {
+        // What the last process kept may not be derived yet.
+        app.engine.settle();
+        app.engine.file_end(&path)?
+    };
+    let length = bytes.len() as u64;
+    app.engine.take(Arrival::Part { path, offset, bytes, checkpoint: None })?;
+    *end = Some(offset + length);
+    Ok(())
+}
+
+/// A session's id as a part of a path.
+fn encoded(session: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    let one = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    session.bytes().map(one).collect()
+}
+
+/// Waits until the session is shown as it ended, and tells where its artifacts are.
+async fn announce(app: &Arc<App>, session: &str, headers: &HeaderMap) -> Result<Value, ApiError> {
+    let settling = Arc::clone(app);
+    blocking(move || settling.engine.settle()).await?;
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
+    let url = |ending: &str| format!("http://{host}/thoughtflow/{}.{ending}", encoded(session));
+    let data = json!({"session_id": session, "url_json": url("json"), "url_d2": url("d2")});
+    let notice = Notice { name: "thoughtflow.artifacts", session: session.into(), data: data.clone() };
+    app.notices.tell(notice);
+    Ok(data)
+}

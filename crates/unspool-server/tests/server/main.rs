@@ -1,0 +1,12 @@
+//! The server from outside: requests over a socket, answers, and what is kept of them.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod asking;
+mod guard;
+mod hooks;
+mod listening;
+mod nonsense;
+mod running;
+mod thoughtflow;
+mod upload;

@@ -1,0 +1,151 @@
+//! The `ThoughtFlow` emitter: requests become a log, the log a session, and the session's end is announced.
+
+use crate::running::{Running, now};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn post(server: &Running, path: &str, body: &Value) -> Value {
+    let answer = server.post(&format!("/v1/thoughtflow{path}"), body.to_string());
+    assert_eq!(answer.status, 200, "{path}: {}", String::from_utf8_lossy(&answer.body));
+    answer.json()
+}
+
+/// The weather session of the model's description, up to a call that has not ended.
+fn begin(server: &Running) {
+    post(server, "/sessions", &json!({"session_id": "sess_1", "started_at": "2026-11-15T11:00:00Z"}));
+    post(
+        server,
+        "/sessions/sess_1/runs",
+        &json!({"run_id": "run_1", "channel": "text", "started_at": "2026-11-15T11:00:01Z"}),
+    );
+    let steps = "/sessions/sess_1/runs/run_1/steps";
+    post(
+        server,
+        steps,
+        &json!({"step_id": "s1", "label": "user_message", "payload": {"text": "weather?"}, "timestamp": "2026-11-15T11:00:01Z"}),
+    );
+    post(server, &format!("{steps}/s1/complete"), &json!({"timestamp": "2026-11-15T11:00:02Z"}));
+    post(
+        server,
+        steps,
+        &json!({"step_id": "s2", "label": "tool_call", "depends_on": "s1", "payload": {"name": "get_weather", "args": {"city": "Canberra"}}, "timestamp": "2026-11-15T11:00:02Z"}),
+    );
+}
+
+fn end(server: &Running) -> Value {
+    let steps = "/sessions/sess_1/runs/run_1/steps";
+    post(
+        server,
+        &format!("{steps}/s2/complete"),
+        &json!({"payload": {"output": "13 degrees"}, "timestamp": "2026-11-15T11:00:04Z"}),
+    );
+    post(
+        server,
+        "/sessions/sess_1/runs/run_1/complete",
+        &json!({"status": "completed", "ended_at": "2026-11-15T11:00:05Z"}),
+    );
+    post(server, "/sessions/sess_1/complete", &json!({"ended_at": "2026-11-15T11:00:06Z"}))
+}
+
+#[test]
+fn a_session_is_emitted_and_its_artifacts_are_announced() {
+    let server = Running::start();
+    let mut notices = server.app.notices.listen();
+    begin(&server);
+    let told = end(&server);
+    let base = format!("http://{}/thoughtflow/sess_1", server.http);
+    assert_eq!(
+        told,
+        json!({"session_id": "sess_1", "url_json": format!("{base}.json"), "url_d2": format!("{base}.d2")})
+    );
+    let notice = notices.try_recv().unwrap();
+    assert_eq!(
+        (notice.name, notice.session.as_str(), &notice.data),
+        ("thoughtflow.artifacts", "sess_1", &told)
+    );
+
+    let document = server.get("/thoughtflow/sess_1.json").json();
+    assert_eq!(document["session_id"], "sess_1");
+    let run = &document["runs"][0];
+    assert_eq!((&run["run_id"], &run["status"]), (&"run_1".into(), &"completed".into()), "{run}");
+    let steps = run["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 2, "{run}");
+    assert_eq!((&steps[1]["label"], &steps[1]["duration_ms"]), (&"tool_call".into(), &2000.into()), "{run}");
+    assert_eq!(steps[1]["depends_on"], json!([steps[0]["step_id"]]));
+
+    let drawing = server.get("/thoughtflow/sess_1.d2");
+    assert!(drawing.head.contains("text/plain"), "{}", drawing.head);
+    let drawing = String::from_utf8(drawing.body).unwrap();
+    assert!(drawing.contains("\"city\":\"Canberra\"") && drawing.contains("->"), "{drawing}");
+}
+
+#[test]
+fn a_step_that_began_before_a_restart_ends_behind_it() {
+    let first = Running::start();
+    begin(&first);
+    let folder = Arc::clone(&first.folder);
+    drop(first);
+    let second = Running::start_in(folder, |_| {});
+    end(&second);
+    let document = second.get("/thoughtflow/sess_1.json").json();
+    let steps = document["runs"][0]["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 2, "{document}");
+    assert_eq!(steps[1]["duration_ms"], 2000, "{document}");
+    assert_eq!(second.records(), (8, 0, 0));
+}
+
+#[test]
+fn a_log_can_be_sent_as_it_is() {
+    let server = Running::start();
+    let lines = [
+        json!({"type": "session.created", "session_id": "a b/c", "started_at": "2026-11-15T11:00:00Z"}),
+        json!({"type": "conversation.started", "conversation_id": "c1", "channel": "text", "started_at": "2026-11-15T11:00:00Z"}),
+        json!({"type": "step.started", "conversation_id": "c1", "step_id": "s1", "label": "user_message", "payload": {"text": "hi"}}),
+        json!({"type": "session.ended", "ended_at": "2026-11-15T11:00:06Z"}),
+    ];
+    let body = lines.map(|line| line.to_string()).join("\n");
+    let answer = server.post("/v1/thoughtflow/events", body);
+    assert_eq!((answer.status, &answer.json()["events"]), (200, &4.into()));
+    let url = answer.json()["artifacts"][0]["url_json"].as_str().unwrap().to_string();
+    let path = url.strip_prefix(&format!("http://{}", server.http)).unwrap();
+    let document = server.get(path).json();
+    assert_eq!((&document["session_id"], document["runs"].as_array().unwrap().len()), (&"a b/c".into(), 1));
+    // What names no moment happened when it came.
+    assert_eq!(document["runs"][0]["steps"][0]["ended_at"], now().to_string(), "{document}");
+}
+
+#[test]
+fn ids_are_made_where_none_are_given() {
+    let server = Running::start();
+    let session = post(&server, "/sessions", &json!({}))["session_id"].as_str().unwrap().to_string();
+    let run = post(&server, &format!("/sessions/{session}/runs"), &json!({}))["run_id"]
+        .as_str()
+        .unwrap()
+        .to_string();
+    let step = post(&server, &format!("/sessions/{session}/runs/{run}/steps"), &json!({"label": "generic"}));
+    assert!(step["step_id"].as_str().unwrap().starts_with("step_"));
+    assert_eq!(server.sessions(), [session]);
+}
+
+#[test]
+fn what_is_no_event_is_refused() {
+    let server = Running::start();
+    for (path, body, code) in [
+        ("/sessions", "[]", "not_json"),
+        ("/sessions", "{\"session_id\":7}", "bad_id"),
+        ("/sessions/s/runs/r/steps", "{}", "no_label"),
+        ("/events", "", "no_event"),
+        ("/events", "{\"type\":\"session.created\"}", "no_event"),
+        ("/events", "{\"session_id\":\"s\"}", "no_event"),
+        ("/events", "{\"type\":\"session.created\",\"session_id\":\"s\"}\n{\"type\":", "no_event"),
+    ] {
+        let answer = server.post(&format!("/v1/thoughtflow{path}"), body);
+        assert_eq!((answer.status, answer.error().as_str()), (400, code), "{path} {body}");
+    }
+    for path in
+        ["/thoughtflow/none.json", "/thoughtflow/none.d2", "/thoughtflow/none.svg", "/thoughtflow/none"]
+    {
+        assert_eq!(server.get(path).status, 404, "{path}");
+    }
+    assert_eq!(server.app.engine.log().end(), 0);
+}

@@ -1,0 +1,229 @@
+//! Hooks of Claude Code: into the settings and out again, and events with and without a server.
+
+use super::Unspool;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+const SETTINGS: &str = r#"{
+  "model": "opus",
+  "hooks": {
+    "PreToolUse": [
+      {
+        "matcher": "Bash",
+        "hooks": [
+          {
+            "type": "command",
+            "command": "check-command"
+          }
+        ]
+      }
+    ]
+  },
+  "env": {
+    "A": "1"
+  }
+}
+"#;
+
+#[test]
+fn hooks_go_in_and_out_and_leave_no_trace() {
+    let unspool = Unspool::new();
+    let path = unspool.write(".claude/settings.json", SETTINGS);
+    let shown = unspool.ok(&["hooks", "install"]);
+    assert!(shown.contains("+    \"SessionStart\"") && !shown.contains("\n-"), "{shown}");
+    let installed: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(installed["hooks"]["PreToolUse"][0]["hooks"][0]["command"], "check-command");
+    let command = installed["hooks"]["PreToolUse"][1]["hooks"][0]["command"].as_str().unwrap();
+    assert!(command.ends_with("unspool hook"), "{command}");
+    assert_eq!(fs::read_to_string(format!("{path}.before-unspool-1")).unwrap(), SETTINGS);
+
+    assert!(unspool.ok(&["hooks", "install"]).contains("needs no change"));
+    let status = unspool.json(&["hooks", "status", "--json"]);
+    assert_eq!((&status["installed"], status["events"].as_array().unwrap().len()), (&true.into(), 12));
+
+    assert!(unspool.ok(&["hooks", "uninstall"]).contains("-    \"SessionStart\""));
+    assert_eq!(fs::read_to_string(&path).unwrap(), SETTINGS);
+    assert_eq!(unspool.json(&["hooks", "status", "--json"])["installed"], false);
+    assert!(unspool.ok(&["hooks", "uninstall"]).contains("needs no change"));
+}
+
+#[test]
+fn a_dry_run_shows_the_change_and_makes_none() {
+    let unspool = Unspool::new();
+    let shown = unspool.ok(&["hooks", "install", "--dry-run"]);
+    assert!(shown.contains("+  \"hooks\"") && shown.contains("nothing was written"), "{shown}");
+    assert!(!unspool.home.path().join(".claude").exists());
+}
+
+#[test]
+fn a_project_has_settings_of_its_own() {
+    let unspool = Unspool::new();
+    unspool.ok(&[
+        "hooks",
+        "install",
+        "--project",
+        "work",
+        "--local",
+        "--minimal",
+        "--server",
+        "127.0.0.1:9",
+        "--data-dir",
+        "my data",
+    ]);
+    let path = unspool.path("work/.claude/settings.local.json");
+    let installed: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let command = installed["hooks"]["Stop"][0]["hooks"][0]["command"].as_str().unwrap();
+    let folder = unspool.path("my data");
+    assert!(
+        command.ends_with(&format!("unspool hook --server 127.0.0.1:9 --data-dir \"{folder}\"")),
+        "{command}"
+    );
+    assert_eq!(installed["hooks"].as_object().unwrap().len(), 9);
+    assert!(installed["hooks"]["Stop"][0].get("matcher").is_none());
+    assert_eq!(installed["hooks"]["PreToolUse"][0]["matcher"], "*");
+}
+
+#[test]
+fn settings_that_are_not_understood_are_not_touched() {
+    let unspool = Unspool::new();
+    for text in ["{\"hooks\": 7}", "{\"a\": 1,}", "[]"] {
+        let path = unspool.write(".claude/settings.json", text);
+        for action in ["install", "uninstall"] {
+            unspool.fails(&["hooks", action]);
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+    }
+}
+
+/// A server of the binary that is killed at the end.
+struct Served {
+    child: Child,
+    address: String,
+}
+
+impl Served {
+    fn start(unspool: &Unspool, listen: &str) -> Served {
+        let mut command = unspool.command();
+        command.args(["serve", "--no-watch", "--listen", listen, "--grpc-listen", "127.0.0.1:0"]);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.split("http://").nth(1).unwrap().split_whitespace().next().unwrap().to_string();
+        Served { child, address }
+    }
+
+    fn health(&self) -> Value {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let request =
+            format!("GET /api/v1/health HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address);
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap()
+    }
+
+    /// Waits until so many records are kept.
+    fn wait_for(&self, records: u64) -> Value {
+        let until = Instant::now() + Duration::from_secs(30);
+        loop {
+            let health = self.health();
+            if health["records_stored"].as_u64().unwrap() >= records || Instant::now() > until {
+                return health;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+fn event(n: usize) -> String {
+    let event = json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt_id": format!("p{n}"), "prompt": format!("number {n}")});
+    format!("{event:#}\n")
+}
+
+fn send(unspool: &Unspool, address: &str, n: usize) {
+    let output = unspool.pipe(&["hook", "--server", address], event(n).as_bytes());
+    assert_eq!((output.status.code(), output.stdout.len(), output.stderr.len()), (Some(0), 0, 0));
+}
+
+#[test]
+fn events_wait_for_a_server_and_each_arrives_once() {
+    let unspool = Unspool::new();
+    // A port that nobody listens on until the server does.
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    (0..5).for_each(|n| send(&unspool, &address, n));
+    let waiting = unspool.json(&["hooks", "status", "--json"])["waiting_bytes"].as_u64().unwrap();
+    assert!(waiting > 0);
+    let served = Served::start(&unspool, &address);
+    served.wait_for(5);
+    (5..8).for_each(|n| send(&unspool, &address, n));
+    let health = served.wait_for(8);
+    assert_eq!((&health["records_stored"], &health["records_duplicate"]), (&8.into(), &0.into()), "{health}");
+    drop(served);
+    (8..10).for_each(|n| send(&unspool, &address, n));
+    let served = Served::start(&unspool, &address);
+    let health = served.wait_for(10);
+    assert_eq!(
+        (&health["records_stored"], &health["records_duplicate"]),
+        (&10.into(), &0.into()),
+        "{health}"
+    );
+    assert_eq!(unspool.json(&["hooks", "status", "--json"])["waiting_bytes"], 0);
+}
+
+#[test]
+fn a_hook_never_fails() {
+    let unspool = Unspool::new();
+    unspool.write("a-file", "");
+    let blocked = unspool.path("a-file/below");
+    for (args, input) in [
+        (vec!["hook", "--no-such-option"], "{\"hook_event_name\":\"Stop\"}"),
+        (vec!["hook", "--server"], "{}"),
+        (vec!["hook", "--server", "no such host:x"], "{}"),
+        (vec!["hook", "--server", "127.0.0.1:1", "--data-dir", &blocked], "{}"),
+        (vec!["hook", "--server", "127.0.0.1:1"], "not JSON\n\"at all"),
+        (vec!["hook", "--server", "127.0.0.1:1"], ""),
+    ] {
+        let output = unspool.pipe(&args, input.as_bytes());
+        assert_eq!(
+            (output.status.code(), output.stdout.len(), output.stderr.len()),
+            (Some(0), 0, 0),
+            "{args:?}"
+        );
+    }
+    let spooled = fs::read_to_string(unspool.path(".local/share/unspool/spool/waiting.jsonl")).unwrap();
+    let lines: Vec<Value> = spooled.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.last().unwrap()["stdin"], "not JSON\n\"at all");
+}
+
+/// What a hook adds to each event of an agent. Run it alone: `cargo test -p unspool --test cli -- --ignored a_hook_takes`.
+#[test]
+#[ignore = "measures time, which other tests take"]
+fn a_hook_takes_less_than_15_ms() {
+    let unspool = Unspool::new();
+    let served = Served::start(&unspool, "127.0.0.1:0");
+    let median = |address: &str| {
+        let mut times: Vec<Duration> = (0..51)
+            .map(|n| {
+                let start = Instant::now();
+                send(&unspool, address, n);
+                start.elapsed()
+            })
+            .collect();
+        times.sort();
+        times[25]
+    };
+    let (up, down) = (median(&served.address), median("127.0.0.1:1"));
+    println!("median of 51: {up:?} with a server, {down:?} without");
+    assert!(up < Duration::from_millis(15) && down < Duration::from_millis(15));
+}
