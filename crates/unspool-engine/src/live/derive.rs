@@ -50,6 +50,8 @@ pub(crate) struct Deriver {
     pub(super) checkpoints: Vec<Checkpoint>,
     /// Sessions that are no more, which no commit has said yet.
     pub(super) gone: Vec<Id>,
+    /// When what is too old or too much is looked for next.
+    pub(super) retain_at: Option<Instant>,
 }
 
 /// What came of the families of one round.
@@ -83,6 +85,7 @@ impl Deriver {
             first_end,
             checkpoints: Vec::new(),
             gone: Vec::new(),
+            retain_at: None,
         };
         deriver.numbers = deriver.families.counts(None)?;
         deriver.tell();
@@ -96,8 +99,10 @@ impl Deriver {
             return;
         }
         loop {
+            self.retain_when_due();
             let stopping = self.shared.stopping.load(Ordering::Acquire);
             let pulled = self.shared.queue.pull(ROUND_BYTES, self.patience(stopping), &self.shared.stopping);
+            self.carry_out_orders();
             if pulled.is_empty() && stopping && self.hot.oldest_dirty().is_none() {
                 return;
             }
@@ -114,7 +119,8 @@ impl Deriver {
             let until = self.hot.get(*family).and_then(|one| one.rest_until);
             until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
         };
-        if stopping { Some(Duration::ZERO) } else { self.hot.dirty().iter().map(rest).min() }
+        let retain = self.retain_at.map(|at| at.saturating_duration_since(now));
+        if stopping { Some(Duration::ZERO) } else { self.hot.dirty().iter().map(rest).chain(retain).min() }
     }
 
     /// One round; false when the disk refused until the process had to end.
@@ -415,7 +421,7 @@ fn positions(one: &HotFamily) -> std::ops::Range<u64> {
     first..one.parts.keys().next_back().map_or(first, |last| last + 1)
 }
 
-fn gone_change(session: Id, at: Timestamp) -> Change {
+pub(super) fn gone_change(session: Id, at: Timestamp) -> Change {
     Change { sequence: 0, at, session, row: None, steps: Vec::new(), removed: Vec::new(), whole: true }
 }
 
