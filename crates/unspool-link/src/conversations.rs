@@ -10,6 +10,7 @@
 
 use crate::Table;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::hash_map::Entry;
 use unspool_model::{
     AttrName, Batch, Event, EventFlags, EventKind, KeyKind, Outcome, RecordIx, Role, Sym, Timestamp, Witness,
 };
@@ -397,20 +398,33 @@ fn sessions(batch: &mut Batch, table: &Table, seen: &[Seen], roots: &[usize], fo
         }
         list.push(n);
     }
+    let mut of_stream: FxHashMap<u32, Sym> = FxHashMap::default();
     for user in users {
         let mut reached = Timestamp::NONE;
         let mut current = Sym::EMPTY;
-        for n in &by_user[&user] {
+        for n in by_user[&user].iter().filter(|n| seen[**n].started.is_some()) {
             let one = &seen[*n];
-            // Between a request that has a time and one that has none, nobody knows how long it was.
-            let pause = if one.started.is_some() || reached.is_some() { i64::MAX } else { 0 };
-            let pause = one.started.ms_since(reached).unwrap_or(pause);
+            let pause = one.started.ms_since(reached).unwrap_or(0);
             if current.is_empty() || pause > table.session_gap_ms {
-                let id = batch.records[one.record as usize].id;
-                current = batch.text.intern(&format!("log-{}", id.short()));
+                current = named_by(batch, one);
             }
             reached = reached.later(one.ended);
+            of_stream.entry(batch.records[one.record as usize].stream).or_insert(current);
             found.sessions.insert(one.record, current);
         }
     }
+    // What has no time is of the first session of its stream.
+    let untimed = seen.iter().filter(|one| one.session.is_empty() && !one.started.is_some());
+    for one in untimed {
+        if let Entry::Vacant(slot) = found.sessions.entry(one.record) {
+            let stream = batch.records[one.record as usize].stream;
+            slot.insert(*of_stream.entry(stream).or_insert_with(|| named_by(batch, one)));
+        }
+    }
+}
+
+/// The name of a session that nobody names: by its first request.
+fn named_by(batch: &mut Batch, first: &Seen) -> Sym {
+    let id = batch.records[first.record as usize].id;
+    batch.text.intern(&format!("log-{}", id.short()))
 }

@@ -278,6 +278,7 @@ fn take_model_call(step: &mut StepDraft, event: &Event, said: &Said) {
         step.ended = step.ended.later(event.at);
     }
     step.is_error |= event.flags.has(EventFlags::API_ERROR);
+    step.duration_ms = step.duration_ms.or(said.duration_ms);
 }
 
 fn take_other(step: &mut StepDraft, event: &Event, said: &Said) {

@@ -213,10 +213,7 @@ impl Cut<'_> {
             self.batch.key(head, KeyKind::User, Role::Refers).filter(|_| self.table.session_by_caller);
         let caller = self.batch.text.get(caller.unwrap_or_default()).as_bytes();
         let pause_ns = self.table.session_gap_ms.saturating_mul(1_000_000).max(1);
-        let Some(first) = started.ns() else {
-            self.push("moment", caller, true);
-            return;
-        };
+        let Some(first) = started.ns() else { return };
         let first = first.div_euclid(pause_ns);
         let last = ended.ns().map_or(first, |last| last.div_euclid(pause_ns));
         for window in first..=last.clamp(first, first.saturating_add(MOST_PAUSES)).saturating_add(1) {

@@ -57,16 +57,13 @@ impl App {
 }
 
 /// All there is over HTTP.
-pub(crate) fn router(app: Arc<App>, door: Door) -> Router {
-    Router::new()
+pub(crate) fn router(app: Arc<App>, door: Door, stopping: &api::Stopping) -> Router {
+    api::routes(stopping)
         .route("/v1/traces", post(ingest::otlp::traces))
         .route("/v1/logs", post(ingest::otlp::logs))
         .route("/v1/ingest", post(ingest::upload::ingest))
         .route("/v1/hooks", post(ingest::hooks::hooks))
         .merge(thoughtflow_routes())
-        .route("/api/v1/health", get(api::health::health))
-        .route("/api/v1/sessions", get(api::sessions::list))
-        .route("/api/v1/sessions/{id}", get(api::sessions::flow))
         .fallback(api::missing)
         .layer(CompressionLayer::new())
         .layer(from_fn_with_state(door, guard::http))

@@ -1,6 +1,6 @@
 //! The bytes of a request: bounded, and unpacked with a bound.
 
-use crate::api::sessions::blocking;
+use crate::api::blocking;
 use crate::app::Limits;
 use crate::error::ApiError;
 use axum::body::Body;

@@ -4,6 +4,7 @@ use crate::refusals::Refusal;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_engine::live::Refused;
 use unspool_store::{GroundError, StoreError};
@@ -18,30 +19,50 @@ pub(crate) struct ApiError {
     pub(crate) code: &'static str,
     pub(crate) message: String,
     pub(crate) hint: Option<String>,
+    /// Which characters of what was asked it is about: position from 0, and how many.
+    at: Option<(usize, usize)>,
 }
 
 /// What went wrong, as JSON.
-#[derive(Serialize)]
-struct ErrorDoc<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ErrorDoc<'a> {
+    /// What went wrong.
     error: Inner<'a>,
 }
 
-#[derive(Serialize)]
+/// What went wrong.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ErrorBody")]
 struct Inner<'a> {
+    /// Stable name.
     code: &'a str,
+    /// In one sentence.
     message: &'a str,
+    /// What can be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'a str>,
+    /// The first character of a query that it is about, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<usize>,
+    /// How many characters it is about; 0 where something is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    length: Option<usize>,
 }
 
 impl ApiError {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> ApiError {
-        ApiError { status, code, message: message.into(), hint: None }
+        ApiError { status, code, message: message.into(), hint: None, at: None }
     }
 
     #[must_use]
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> ApiError {
         self.hint = Some(hint.into());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn at(mut self, position: usize, length: usize) -> ApiError {
+        self.at = Some((position, length));
         self
     }
 
@@ -56,7 +77,13 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let inner = Inner { code: self.code, message: &self.message, hint: self.hint.as_deref() };
+        let inner = Inner {
+            code: self.code,
+            message: &self.message,
+            hint: self.hint.as_deref(),
+            position: self.at.map(|(position, _)| position),
+            length: self.at.map(|(_, length)| length),
+        };
         let mut response = (self.status, Json(ErrorDoc { error: inner })).into_response();
         response.extensions_mut().insert(Refusal(self.code));
         if matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {

@@ -1,5 +1,6 @@
 //! Listening, serving, and ending well.
 
+use crate::api::Stopping;
 use crate::app::{App, router};
 use crate::grpc;
 use crate::guard::{self, Access, Door, Keys};
@@ -78,7 +79,7 @@ impl Server {
             drop(stopped.wait_for(|stopped| *stopped).await);
         };
         let ((http, http_door), (grpc, grpc_door)) = (self.http, self.grpc);
-        let http = axum::serve(http, router(Arc::clone(&self.app), http_door))
+        let http = axum::serve(http, router(Arc::clone(&self.app), http_door, &Stopping(stopped.clone())))
             .with_graceful_shutdown(until(stopped.clone()));
         let guarded = axum::middleware::from_fn_with_state(grpc_door, guard::grpc);
         let methods = grpc::router(&self.app).layer(guarded);

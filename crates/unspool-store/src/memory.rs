@@ -2,7 +2,7 @@
 
 use crate::error::StoreError;
 use crate::question::{Cursor, Page, Question};
-use crate::rows::{Checkpoint, ManualLink, SessionFacts, SessionRow, SourceReceipt, StepRow};
+use crate::rows::{Checkpoint, IssueRow, ManualLink, SessionFacts, SessionRow, SourceReceipt, StepRow};
 use crate::store::{Commit, Forgotten, Standing, Store, Totals};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -102,6 +102,10 @@ impl Store for MemoryStore {
         let steps = self.session(session)?.map(|facts| facts.steps).unwrap_or_default();
         let wanted = steps.into_iter().skip(places.start as usize);
         Ok(wanted.take(places.end.saturating_sub(places.start) as usize).collect())
+    }
+
+    fn issues(&self, session: Id) -> Result<Vec<IssueRow>, StoreError> {
+        Ok(self.session(session)?.map(|facts| facts.issues).unwrap_or_default())
     }
 
     fn place_of_step(&self, step: Id, session: Option<Id>) -> Result<Option<(Id, u32)>, StoreError> {

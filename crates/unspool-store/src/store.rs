@@ -4,7 +4,7 @@
 
 use crate::error::StoreError;
 use crate::question::{Page, Question};
-use crate::rows::{Checkpoint, ManualLink, SessionFacts, SourceReceipt, StepRow};
+use crate::rows::{Checkpoint, IssueRow, ManualLink, SessionFacts, SourceReceipt, StepRow};
 use std::ops::Range;
 use unspool_model::Id;
 
@@ -78,6 +78,9 @@ pub trait Store: Send {
 
     /// Some steps of a session, by their place in its order; those that there are.
     fn steps(&self, session: Id, places: Range<u32>) -> Result<Vec<StepRow>, StoreError>;
+
+    /// What was odd in a session, in order; nothing when there is no such session.
+    fn issues(&self, session: Id) -> Result<Vec<IssueRow>, StoreError>;
 
     /// The session a step belongs to, and its place there; of several, the session with the smallest id, and the first place. Fast
     /// when the session is known; otherwise a store may look into every session.

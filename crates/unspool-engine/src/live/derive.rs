@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use unspool_link::{Corpus, pieces};
-use unspool_model::{Batch, Flow, Id, RecordIx, Timestamp};
+use unspool_model::{Batch, Flow, Id, Outcome, RecordIx, Timestamp};
 use unspool_store::rows::{Checkpoint, SessionFacts, StepRow};
 use unspool_store::{
     Beside, Commit, Families, FamilyId, Ground, GroundError, RecordCounts, Scanned, SqliteStore, Store,
@@ -354,8 +354,12 @@ impl Deriver {
         let corpus = Corpus::new(one.batch(), table.clone(), (self.shared.options.now)());
         let mut shown = Shown::default();
         let mut ids: Vec<Id> = Vec::new();
+        let mut agents = (0, 0);
         for n in 0..corpus.len() {
             let flow = corpus.flow(n);
+            for agent in flow.agents.iter().filter(|agent| !agent.main && !agent.internal) {
+                agents = (agents.0 + 1, agents.1 + u64::from(agent.spawn.is_none()));
+            }
             let facts = self.facts(&flow, &corpus, positions.clone());
             let known = one.shown.get(&flow.session.id);
             let (change, steps) = change(&facts, known.map(Vec::as_slice), (self.shared.options.now)());
@@ -368,16 +372,17 @@ impl Deriver {
         }
         let gone = self.families.set_sessions(family, &ids)?;
         self.gone.extend(gone);
-        let counts = corpus.counts();
-        let counts = RecordCounts {
-            stored: counts.stored,
-            duplicate: counts.duplicate,
-            rejected: counts.rejected,
-            steps: shown.values().map(|steps| steps.len() as u64).sum(),
-            sessions: ids.len() as u64,
-        };
-        let old = self.families.set_counts(family, counts)?;
-        self.numbers = self.numbers.replaced(old, counts);
+        let mut counts = by_source(&corpus.batch);
+        if let Some(first) = counts.values_mut().next() {
+            first.steps = shown.values().map(|steps| steps.len() as u64).sum();
+            first.sessions = ids.len() as u64;
+            (first.subagents, first.unlinked) = agents;
+        }
+        let old = self.families.set_counts(family, &counts)?;
+        self.numbers =
+            counts.values().fold(self.numbers.replaced(old, RecordCounts::default()), |sum, one| {
+                sum.replaced(RecordCounts::default(), *one)
+            });
         let parts = self.files.get(&family).cloned().unwrap_or_default();
         round.linked.push((family, Linked::new(corpus, parts)));
         round.shown.push((family, shown));
@@ -407,16 +412,34 @@ impl Deriver {
 
     /// Says how much there is.
     fn tell(&self) {
-        let RecordCounts { stored, duplicate, rejected, steps, sessions } = self.numbers;
+        let RecordCounts { stored, duplicate, rejected, steps, sessions, subagents, unlinked } = self.numbers;
         *held(&self.shared.numbers) = Health {
             records_stored: stored,
             records_duplicate: duplicate,
             records_rejected: rejected,
             steps_visible: steps,
             sessions,
+            subagents,
+            unlinked,
             ..Health::default()
         };
     }
+}
+
+/// What became of records, by where they came from.
+fn by_source(batch: &Batch) -> BTreeMap<&str, RecordCounts> {
+    let sources: Vec<&str> =
+        batch.streams.iter().map(|stream| streams::source(batch.text.get(stream.name))).collect();
+    let mut counts: BTreeMap<&str, RecordCounts> = BTreeMap::new();
+    for record in &batch.records {
+        let one = counts.entry(sources.get(record.stream as usize).copied().unwrap_or("")).or_default();
+        match record.outcome {
+            Outcome::Stored => one.stored += 1,
+            Outcome::Duplicate => one.duplicate += 1,
+            Outcome::Rejected => one.rejected += 1,
+        }
+    }
+    counts
 }
 
 fn positions(one: &HotFamily) -> std::ops::Range<u64> {

@@ -31,8 +31,8 @@ use std::thread::JoinHandle;
 use unspool_link::Table;
 use unspool_model::{Id, Timestamp};
 use unspool_store::{
-    Families, Ground, GroundError, Log, LogOptions, LogSize, Page, Question, Recovery, SqliteStore, Store,
-    StoreError,
+    Families, Ground, GroundError, Log, LogOptions, LogSize, Page, Question, RecordCounts, Recovery,
+    SqliteStore, Store, StoreError,
 };
 use unspool_view::Prices;
 
@@ -89,6 +89,10 @@ pub struct Health {
     pub steps_visible: u64,
     /// Sessions that can be asked for.
     pub sessions: u64,
+    /// Their sub-agents, without internal ones.
+    pub subagents: u64,
+    /// Sub-agents that nobody is known to have started.
+    pub unlinked: u64,
     /// How long what waits longest has been waiting to be derived.
     pub lag_ms: i64,
     /// Bytes that wait to be derived.
@@ -212,6 +216,11 @@ impl Engine {
         let last = families.stream(&streams::file(path))?.last().copied();
         let last = last.map(|part| self.shared.log.read(part.position)).transpose()?.flatten();
         Ok(last.map_or(0, |part| part.offset + part.bytes.len() as u64))
+    }
+
+    /// What became of the records of each source (`otlp-http`, `files`, …), in order of their names.
+    pub fn receipts(&self) -> Result<Vec<(String, RecordCounts)>, StoreError> {
+        held(&self.shared.families).counts_by_source()
     }
 
     /// The news, from now on or from a number on.

@@ -43,6 +43,14 @@ pub(crate) fn file(path: &str) -> String {
     format!("file/{path}")
 }
 
+/// Where a stream came from, by the name its records know it by.
+pub(crate) fn source(shown: &str) -> &str {
+    match shown.split_once('/') {
+        Some((source, _)) if position(shown).is_some() => source,
+        _ => "files",
+    }
+}
+
 /// The position in the name that records of a body know it by.
 pub(crate) fn position(shown: &str) -> Option<u64> {
     shown.split('/').nth(1)?.parse().ok()

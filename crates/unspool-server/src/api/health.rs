@@ -1,12 +1,13 @@
 //! How it stands.
 
-use crate::app::App;
-use axum::Json;
-use axum::extract::State;
+use super::endpoint::Call;
+use super::reply::Reply;
+use crate::error::ApiError;
+use schemars::JsonSchema;
 use serde::Serialize;
-use std::sync::Arc;
 
-#[derive(Serialize)]
+/// How it stands.
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct HealthDoc {
     /// `ok`, or `degraded` when records are kept and nothing is derived from them.
     status: &'static str,
@@ -24,10 +25,11 @@ pub(crate) struct HealthDoc {
     problem: Option<String>,
 }
 
-pub(crate) async fn health(State(app): State<Arc<App>>) -> Json<HealthDoc> {
-    let health = app.engine.health();
-    let problem = app.engine.broken();
-    Json(HealthDoc {
+pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
+    let engine = &call.app.engine;
+    let health = engine.health();
+    let problem = engine.broken();
+    Ok(Reply::json(HealthDoc {
         status: if problem.is_none() { "ok" } else { "degraded" },
         version: env!("CARGO_PKG_VERSION"),
         records_stored: health.records_stored,
@@ -39,5 +41,5 @@ pub(crate) async fn health(State(app): State<Arc<App>>) -> Json<HealthDoc> {
         pending_bytes: health.pending_bytes,
         refused: health.refused,
         problem,
-    })
+    }))
 }

@@ -1,10 +1,66 @@
 //! What is asked, and the answers, under `/api/v1`.
+//!
+//! `endpoints` lists all there is, as data: the router, the `OpenAPI` description and the page for people are made from it.
 
-pub(crate) mod health;
-pub(crate) mod sessions;
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "whoever answers has the same type, whether it can refuse or not"
+)]
 
+mod asked;
+mod endpoint;
+mod endpoints;
+mod export;
+mod graph;
+mod health;
+mod live;
+mod numbers;
+mod oddities;
+mod openapi;
+mod parts;
+mod prometheus;
+mod questions;
+mod reply;
+mod sessions;
+mod steps;
+mod subtasks;
+mod tally;
+mod windows;
+
+use crate::app::App;
 use crate::error::ApiError;
+use axum::Router;
 use axum::http::{StatusCode, Uri};
+use endpoint::Ask;
+use endpoints::ENDPOINTS;
+use std::sync::Arc;
+use tally::Tally;
+
+pub(crate) use endpoint::find;
+pub(crate) use live::Stopping;
+
+/// Everything that can be asked.
+pub(crate) fn routes(stopping: &Stopping) -> Router<Arc<App>> {
+    let tally = Arc::new(Tally::new(ENDPOINTS.len()));
+    ENDPOINTS.iter().enumerate().fold(Router::new(), |router, (n, endpoint)| {
+        let answers = match endpoint.ask {
+            Ask::Live => live::route(endpoint, n, &tally, stopping.clone()),
+            _ => endpoint.route(n, &tally),
+        };
+        router.route(endpoint.path, answers)
+    })
+}
+
+/// Work that takes its time, off the threads that serve.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ApiError> {
+    let failed = |_| {
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        ApiError::new(status, "failed", "the answer could not be worked out")
+    };
+    tokio::task::spawn_blocking(work).await.map_err(failed)
+}
 
 /// Nothing is there.
 pub(crate) async fn missing(uri: Uri) -> ApiError {

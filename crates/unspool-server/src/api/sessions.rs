@@ -1,44 +1,55 @@
 //! Sessions: the list, and one of them whole.
 
-use crate::app::App;
+use super::asked::{Asked, Param, Sort};
+use super::endpoint::{Call, Seen};
+use super::graph::word;
+use super::reply::Reply;
 use crate::error::ApiError;
-use axum::Json;
-use axum::extract::{Path, Query, State};
-use axum::response::{IntoResponse, Response};
-use serde::{Deserialize, Serialize};
+use schemars::JsonSchema;
+use serde::Serialize;
 use std::sync::Arc;
-use unspool_engine::live::Snapshot;
-use unspool_model::{Id, Timestamp};
+use unspool_model::{Status, Timestamp};
 use unspool_store::rows::SessionRow;
-use unspool_store::{Cursor, Filter, Question, Sort};
+use unspool_store::{Cursor, Filter, Question, Sort as Order};
 use unspool_view::flow_json::session_doc;
 
-/// Which sessions are asked for.
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Asked {
-    title: Option<String>,
-    native_id: Option<String>,
-    format: Option<String>,
-    cwd: Option<String>,
-    status: Option<String>,
-    #[serde(default)]
-    errors: bool,
-    sort: Option<String>,
-    order: Option<String>,
-    cursor: Option<String>,
-    limit: Option<usize>,
-}
+/// Sessions of a page when nobody says how many.
+const USUAL_SESSIONS: usize = 100;
 
-#[derive(Serialize)]
-pub(crate) struct ListDoc {
-    sessions: Vec<SessionDoc>,
+pub(crate) const LIST: &[Param] = &[
+    Param::new("q", Sort::Text, "only sessions whose title contains this"),
+    Param::new("title", Sort::Text, "the same"),
+    Param::new("native_id", Sort::Text, "only sessions that a source gave this id"),
+    Param::new("format", Sort::Text, "only sessions that this format witnesses"),
+    Param::new("cwd", Sort::Text, "only sessions of this working directory"),
+    Param::new("status", Sort::Text, "only sessions that ended so: running, completed, failed or unknown"),
+    Param::new("since", Sort::Moment, "only sessions that began then or later"),
+    Param::new("until", Sort::Moment, "only sessions that began before"),
+    Param::new("errors", Sort::Flag, "only sessions in which something failed"),
+    Param::new("sort", Sort::Text, "started (the usual), ended, steps, errors, tokens, cost or title"),
+    Param::new("order", Sort::Text, "desc (the usual) or asc"),
+    Param::new("cursor", Sort::Text, "`next_cursor` of the page before"),
+    Param::new(
+        "limit",
+        Sort::Whole,
+        "at most so many, 100 if not given, `max_page_sessions` (1,000) at most",
+    ),
+];
+
+/// A page of sessions.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SessionListDoc {
+    /// In the order asked for.
+    sessions: Vec<SessionLineDoc>,
+    /// Where to go on; null at the end.
     next_cursor: Option<String>,
+    /// How many sessions the filter lets through, on all pages.
     matching: u64,
 }
 
-#[derive(Serialize)]
-pub(crate) struct SessionDoc {
+/// A session in a list.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SessionLineDoc {
     id: String,
     native_ids: Vec<String>,
     title: Option<String>,
@@ -59,7 +70,8 @@ pub(crate) struct SessionDoc {
     cost_usd: Option<f64>,
 }
 
-#[derive(Serialize)]
+/// Tokens in buckets that do not overlap.
+#[derive(Serialize, JsonSchema)]
 pub(crate) struct TokensDoc {
     input: i64,
     cache_read: i64,
@@ -69,12 +81,12 @@ pub(crate) struct TokensDoc {
     total: i64,
 }
 
-impl From<&SessionRow> for SessionDoc {
-    fn from(row: &SessionRow) -> SessionDoc {
+impl From<&SessionRow> for SessionLineDoc {
+    fn from(row: &SessionRow) -> SessionLineDoc {
         let moment = |ns: Option<i64>| ns.map(|ns| Timestamp::from_ns(ns).to_string());
         let named = |text: &str| (!text.is_empty()).then(|| text.to_string());
         let duration = row.started_ns.zip(row.ended_ns).map(|(start, end)| (end - start) / 1_000_000);
-        SessionDoc {
+        SessionLineDoc {
             id: row.id.show('x'),
             native_ids: row.native_ids.clone(),
             title: named(&row.title),
@@ -105,81 +117,44 @@ impl From<&SessionRow> for SessionDoc {
     }
 }
 
-impl Asked {
-    fn question(&self) -> Result<Question, ApiError> {
-        let sort = match &self.sort {
-            None => Sort::Started,
-            Some(name) => Sort::ALL.into_iter().find(|sort| sort.name() == name).ok_or_else(|| {
-                let all: Vec<&str> = Sort::ALL.iter().map(|sort| sort.name()).collect();
-                ApiError::bad_request("bad_sort", format!("`{name}` is no order"))
-                    .with_hint(format!("one of {}", all.join(", ")))
-            })?,
-        };
-        let descending = match self.order.as_deref() {
-            None | Some("desc") => true,
-            Some("asc") => false,
-            Some(other) => {
-                let error = ApiError::bad_request("bad_order", format!("`{other}` is no direction"));
-                return Err(error.with_hint("asc or desc"));
-            }
-        };
-        let filter = Filter {
-            title_contains: self.title.clone(),
-            native_id: self.native_id.clone(),
-            format: self.format.clone(),
-            cwd: self.cwd.clone(),
-            status: self.status.clone(),
-            with_errors: self.errors,
-            ..Filter::default()
-        };
-        let after = self.cursor.as_deref().map(Cursor::parse).transpose()?;
-        Ok(Question { filter, sort, descending, after, limit: self.limit.unwrap_or(100) })
+fn question(asked: &Asked) -> Result<Question, ApiError> {
+    if asked.text("q").is_some() && asked.text("title").is_some() {
+        let error = ApiError::bad_request("bad_parameter", "`q` and `title` are the same");
+        return Err(error.with_hint("leave one of the two out"));
     }
+    let text = |name: &str| asked.text(name).map(String::from);
+    let filter = Filter {
+        title_contains: text("q").or_else(|| text("title")),
+        native_id: text("native_id"),
+        format: text("format"),
+        cwd: text("cwd"),
+        status: asked.one_of("status", &Status::ALL, Status::name)?.map(|status| status.name().into()),
+        since_ns: asked.moment("since")?.and_then(Timestamp::ns),
+        until_ns: asked.moment("until")?.and_then(Timestamp::ns),
+        with_errors: asked.flag("errors")?,
+    };
+    Ok(Question {
+        filter,
+        sort: asked.one_of("sort", &Order::ALL, Order::name)?.unwrap_or_default(),
+        descending: word(asked, "order", &[(true, "desc"), (false, "asc")])?.unwrap_or(true),
+        after: asked.text("cursor").map(Cursor::parse).transpose()?,
+        limit: asked.number("limit")?.unwrap_or(USUAL_SESSIONS),
+    })
 }
 
-pub(crate) async fn list(
-    State(app): State<Arc<App>>,
-    Query(asked): Query<Asked>,
-) -> Result<Json<ListDoc>, ApiError> {
-    let question = asked.question()?;
-    let page = blocking(move || app.engine.sessions(&question)).await??;
-    Ok(Json(ListDoc {
-        sessions: page.sessions.iter().map(SessionDoc::from).collect(),
+pub(crate) fn list(call: &Call) -> Result<Reply, ApiError> {
+    let page = call.app.engine.sessions(&question(&call.asked)?)?;
+    Ok(Reply::json(SessionListDoc {
+        sessions: page.sessions.iter().map(SessionLineDoc::from).collect(),
         next_cursor: page.next.map(|cursor| cursor.show()),
         matching: page.matching,
     }))
 }
 
-pub(crate) async fn flow(State(app): State<Arc<App>>, Path(id): Path<String>) -> Result<Response, ApiError> {
-    let bytes = blocking(move || {
-        let snapshot = find(&app, &id)?;
-        let document = session_doc(&snapshot.flow, &snapshot.corpus.batch, &app.engine.options().prices);
-        serde_json::to_vec(&document).map_err(|error| ApiError::bad_request("not_json", error.to_string()))
-    })
-    .await??;
-    Ok(([(axum::http::header::CONTENT_TYPE, "application/json")], bytes).into_response())
-}
-
-/// The session of that id, or of that native id.
-pub(crate) fn find(app: &App, id: &str) -> Result<Arc<Snapshot>, ApiError> {
-    let missing = || ApiError::not_found("session", id).with_hint("/api/v1/sessions lists them");
-    let known = if let Some(known) = Id::parse(id, 'x') {
-        known
-    } else {
-        let filter = Filter { native_id: Some(id.into()), ..Filter::default() };
-        let page = app.engine.sessions(&Question { filter, limit: 1, ..Question::default() })?;
-        page.sessions.first().map(|row| row.id).ok_or_else(missing)?
-    };
-    app.engine.snapshot(known)?.ok_or_else(missing)
-}
-
-/// Work that takes its time, off the threads that serve.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, ApiError> {
-    let failed = |_| {
-        let status = axum::http::StatusCode::INTERNAL_SERVER_ERROR;
-        ApiError::new(status, "failed", "the answer could not be worked out")
-    };
-    tokio::task::spawn_blocking(work).await.map_err(failed)
+pub(crate) fn flow(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {
+    let (app, snapshot) = (Arc::clone(&seen.app), Arc::clone(&seen.snapshot));
+    Ok(Reply::written("application/json", move |out| {
+        let prices = &app.engine.options().prices;
+        Ok(serde_json::to_writer(out, &session_doc(&snapshot.flow, &snapshot.corpus.batch, prices))?)
+    }))
 }

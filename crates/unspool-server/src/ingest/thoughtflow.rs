@@ -3,7 +3,7 @@
 //! In: events, or requests that say the same in their paths. Out: lines in one growing log per session, so that its reader knows what began
 //! before. When a session ends, its artifacts are announced; they are made from its flow whenever they are asked for.
 
-use crate::api::sessions::{blocking, find};
+use crate::api::{blocking, find};
 use crate::app::App;
 use crate::body;
 use crate::error::ApiError;

@@ -3,7 +3,7 @@
 //! In: bytes, packed or not, and the names they go by. Out: a receipt for each. A file that nobody can read is refused by itself; the others are kept.
 
 use super::keep;
-use crate::api::sessions::blocking;
+use crate::api::blocking;
 use crate::app::App;
 use crate::body::{self, unpacked};
 use crate::error::ApiError;

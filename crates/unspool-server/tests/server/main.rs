@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod asking;
 mod guard;
 mod hooks;
+mod listening;
 mod nonsense;
 mod running;
 mod thoughtflow;

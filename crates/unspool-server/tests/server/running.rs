@@ -89,7 +89,9 @@ impl Running {
         let end = all.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
         let head = String::from_utf8_lossy(&all[..end]).into_owned();
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Answer { status, head, body: all.split_off(end + 4) }
+        let body = all.split_off(end + 4);
+        let is_chunked = head.to_lowercase().contains("transfer-encoding: chunked");
+        Answer { status, head, body: if is_chunked { unchunked(&body) } else { body } }
     }
 
     pub(crate) fn post(&self, path: &str, body: impl AsRef<[u8]>) -> Answer {
@@ -117,6 +119,21 @@ impl Running {
     }
 }
 
+/// A body without the lengths of its chunks; it must be whole.
+fn unchunked(mut body: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::new();
+    loop {
+        let line = body.windows(2).position(|two| two == b"\r\n").unwrap();
+        let length = usize::from_str_radix(std::str::from_utf8(&body[..line]).unwrap(), 16).unwrap();
+        body = &body[line + 2..];
+        if length == 0 {
+            return whole;
+        }
+        whole.extend_from_slice(&body[..length]);
+        body = &body[length + 2..];
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         self.stop.take().unwrap().send(()).unwrap();
@@ -125,6 +142,13 @@ impl Drop for Running {
 }
 
 impl Answer {
+    /// The value of a header.
+    pub(crate) fn header(&self, name: &str) -> Option<String> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(':'));
+        let mut found = lines.filter(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.next().map(|(_, value)| value.trim().to_string())
+    }
+
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap()
     }

@@ -7,6 +7,7 @@ use crate::error::StoreError;
 use crate::files::private_file;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::path::Path;
 use unspool_model::Id;
 
@@ -26,6 +27,9 @@ pub struct StreamPart {
     pub offset: u64,
 }
 
+/// What is counted, as the columns are called.
+const COUNTED: [&str; 7] = ["stored", "duplicate", "rejected", "steps", "sessions", "subagents", "unlinked"];
+
 /// What became of records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordCounts {
@@ -39,12 +43,29 @@ pub struct RecordCounts {
     pub steps: u64,
     /// The sessions those are of.
     pub sessions: u64,
+    /// The sub-agents of those, without internal ones.
+    pub subagents: u64,
+    /// Sub-agents that nobody is known to have started.
+    pub unlinked: u64,
 }
 
 impl RecordCounts {
-    fn numbers(self) -> [i64; 5] {
-        let RecordCounts { stored, duplicate, rejected, steps, sessions } = self;
-        [stored, duplicate, rejected, steps, sessions].map(u64::cast_signed)
+    fn numbers(self) -> [i64; 7] {
+        let RecordCounts { stored, duplicate, rejected, steps, sessions, subagents, unlinked } = self;
+        [stored, duplicate, rejected, steps, sessions, subagents, unlinked].map(u64::cast_signed)
+    }
+
+    fn of_numbers(row: &rusqlite::Row<'_>) -> rusqlite::Result<RecordCounts> {
+        let number = |n: usize| row.get::<_, i64>(n).map(i64::cast_unsigned);
+        Ok(RecordCounts {
+            stored: number(0)?,
+            duplicate: number(1)?,
+            rejected: number(2)?,
+            steps: number(3)?,
+            sessions: number(4)?,
+            subagents: number(5)?,
+            unlinked: number(6)?,
+        })
     }
 
     /// Puts `new` in the place of `old` in a sum.
@@ -57,6 +78,8 @@ impl RecordCounts {
             rejected: sum(self.rejected, old.rejected, new.rejected),
             steps: sum(self.steps, old.steps, new.steps),
             sessions: sum(self.sessions, old.sessions, new.sessions),
+            subagents: sum(self.subagents, old.subagents, new.subagents),
+            unlinked: sum(self.unlinked, old.unlinked, new.unlinked),
         }
     }
 }
@@ -201,11 +224,14 @@ impl Families {
             let sql = format!("UPDATE OR REPLACE {table} SET family = ?2 WHERE family = ?1");
             self.connection.prepare_cached(&sql)?.execute([family, into])?;
         }
-        let sum = RecordCounts::default()
-            .replaced(RecordCounts::default(), self.counted(Some(family))?)
-            .replaced(RecordCounts::default(), self.counted(Some(into))?);
+        let sums = COUNTED.map(|name| format!("{name} = {name} + excluded.{name}")).join(", ");
+        let names = COUNTED.join(", ");
+        let sql = format!(
+            "INSERT INTO counts (family, source, {names}) SELECT ?2, source, {names} FROM counts WHERE family = ?1
+             ON CONFLICT (family, source) DO UPDATE SET {sums}"
+        );
+        self.connection.prepare_cached(&sql)?.execute([family, into])?;
         self.connection.prepare_cached("DELETE FROM counts WHERE family = ?1")?.execute([family])?;
-        self.put_counts(into, sum)?;
         Ok(())
     }
 
@@ -290,47 +316,54 @@ impl Families {
         Ok(found.first().map(|family| self.settle(FamilyId(family.cast_signed()))))
     }
 
-    /// Says what became of a family's records. Gives what was said before.
-    pub fn set_counts(&mut self, family: FamilyId, counts: RecordCounts) -> Result<RecordCounts, StoreError> {
+    /// Says what became of a family's records, by source, and gives back what was said before, in sum. Sources of a family are never fewer.
+    pub fn set_counts(
+        &mut self,
+        family: FamilyId,
+        counts: &BTreeMap<&str, RecordCounts>,
+    ) -> Result<RecordCounts, StoreError> {
         self.begin()?;
         let old = self.counts(Some(family))?;
-        self.put_counts(family.0, counts).map_err(|error| failed(&self.name, &error))?;
+        for (source, counts) in counts {
+            self.put_counts(family.0, source, *counts).map_err(|error| failed(&self.name, &error))?;
+        }
         Ok(old)
     }
 
-    fn put_counts(&self, family: i64, counts: RecordCounts) -> rusqlite::Result<()> {
-        let sql = "INSERT OR REPLACE INTO counts (family, stored, duplicate, rejected, steps, sessions)
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        let [stored, duplicate, rejected, steps, sessions] = counts.numbers();
-        let mut statement = self.connection.prepare_cached(sql)?;
-        statement.execute(params![family, stored, duplicate, rejected, steps, sessions]).map(drop)
+    fn put_counts(&self, family: i64, source: &str, counts: RecordCounts) -> rusqlite::Result<()> {
+        let sql = format!(
+            "INSERT OR REPLACE INTO counts (family, source, {}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            COUNTED.join(", ")
+        );
+        let [stored, duplicate, rejected, steps, sessions, subagents, unlinked] = counts.numbers();
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let values =
+            params![family, source, stored, duplicate, rejected, steps, sessions, subagents, unlinked];
+        statement.execute(values).map(drop)
     }
 
     /// What became of the records of a family, or of all.
     pub fn counts(&self, family: Option<FamilyId>) -> Result<RecordCounts, StoreError> {
-        self.counted(family.map(|family| family.0)).map_err(|error| failed(&self.name, &error))
+        let family = family.map(|family| family.0);
+        let sums = COUNTED.map(|name| format!("coalesce(sum({name}), 0)")).join(", ");
+        let which = if family.is_some() { "family = ?1" } else { "?1 IS NULL" };
+        let sql = format!("SELECT {sums} FROM counts WHERE {which}");
+        let query = || self.connection.prepare_cached(&sql)?.query_row([family], RecordCounts::of_numbers);
+        query().map_err(|error| failed(&self.name, &error))
     }
 
-    fn counted(&self, family: Option<i64>) -> rusqlite::Result<RecordCounts> {
-        let sums = "SELECT coalesce(sum(stored), 0), coalesce(sum(duplicate), 0), coalesce(sum(rejected), 0),
-                    coalesce(sum(steps), 0), coalesce(sum(sessions), 0) FROM counts";
-        let read = |row: &rusqlite::Row<'_>| {
-            let number = |n: usize| row.get::<_, i64>(n).map(i64::cast_unsigned);
-            Ok(RecordCounts {
-                stored: number(0)?,
-                duplicate: number(1)?,
-                rejected: number(2)?,
-                steps: number(3)?,
-                sessions: number(4)?,
-            })
+    /// What became of the records of each source, in bytewise order of their names.
+    pub fn counts_by_source(&self) -> Result<Vec<(String, RecordCounts)>, StoreError> {
+        let sums = COUNTED.map(|name| format!("sum({name})")).join(", ");
+        let sql = format!("SELECT {sums}, source FROM counts GROUP BY source ORDER BY source");
+        let query = || {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let source = COUNTED.len();
+            let rows =
+                statement.query_map([], |row| Ok((row.get(source)?, RecordCounts::of_numbers(row)?)))?;
+            rows.collect::<Result<Vec<_>, _>>()
         };
-        match family {
-            None => self.connection.prepare_cached(sums)?.query_row([], read),
-            Some(family) => {
-                let sql = format!("{sums} WHERE family = ?1");
-                self.connection.prepare_cached(&sql)?.query_row([family], read)
-            }
-        }
+        query().map_err(|error: rusqlite::Error| failed(&self.name, &error))
     }
 
     /// Makes what was said last.

@@ -16,7 +16,8 @@ CREATE TABLE streams (
 -- The sessions a family came to, and what became of its records.
 CREATE TABLE sessions (id BLOB PRIMARY KEY, family INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_family ON sessions (family);
+-- By the source of the records; what they came to together stands with one of the sources.
 CREATE TABLE counts (
-    family INTEGER PRIMARY KEY, stored INTEGER NOT NULL, duplicate INTEGER NOT NULL, rejected INTEGER NOT NULL, steps INTEGER NOT NULL,
-    sessions INTEGER NOT NULL
-) STRICT;
+    family INTEGER NOT NULL, source TEXT NOT NULL, stored INTEGER NOT NULL, duplicate INTEGER NOT NULL, rejected INTEGER NOT NULL,
+    steps INTEGER NOT NULL, sessions INTEGER NOT NULL, subagents INTEGER NOT NULL, unlinked INTEGER NOT NULL, PRIMARY KEY (family, source)
+) STRICT, WITHOUT ROWID;

@@ -14,7 +14,7 @@ mod write;
 use crate::error::StoreError;
 use crate::files::private_file;
 use crate::question::{Page, Question};
-use crate::rows::{Checkpoint, ManualLink, SessionFacts, SourceReceipt, StepRow};
+use crate::rows::{Checkpoint, IssueRow, ManualLink, SessionFacts, SourceReceipt, StepRow};
 use crate::store::{Commit, Forgotten, Standing, Store, Totals};
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use std::ops::Range;
@@ -184,6 +184,10 @@ impl Store for SqliteStore {
 
     fn steps(&self, session: Id, places: Range<u32>) -> Result<Vec<StepRow>, StoreError> {
         self.reading(|connection| read::steps(connection, session, &places))
+    }
+
+    fn issues(&self, session: Id) -> Result<Vec<IssueRow>, StoreError> {
+        self.reading(|connection| read::issues(connection, session))
     }
 
     fn place_of_step(&self, step: Id, session: Option<Id>) -> Result<Option<(Id, u32)>, StoreError> {

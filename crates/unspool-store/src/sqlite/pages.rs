@@ -6,7 +6,7 @@
 use super::Problem;
 use super::pack::{Names, PackedRow, pack_edges, unpack_edges};
 use crate::error::StoreError;
-use crate::rows::{EdgeRow, SessionFacts, SessionRow, StepRow};
+use crate::rows::{EdgeRow, IssueRow, SessionFacts, SessionRow, StepRow};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use std::ops::Range;
 use unspool_model::Id;
@@ -117,13 +117,18 @@ pub(super) fn facts(
         agents: read(connection, number, Sort::Agents, PackedRow::unpack)?,
         runs: read(connection, number, Sort::Runs, PackedRow::unpack)?,
         edges: read::<EdgeRow>(connection, number, Sort::Edges, edges)?,
-        issues: read(connection, number, Sort::Issues, PackedRow::unpack)?,
+        issues: issues(connection, number)?,
         steps,
     })
 }
 
 fn steps(connection: &Connection, session: i64) -> Result<Vec<StepRow>, Problem> {
     read(connection, session, Sort::Steps, PackedRow::unpack)
+}
+
+/// What was odd in a session.
+pub(super) fn issues(connection: &Connection, session: i64) -> Result<Vec<IssueRow>, Problem> {
+    read(connection, session, Sort::Issues, PackedRow::unpack)
 }
 
 /// Some steps of a session, by their places.

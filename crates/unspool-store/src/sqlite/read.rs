@@ -3,7 +3,7 @@
 use super::columns::TableRow;
 use super::{Problem, pages, unsigned};
 use crate::question::{Cursor, Filter, Page, Question, Sort, SortKey};
-use crate::rows::{Checkpoint, SessionFacts, SessionRow, StepRow};
+use crate::rows::{Checkpoint, IssueRow, SessionFacts, SessionRow, StepRow};
 use crate::store::{Standing, Totals};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Params, params_from_iter};
@@ -138,6 +138,11 @@ pub(super) fn steps(
         Some(number) => pages::some_steps(connection, number, places),
         None => Ok(Vec::new()),
     }
+}
+
+pub(super) fn issues(connection: &Connection, session: Id) -> Result<Vec<IssueRow>, Problem> {
+    let Some(number) = number_of(connection, session)? else { return Ok(Vec::new()) };
+    pages::issues(connection, number)
 }
 
 pub(super) fn place_of_step(

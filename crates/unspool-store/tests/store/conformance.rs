@@ -37,8 +37,10 @@ fn commit(version: u64, sessions: Vec<SessionFacts>) -> Commit {
 fn everything(store: &dyn Store) -> (Standing, Vec<SessionFacts>, String) {
     let page = store.sessions(&Question::default()).unwrap();
     let sessions = page.sessions.iter().map(|row| store.session(row.id).unwrap().unwrap()).collect();
+    let issues: Vec<_> = page.sessions.iter().map(|row| store.issues(row.id).unwrap()).collect();
     let checkpoints: Vec<_> = TEXTS.iter().map(|source| store.checkpoint(source).unwrap()).collect();
     let rest = (
+        issues,
         checkpoints,
         store.receipts().unwrap(),
         store.links().unwrap(),
@@ -56,6 +58,7 @@ fn an_empty_store_answers(make: Factory) {
     assert_eq!(store.session(id(1)).unwrap(), None);
     assert_eq!(store.steps(id(1), 0..5).unwrap(), []);
     assert_eq!(store.place_of_step(id(1), None).unwrap(), None);
+    assert_eq!(store.issues(id(1)).unwrap(), []);
     assert_eq!(store.oldest_position().unwrap(), None);
 }
 

@@ -4,12 +4,13 @@
 
 use crate::labels;
 use crate::prices::Prices;
-use crate::totals::totals;
+use crate::totals::{FlowTotals, totals};
+use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_model::{Batch, Flow, Step, StepKind, Usage};
 
 /// The document.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct ConversationsDoc<C> {
     conversations: C,
 }
@@ -22,7 +23,7 @@ impl<C> ConversationsDoc<C> {
 }
 
 /// An agent and what it started.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub struct ConversationNode {
     id: String,
     session_id: String,
@@ -33,7 +34,9 @@ pub struct ConversationNode {
     subtasks: Vec<SubTask>,
 }
 
-#[derive(Serialize)]
+/// What somebody said.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ConversationMessage")]
 struct Message {
     id: String,
     role: &'static str,
@@ -41,7 +44,22 @@ struct Message {
     timestamp: Option<String>,
 }
 
-#[derive(Serialize)]
+/// The sub-tasks that one request asked for.
+#[derive(Serialize, JsonSchema)]
+pub struct RequestDoc {
+    /// The request, as its answer has it.
+    request_id: String,
+    /// The agent that made it.
+    conversation_id: String,
+    session_id: String,
+    is_subtask: bool,
+    /// The request whose answer asked for the conversation of this one.
+    parent_task_request_id: Option<String>,
+    subtasks: Vec<SubTask>,
+}
+
+/// An agent that another one started.
+#[derive(Serialize, JsonSchema)]
 struct SubTask {
     /// The first request of the sub-task.
     request_id: String,
@@ -83,39 +101,69 @@ pub fn conversations(flow: &Flow, batch: &Batch, prices: &Prices) -> Vec<Convers
             siblings.push(n);
         }
     }
-    let subtasks_of = |n: usize| {
-        children[n].iter().map(|child| {
-            let (child, agent) = (*child, &flow.agents[*child]);
-            SubTask {
-                request_id: requests[child].clone().unwrap_or_else(|| agent.id.show('a')),
-                conversation_id: agent.id.show('a'),
-                task_number: agent.task_number,
-                description: labels::agent_detail(batch, agent).into(),
-                message_count: agent.message_count,
-                status: agent.status.name(),
-                tool_use_id: agent
-                    .spawn
-                    .and_then(|spawn| spawn.tool_use_id.some())
-                    .map(|id| batch.text.get(id).into()),
-                total_tokens: sums.subtree[child].stated_usage().map(Usage::total),
-            }
-        })
-    };
-    let parent_request = |n: usize| {
-        let call = flow.steps.get(flow.agents[n].spawn?.step as usize)?;
-        let asked = flow.steps.get(call.parent as usize)?;
-        Some(request_id(batch, asked))
-    };
     let all = messages.into_iter().enumerate();
     all.map(|(n, messages)| ConversationNode {
         id: flow.agents[n].id.show('a'),
         session_id: flow.session.id.show('x'),
         is_subtask: flow.agents.get(flow.agents[n].parent as usize).is_some(),
-        parent_task_request_id: parent_request(n),
+        parent_task_request_id: parent_request(flow, batch, n),
         messages,
-        subtasks: subtasks_of(n).collect(),
+        subtasks: children[n].iter().map(|child| subtask(flow, batch, &sums, &requests, *child)).collect(),
     })
     .collect()
+}
+
+/// The sub-tasks that the request at a place asked for.
+pub fn request(flow: &Flow, batch: &Batch, prices: &Prices, place: usize) -> RequestDoc {
+    let sums = totals(flow, &batch.text, prices);
+    let step = &flow.steps[place];
+    let mut requests: Vec<Option<String>> = vec![None; flow.agents.len()];
+    for step in flow.steps.iter().filter(|step| step.kind == StepKind::ModelCall) {
+        if let Some(first) = requests.get_mut(step.agent as usize) {
+            first.get_or_insert_with(|| request_id(batch, step));
+        }
+    }
+    let asked_for = |n: &usize| {
+        let call = flow.agents[*n].spawn.and_then(|spawn| flow.steps.get(spawn.step as usize));
+        call.is_some_and(|call| call.parent as usize == place)
+    };
+    let own = step.agent as usize;
+    let started = (0..flow.agents.len()).filter(asked_for);
+    RequestDoc {
+        request_id: request_id(batch, step),
+        conversation_id: flow.agents.get(own).map(|agent| agent.id.show('a')).unwrap_or_default(),
+        session_id: flow.session.id.show('x'),
+        is_subtask: flow
+            .agents
+            .get(own)
+            .is_some_and(|agent| flow.agents.get(agent.parent as usize).is_some()),
+        parent_task_request_id: parent_request(flow, batch, own),
+        subtasks: started.map(|n| subtask(flow, batch, &sums, &requests, n)).collect(),
+    }
+}
+
+fn subtask(flow: &Flow, batch: &Batch, sums: &FlowTotals, requests: &[Option<String>], n: usize) -> SubTask {
+    let agent = &flow.agents[n];
+    SubTask {
+        request_id: requests[n].clone().unwrap_or_else(|| agent.id.show('a')),
+        conversation_id: agent.id.show('a'),
+        task_number: agent.task_number,
+        description: labels::agent_detail(batch, agent).into(),
+        message_count: agent.message_count,
+        status: agent.status.name(),
+        tool_use_id: agent
+            .spawn
+            .and_then(|spawn| spawn.tool_use_id.some())
+            .map(|id| batch.text.get(id).into()),
+        total_tokens: sums.subtree[n].stated_usage().map(Usage::total),
+    }
+}
+
+/// The request whose answer asked for an agent.
+fn parent_request(flow: &Flow, batch: &Batch, agent: usize) -> Option<String> {
+    let call = flow.steps.get(flow.agents.get(agent)?.spawn?.step as usize)?;
+    let asked = flow.steps.get(call.parent as usize)?;
+    Some(request_id(batch, asked))
 }
 
 /// The id of a request as its answer has it, else ours.

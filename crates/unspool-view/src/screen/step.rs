@@ -236,15 +236,12 @@ pub fn record_content(bytes: Option<&[u8]>, most: usize) -> ContentDoc {
     let Some(bytes) = bytes else {
         return ContentDoc { encoding: "none", content: String::new(), bytes: 0, bytes_left_out: 0 };
     };
-    let (encoding, content, told) = match std::str::from_utf8(bytes) {
-        Ok(text) => {
-            let end = text.floor_char_boundary(most);
-            ("utf-8", text[..end].to_string(), end)
-        }
-        Err(_) => {
-            let told = &bytes[..bytes.len().min(most)];
-            ("base64", base64(told), told.len())
-        }
+    let (encoding, content, told) = if let Ok(text) = std::str::from_utf8(bytes) {
+        let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        ("utf-8", text[..end].to_string(), end)
+    } else {
+        let told = &bytes[..bytes.len().min(most)];
+        ("base64", base64(told), told.len())
     };
     ContentDoc { encoding, content, bytes: bytes.len() as u64, bytes_left_out: (bytes.len() - told) as u64 }
 }

@@ -215,7 +215,9 @@ impl Timeline {
         let lanes = lanes(flow, &tracks, &placed);
         let mut lane_of = vec![u32::MAX; flow.agents.len()];
         for (lane, (agents, _)) in (0u32..).zip(&lanes) {
-            agents.iter().for_each(|agent| lane_of[*agent] = lane);
+            for agent in agents {
+                lane_of[*agent] = lane;
+            }
         }
         for bar in &mut placed {
             let agent = flow.steps[bar.step as usize].agent;

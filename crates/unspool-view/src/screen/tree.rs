@@ -49,7 +49,7 @@ pub struct TreeWindowDoc {
 #[serde(tag = "row", rename_all = "snake_case")]
 pub enum TreeRowDoc {
     /// An agent begins.
-    Agent(AgentRowDoc),
+    Agent(Box<AgentRowDoc>),
     /// A step of an open agent.
     Step(Box<StepRowDoc>),
     /// Steps that are not shown.
@@ -160,7 +160,7 @@ struct Shown<'a> {
 impl Shown<'_> {
     fn row(&mut self, row: Row) -> TreeRowDoc {
         match row {
-            Row::Agent { agent, closed } => TreeRowDoc::Agent(self.agent(agent as usize, closed)),
+            Row::Agent { agent, closed } => TreeRowDoc::Agent(Box::new(self.agent(agent as usize, closed))),
             Row::Step { step, indent } => TreeRowDoc::Step(Box::new(self.step(step, indent))),
             Row::Hidden { count, depth } => TreeRowDoc::Hidden(HiddenRowDoc { count, depth }),
         }

@@ -1,0 +1,208 @@
+//! A session in a format other tools open.
+
+use super::asked::{Asked, Param, Sort};
+use super::endpoint::{Call, Seen};
+use super::graph::{self, word};
+use super::reply::Reply;
+use crate::error::ApiError;
+use std::io::{self, Write};
+use std::sync::Arc;
+use unspool_view::document::write_document;
+use unspool_view::draw::svg::{SvgOptions, svg};
+use unspool_view::draw::{Picture, Theme, TimelinePicture, timeline_svg};
+use unspool_view::export::graph_json::{GraphsDoc, Of, graph_doc};
+use unspool_view::export::{
+    Format, View, causality, chrome, csv, d2, dot, graphml, markdown, mermaid, otlp, pattern, speedscope,
+    subtasks, thoughtflow,
+};
+use unspool_view::flow_json::{CountsDoc, FlowDoc, session_doc};
+use unspool_view::graph::{Graph, GroupBy, Level, Pattern};
+use unspool_view::layout::TimelineOptions;
+use unspool_view::tree_json::{TreesDoc, tree_doc};
+use unspool_view::workflow::Grouping;
+
+const THEMES: [(Theme, &str); 3] = [(Theme::Auto, "auto"), (Theme::Light, "light"), (Theme::Dark, "dark")];
+
+pub(crate) const EXPORT: &[Param] = &[
+    Param::new("format", Sort::Text, "what to write; `/api/v1/schema` lists the formats (json if not given)"),
+    Param::new("view", Sort::Text, "what to show: flow, graph, workflow or timeline, as the format can"),
+    Param::new("theme", Sort::Text, "SVG: auto (the usual), light or dark"),
+    Param::new("drill_down", Sort::Flag, "D2: a board for each box, opened by a click on it"),
+    Param::new("level", Sort::Text, "graphs: what a node is: step (the usual), model-call, agent or run"),
+    Param::new(
+        "group_by",
+        Sort::Text,
+        "graphs: what the boxes are: agent (the usual; in D2, run), run or nothing",
+    ),
+    Param::new("agent", Sort::Texts, "graphs: only agents whose type, name or id contains this"),
+    Param::new("kind", Sort::Texts, "graphs: only steps of this kind"),
+    Param::new("tool", Sort::Texts, "graphs: only calls of this tool"),
+    Param::new("after", Sort::Text, "graphs: only what began later, as `after:` in a query"),
+    Param::new("before", Sort::Text, "graphs: only what began earlier, as `before:` in a query"),
+    Param::new("status", Sort::Text, "graphs: only steps that ended so: error, ok or pending"),
+    Param::new("edge", Sort::Texts, "graphs: only edges of this kind"),
+    Param::new("min_confidence", Sort::Share, "graphs: only edges believed at least this much, from 0 to 1"),
+    Param::new(
+        "sequential",
+        Sort::Flag,
+        "graphs: guess that conversations close to each other belong together",
+    ),
+    Param::new("full", Sort::Flag, "graphs: system and hook steps and injected messages, too"),
+    Param::new("where", Sort::Text, "graphs: only steps for which a query holds"),
+];
+
+/// What is written.
+struct Choice {
+    format: Format,
+    view: View,
+    theme: Theme,
+    drill_down: bool,
+    /// Boxes are runs.
+    lanes: bool,
+    level: Level,
+    /// The graph, where the view is one.
+    graph: Option<Graph>,
+    /// The pattern, in the form its seed has it.
+    pattern: Option<Pattern>,
+}
+
+pub(crate) fn export(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
+    let choice = choose(seen, &call.asked)?;
+    let ending = choice.format.endings().first().copied().unwrap_or("");
+    let name = format!("{}{ending}", seen.snapshot.flow.session.id.show('x'));
+    let own = Seen { app: Arc::clone(&seen.app), snapshot: Arc::clone(&seen.snapshot) };
+    let media = media(choice.format);
+    Ok(Reply::written(media, move |out| write(&own, &choice, out)).named(name))
+}
+
+fn media(format: Format) -> &'static str {
+    match format {
+        Format::Svg => "image/svg+xml",
+        Format::D2 | Format::Dot | Format::Mermaid => "text/plain; charset=utf-8",
+        Format::GraphMl => "application/xml",
+        Format::Csv | Format::CsvEdges => "text/csv; charset=utf-8",
+        Format::Otlp => "application/x-protobuf",
+        Format::Markdown => "text/markdown; charset=utf-8",
+        _ => "application/json",
+    }
+}
+
+fn choose(seen: &Seen, asked: &Asked) -> Result<Choice, ApiError> {
+    let format = asked.one_of("format", Format::ALL, Format::name)?.unwrap_or(Format::Json);
+    // A process is that of many sessions, and no view of one.
+    let views: Vec<View> = format.views().iter().copied().filter(|view| *view != View::Process).collect();
+    let view = asked.one_of("view", &views, View::name)?;
+    let view = view.or(views.first().copied()).unwrap_or(View::Flow);
+    let usual = if format == Format::D2 { GroupBy::Run } else { GroupBy::default() };
+    let mut looked = graph::view(asked, usual, seen.now())?;
+    if format == Format::Causality {
+        if asked.text("level").is_some() && looked.level != Level::ModelCall {
+            let error = ApiError::bad_request("bad_parameter", "the nodes of causality-json are model calls");
+            return Err(error.with_hint("leave `level` out, or ask for graph-json"));
+        }
+        looked.level = Level::ModelCall;
+    }
+    let graph = match view {
+        View::Graph => Some(graph::chosen(seen, asked, &looked)?),
+        View::Workflow => {
+            let found = graph::pattern_of(seen, asked, &looked, Grouping::Path)?;
+            Some(found.graph(&seen.snapshot.flow, &seen.snapshot.corpus.batch))
+        }
+        View::Flow | View::Timeline | View::Process => None,
+    };
+    let pattern = (format == Format::Pattern)
+        .then(|| graph::pattern_of(seen, asked, &looked, Grouping::Parent))
+        .transpose()?;
+    Ok(Choice {
+        format,
+        view,
+        theme: word(asked, "theme", &THEMES)?.unwrap_or_default(),
+        drill_down: asked.flag("drill_down")?,
+        lanes: view == View::Graph && looked.group_by == GroupBy::Run,
+        level: looked.level,
+        graph,
+        pattern,
+    })
+}
+
+fn write(seen: &Seen, choice: &Choice, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = out;
+    let (flow, corpus) = (&seen.snapshot.flow, &seen.snapshot.corpus);
+    let (batch, prices) = (&corpus.batch, &seen.app.engine.options().prices);
+    let (empty, id) = (Graph::default(), flow.session.id.show('x'));
+    let graph = choice.graph.as_ref().unwrap_or(&empty);
+    match (choice.format, choice.view) {
+        (Format::Json, View::Flow) => {
+            let counts = corpus.counts();
+            let counts = CountsDoc {
+                records: counts.stored + counts.duplicate + counts.rejected,
+                stored: counts.stored,
+                duplicate: counts.duplicate,
+                rejected: counts.rejected,
+            };
+            let sessions = vec![session_doc(flow, batch, prices)];
+            write_document(&mut out, &FlowDoc::new(counts, sessions, Vec::new()))?;
+        }
+        (Format::Json, View::Timeline) | (Format::TreeJson, _) => {
+            write_document(&mut out, &TreesDoc::new(vec![tree_doc(flow, batch)]))?;
+        }
+        (Format::Json | Format::GraphJson, view) => {
+            let of = if view == View::Workflow { Of::Workflow } else { Of::Flow(choice.level) };
+            write_document(&mut out, &GraphsDoc::new(vec![graph_doc(flow, batch, graph, of)]))?;
+        }
+        (Format::Csv, _) => {
+            csv::node_head(&mut out)?;
+            csv::nodes(&mut out, &id, flow, batch, graph)?;
+        }
+        (Format::CsvEdges, _) => {
+            csv::edge_head(&mut out)?;
+            csv::edges(&mut out, &id, graph)?;
+        }
+        (Format::D2, _) => {
+            let boards = d2::Boards { drill_down: choice.drill_down, chained: choice.lanes };
+            d2::write(&mut out, graph, boards)?;
+        }
+        (Format::Dot, _) => dot::write(&mut out, graph)?,
+        (Format::Mermaid, _) => mermaid::write(&mut out, graph)?,
+        (Format::GraphMl, _) => graphml::write(&mut out, graph)?,
+        (Format::Svg, View::Timeline) => {
+            let (picture, _) = TimelinePicture::of(flow, batch);
+            out.write_all(timeline_svg(&picture, choice.theme, &TimelineOptions::default()).as_bytes())?;
+        }
+        (Format::Svg, _) => {
+            let options = SvgOptions { theme: choice.theme, ..SvgOptions::default() };
+            out.write_all(svg(&Picture::of(graph), &options, None).as_bytes())?;
+        }
+        (Format::Chrome, _) => {
+            let mut traces = chrome::Traces::default();
+            traces.add(flow, batch);
+            write_document(&mut out, &traces.finish())?;
+        }
+        (Format::Speedscope, _) => {
+            let mut profiles = speedscope::Sessions::default();
+            profiles.add(flow, batch);
+            write_document(&mut out, &profiles.finish())?;
+        }
+        (Format::Otlp, _) => out.write_all(&otlp::encode(&otlp::spans(flow, batch)))?,
+        (Format::OtlpJson, _) => {
+            let spans = vec![otlp::traces_doc(&otlp::spans(flow, batch))];
+            write_document(&mut out, &otlp::TracesDoc::new(spans))?;
+        }
+        (Format::ThoughtFlow, _) => write_document(&mut out, &thoughtflow::thoughtflow(flow, batch))?,
+        (Format::Causality, _) => {
+            let mut document = causality::CausalityDoc::default();
+            document.add(flow, batch, graph);
+            write_document(&mut out, &document)?;
+        }
+        (Format::Pattern, _) => {
+            let found = choice.pattern.as_ref().map(|found| pattern::workflow_doc(id, &found.workflow));
+            write_document(&mut out, &pattern::WorkflowsDoc::new(Vec::from_iter(found)))?;
+        }
+        (Format::SubTasks, _) => {
+            let found = subtasks::conversations(flow, batch, prices);
+            write_document(&mut out, &subtasks::ConversationsDoc::new(found))?;
+        }
+        (Format::Markdown, _) => markdown::write(&mut out, flow, batch, prices)?,
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! A session's graph with everything in its place, and what chooses its parts.
+
+use super::asked::{Asked, Param, Sort, bad};
+use super::endpoint::{Call, Seen};
+use super::questions::parse;
+use super::reply::Reply;
+use crate::error::ApiError;
+use axum::http::StatusCode;
+use unspool_model::{Confidence, EdgeKind, StepKind, Timestamp};
+use unspool_view::export::graph_json::Of;
+use unspool_view::export::name_lanes;
+use unspool_view::graph::{Filter, Graph, GroupBy, Level, Pattern, StatusFilter, View, graph, pattern};
+use unspool_view::layout::{Direction, Options, Routing};
+use unspool_view::query::{Moment, Period, Scope, select};
+use unspool_view::screen::{MAX_GRAPH_NODES, placed_graph};
+use unspool_view::search::look;
+use unspool_view::workflow::Grouping;
+
+/// What is drawn.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Drawn {
+    Dag,
+    Workflow,
+}
+
+impl Drawn {
+    pub(crate) const ALL: [Drawn; 2] = [Drawn::Dag, Drawn::Workflow];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Drawn::Dag => "dag",
+            Drawn::Workflow => "workflow",
+        }
+    }
+}
+
+pub(crate) const GRAPH: &[Param] = &[
+    Param::new(
+        "view",
+        Sort::Text,
+        "dag (what led to what; the usual) or workflow (steps of one name are one node)",
+    ),
+    Param::new("level", Sort::Text, "what a node is: step (the usual), model-call, agent or run"),
+    Param::new("group_by", Sort::Text, "what the boxes around nodes are: agent (the usual), run or nothing"),
+    Param::new("agent", Sort::Texts, "only agents whose type, name or id contains this"),
+    Param::new("kind", Sort::Texts, "only steps of this kind"),
+    Param::new("tool", Sort::Texts, "only calls of this tool"),
+    Param::new("after", Sort::Text, "only what began later, as `after:` in a query"),
+    Param::new("before", Sort::Text, "only what began earlier, as `before:` in a query"),
+    Param::new("status", Sort::Text, "only steps that ended so: error, ok or pending"),
+    Param::new("edge", Sort::Texts, "only edges of this kind"),
+    Param::new("min_confidence", Sort::Share, "only edges believed at least this much, from 0 to 1"),
+    Param::new(
+        "sequential",
+        Sort::Flag,
+        "guess that conversations that follow each other closely belong together",
+    ),
+    Param::new("full", Sort::Flag, "system and hook steps and injected messages, too"),
+    Param::new("where", Sort::Text, "only steps for which a query holds"),
+    Param::new("direction", Sort::Text, "where edges lead: down (the usual) or right"),
+    Param::new("routing", Sort::Text, "how edges run: spline (the usual) or orthogonal"),
+];
+
+const STATUSES: [(StatusFilter, &str); 3] =
+    [(StatusFilter::Error, "error"), (StatusFilter::Ok, "ok"), (StatusFilter::Pending, "pending")];
+const GROUPS: [(GroupBy, &str); 3] =
+    [(GroupBy::Agent, "agent"), (GroupBy::Run, "run"), (GroupBy::Nothing, "nothing")];
+const DIRECTIONS: [(Direction, &str); 2] = [(Direction::Down, "down"), (Direction::Right, "right")];
+const ROUTINGS: [(Routing, &str); 2] = [(Routing::Spline, "spline"), (Routing::Orthogonal, "orthogonal")];
+
+/// One of some words, and what it stands for.
+pub(crate) fn word<T: Copy>(
+    asked: &Asked,
+    name: &str,
+    all: &[(T, &'static str)],
+) -> Result<Option<T>, ApiError> {
+    Ok(asked.one_of(name, all, |(_, word)| word)?.map(|(value, _)| value))
+}
+
+pub(crate) fn placed(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
+    let asked = &call.asked;
+    let usual = Options::default();
+    let options = Options {
+        direction: word(asked, "direction", &DIRECTIONS)?.unwrap_or_default(),
+        routing: word(asked, "routing", &ROUTINGS)?.unwrap_or_default(),
+        ..usual
+    };
+    let drawn = asked.one_of("view", &Drawn::ALL, Drawn::name)?.unwrap_or(Drawn::Dag);
+    let view = view(asked, GroupBy::Agent, seen.now())?;
+    let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
+    let (graph, of) = match drawn {
+        Drawn::Dag => (chosen(seen, asked, &view)?, Of::Flow(view.level)),
+        Drawn::Workflow => (pattern_of(seen, asked, &view, Grouping::Path)?.graph(flow, batch), Of::Workflow),
+    };
+    if graph.nodes.len() > MAX_GRAPH_NODES {
+        let message = format!(
+            "the graph has {} nodes, over the limit `max_graph_nodes` ({MAX_GRAPH_NODES})",
+            graph.nodes.len()
+        );
+        return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "too_many_nodes", message).with_hint(
+            "ask for level=agent, for view=workflow, or for fewer steps by `agent`, `tool` or `where`",
+        ));
+    }
+    Ok(Reply::json(placed_graph(flow, batch, &graph, of, &options)))
+}
+
+/// When steps that are asked for began, in the words of a query.
+fn began(asked: &Asked, now: Timestamp) -> Result<Period, ApiError> {
+    let moment = |name: &str| {
+        let read = |text: &str| {
+            let hint = "write it like 2026-01-18, 2026-01-18T19:55:26Z, or 2h for two hours ago";
+            Moment::parse(text).ok_or_else(|| bad(name, text, hint))
+        };
+        asked.text(name).map(read).transpose()
+    };
+    let after = moment("after")?.map(|moment| moment.after(now)).unwrap_or_default();
+    Ok(after.and(moment("before")?.map(|moment| moment.before(now)).unwrap_or_default()))
+}
+
+/// How to look at a flow, as asked for.
+pub(crate) fn view(asked: &Asked, usual_group: GroupBy, now: Timestamp) -> Result<View, ApiError> {
+    let min_confidence = asked.text("min_confidence").map(|text| {
+        let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+        let parts = share.and_then(|share| format!("{:.0}", share * 1e4).parse().ok());
+        parts
+            .map(Confidence::from_ten_thousandths)
+            .ok_or_else(|| bad("min_confidence", text, "a number from 0 to 1"))
+    });
+    Ok(View {
+        level: asked.one_of("level", &Level::ALL, Level::name)?.unwrap_or_default(),
+        group_by: word(asked, "group_by", &GROUPS)?.unwrap_or(usual_group),
+        filter: Filter {
+            agents: asked.texts("agent"),
+            kinds: asked.some_of("kind", &StepKind::ALL, StepKind::name)?,
+            tools: asked.texts("tool"),
+            began: began(asked, now)?,
+            status: word(asked, "status", &STATUSES)?,
+            edges: asked.some_of("edge", &EdgeKind::ALL, EdgeKind::name)?,
+            min_confidence: min_confidence.transpose()?,
+        },
+        sequential: asked.flag("sequential")?,
+        full: asked.flag("full")?,
+    })
+}
+
+/// Does something with the test for which steps the query holds.
+fn wanted<T>(
+    seen: &Seen,
+    asked: &Asked,
+    then: impl FnOnce(&dyn Fn(usize) -> bool) -> T,
+) -> Result<T, ApiError> {
+    let Some(text) = asked.text("where") else { return Ok(then(&|_| true)) };
+    let snapshot = &seen.snapshot;
+    let (flow, batch) = (&snapshot.flow, &snapshot.corpus.batch);
+    let query = parse("where", text)?;
+    let answers = look(&query, flow, batch, &mut snapshot.natives());
+    let scope = Scope { flow, batch, prices: &seen.app.engine.options().prices, now: seen.now() };
+    let selected = select(&query, &scope, &answers.selections());
+    Ok(then(&|step| selected.has(step)))
+}
+
+/// A session's graph with the steps for which the query holds.
+pub(crate) fn chosen(seen: &Seen, asked: &Asked, view: &View) -> Result<Graph, ApiError> {
+    let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
+    let prices = &seen.app.engine.options().prices;
+    let mut graph = wanted(seen, asked, |wanted| graph(flow, batch, prices, view, wanted))?;
+    if view.group_by == GroupBy::Run {
+        name_lanes(flow, &mut graph);
+    }
+    Ok(graph)
+}
+
+/// The pattern of a session's steps for which the query holds.
+pub(crate) fn pattern_of(
+    seen: &Seen,
+    asked: &Asked,
+    view: &View,
+    grouping: Grouping,
+) -> Result<Pattern, ApiError> {
+    let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
+    let prices = &seen.app.engine.options().prices;
+    wanted(seen, asked, |wanted| pattern(flow, batch, prices, view, grouping, wanted))
+}

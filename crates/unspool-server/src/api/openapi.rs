@@ -1,0 +1,204 @@
+//! The list of endpoints, for programs and for people.
+
+use super::asked::{Param, Sort};
+use super::endpoint::{Answer, Call, Endpoint};
+use super::endpoints::ENDPOINTS;
+use super::reply::Reply;
+use crate::error::{ApiError, ErrorDoc};
+use schemars::SchemaGenerator;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+use std::fmt::Write as _;
+use unspool_view::screen;
+use utoipa::openapi::path::{OperationBuilder, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, Type};
+use utoipa::openapi::{
+    ContentBuilder, HttpMethod, InfoBuilder, OpenApiBuilder, PathItem, PathsBuilder, Ref, Required,
+    ResponseBuilder, ResponsesBuilder,
+};
+
+/// What other modules answer; the list tells of it.
+pub(crate) const BESIDE: &[(HttpMethod, &str, &str)] = &[
+    (HttpMethod::Post, "/v1/traces", "OTLP/HTTP: spans, in protobuf or JSON"),
+    (HttpMethod::Post, "/v1/logs", "OTLP/HTTP: log records, in protobuf or JSON"),
+    (HttpMethod::Post, "/v1/ingest", "Any known file or stream, as the body or in a form"),
+    (HttpMethod::Post, "/v1/hooks", "An event of a hook"),
+    (HttpMethod::Post, "/v1/thoughtflow/events", "ThoughtFlow events"),
+    (HttpMethod::Post, "/v1/thoughtflow/sessions", "A ThoughtFlow session begins"),
+    (HttpMethod::Post, "/v1/thoughtflow/sessions/{session}/complete", "It ends"),
+    (HttpMethod::Post, "/v1/thoughtflow/sessions/{session}/runs", "A run of it begins"),
+    (HttpMethod::Post, "/v1/thoughtflow/sessions/{session}/runs/{run}/complete", "The run ends"),
+    (HttpMethod::Post, "/v1/thoughtflow/sessions/{session}/runs/{run}/steps", "A step of the run begins"),
+    (
+        HttpMethod::Post,
+        "/v1/thoughtflow/sessions/{session}/runs/{run}/steps/{step}/complete",
+        "The step ends",
+    ),
+    (HttpMethod::Get, "/thoughtflow/{file}", "A ThoughtFlow session as SESSION.json or SESSION.d2"),
+];
+
+pub(crate) fn words(_: &Call) -> Result<Reply, ApiError> {
+    Ok(Reply::json(screen::words()))
+}
+
+pub(crate) fn openapi(_: &Call) -> Result<Reply, ApiError> {
+    description().map(Reply::json)
+}
+
+/// The description of everything.
+fn description() -> Result<Value, ApiError> {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut generator = SchemaGenerator::new(settings);
+    let error = reference(generator.subschema_for::<ErrorDoc<'static>>().as_value());
+    let mut paths = PathsBuilder::new();
+    for endpoint in ENDPOINTS {
+        let operation = operation(endpoint, &mut generator, error.as_ref());
+        paths = paths.path(endpoint.path, PathItem::new(HttpMethod::Get, operation));
+    }
+    for (method, path, about) in BESIDE {
+        let responses = ResponsesBuilder::new()
+            .response(
+                "200",
+                ResponseBuilder::new().description("What was sent is on the disk, or what was asked for"),
+            )
+            .response("4XX", ResponseBuilder::new().description("Nothing of it was kept"));
+        let operation = with_path_parts(OperationBuilder::new().summary(Some(*about)), path);
+        paths = paths.path(*path, PathItem::new(method.clone(), operation.responses(responses)));
+    }
+    let info = InfoBuilder::new()
+        .title("Unspool")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some("What agents did, and what led to what."));
+    let document = OpenApiBuilder::new().info(info).paths(paths).build();
+    let failed = |error: serde_json::Error| {
+        ApiError::new(axum::http::StatusCode::INTERNAL_SERVER_ERROR, "not_json", error.to_string())
+    };
+    let mut document = serde_json::to_value(document).map_err(failed)?;
+    // The schemas are those of the documents themselves, written by the library that describes them elsewhere, too.
+    document["components"]["schemas"] = Value::Object(generator.take_definitions(true));
+    Ok(document)
+}
+
+fn operation(endpoint: &Endpoint, generator: &mut SchemaGenerator, error: Option<&Ref>) -> OperationBuilder {
+    let operation = OperationBuilder::new().operation_id(Some(operation_id(endpoint.path)));
+    let mut operation = with_path_parts(operation.summary(Some(endpoint.about)), endpoint.path);
+    for param in endpoint.params {
+        let parameter = ParameterBuilder::new()
+            .name(param.name)
+            .description(Some(param.about))
+            .parameter_in(ParameterIn::Query)
+            .required(Required::False)
+            .schema(Some(schema_of(*param)));
+        operation = operation.parameter(parameter);
+    }
+    let content = match endpoint.answer {
+        Answer::Document(schema) => {
+            let schema = reference(schema(generator).as_value());
+            ("application/json", ContentBuilder::new().schema(schema).build())
+        }
+        Answer::Media(media) => (media.split(';').next().unwrap_or(media), ContentBuilder::new().build()),
+    };
+    let good = ResponseBuilder::new().description(endpoint.about).content(content.0, content.1);
+    let refused = ContentBuilder::new().schema(error.cloned()).build();
+    let refused = ResponseBuilder::new().description("What went wrong").content("application/json", refused);
+    let same = ResponseBuilder::new().description("The same as before (`If-None-Match`)");
+    let responses =
+        ResponsesBuilder::new().response("200", good).response("304", same).response("4XX", refused);
+    operation.responses(responses)
+}
+
+fn schema_of(param: Param) -> Schema {
+    let of = |sort: Type| ObjectBuilder::new().schema_type(sort).build();
+    match param.sort {
+        Sort::Text => Schema::Object(of(Type::String)),
+        Sort::Moment => Schema::Object(
+            ObjectBuilder::new().schema_type(Type::String).description(Some("a moment, RFC 3339")).build(),
+        ),
+        Sort::Texts => Schema::Array(ArrayBuilder::new().items(of(Type::String)).build()),
+        Sort::Whole => Schema::Object(of(Type::Integer)),
+        Sort::Share => Schema::Object(of(Type::Number)),
+        Sort::Flag => Schema::Object(of(Type::Boolean)),
+    }
+}
+
+/// What a schema refers to.
+fn reference(schema: &Value) -> Option<Ref> {
+    schema.get("$ref").and_then(Value::as_str).map(Ref::new)
+}
+
+/// The names in `{}` as parameters.
+fn with_path_parts(operation: OperationBuilder, path: &str) -> OperationBuilder {
+    let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    names.fold(operation, |operation, name| {
+        operation.parameter(
+            ParameterBuilder::new()
+                .name(name)
+                .parameter_in(ParameterIn::Path)
+                .required(Required::True)
+                .schema(Some(ObjectBuilder::new().schema_type(Type::String))),
+        )
+    })
+}
+
+/// A name that is unique because paths are.
+fn operation_id(path: &str) -> String {
+    let parts = path.trim_start_matches("/api").trim_start_matches("/v1").split(['/', '.']);
+    let named = parts.filter(|part| !part.is_empty()).map(|part| match part.strip_prefix('{') {
+        Some(part) => format!("by_{}", part.trim_end_matches('}')),
+        None => part.to_string(),
+    });
+    named.collect::<Vec<_>>().join("_")
+}
+
+/// A page that needs nothing from elsewhere.
+pub(crate) fn page(_: &Call) -> Result<Reply, ApiError> {
+    let mut html = String::from(HEAD);
+    for endpoint in ENDPOINTS {
+        let path = escaped(endpoint.path);
+        let _ = write!(html, "<section><h2><code>GET {path}</code></h2><p>{}</p>", marked(endpoint.about));
+        if !endpoint.params.is_empty() {
+            html.push_str("<table>");
+            for param in endpoint.params {
+                let (name, about) = (escaped(param.name), marked(param.about));
+                let _ = write!(html, "<tr><td><code>{name}</code></td><td>{about}</td></tr>");
+            }
+            html.push_str("</table>");
+        }
+        let example = escaped(&format!("{}{}", endpoint.path, endpoint.example));
+        let _ = writeln!(html, "<pre>curl -s 'http://127.0.0.1:4680{example}'</pre></section>");
+    }
+    for (method, path, about) in BESIDE {
+        let method = if *method == HttpMethod::Get { "GET" } else { "POST" };
+        let (path, about) = (escaped(path), marked(about));
+        let _ = writeln!(html, "<section><h2><code>{method} {path}</code></h2><p>{about}</p></section>");
+    }
+    html.push_str("</body></html>\n");
+    Ok(Reply::ready("text/html; charset=utf-8", html))
+}
+
+const HEAD: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Unspool API</title>\n\
+<meta name=\"viewport\" content=\"width=device-width\">\n<style>\n\
+:root{color-scheme:light dark}\n\
+body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\n\
+section{border-top:1px solid #8886;padding:.5rem 0}\nh2{font-size:1rem}\n\
+td{vertical-align:top;padding:.1rem 1rem .1rem 0}\npre{overflow-x:auto;background:#8882;padding:.5rem}\n\
+</style></head>\n<body><h1>Unspool API</h1>\n\
+<p>Everything can be asked without a token on this machine. Answers are JSON unless said otherwise; errors have one form: \
+<code>{\"error\": {\"code\", \"message\", \"hint\"}}</code>. <code>ETag</code> and <code>If-None-Match</code> save what did not change. \
+<a href=\"openapi.json\">openapi.json</a> has the same for programs.</p>\n";
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Words in backticks as code.
+fn marked(text: &str) -> String {
+    let parts = escaped(text);
+    let parts = parts.split('`').enumerate();
+    let shown =
+        parts.map(|(n, part)| if n % 2 == 1 { format!("<code>{part}</code>") } else { part.to_string() });
+    shown.collect::<Vec<_>>().concat()
+}

@@ -1,0 +1,81 @@
+//! How it stands, for Prometheus.
+
+use super::endpoint::Call;
+use super::endpoints::ENDPOINTS;
+use super::reply::Reply;
+use crate::error::ApiError;
+use std::fmt::Write as _;
+
+/// The media type of the text format.
+pub(crate) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Text in the making.
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    fn head(&mut self, name: &str, sort: &str, about: &str) {
+        let _ = write!(self.text, "# HELP unspool_{name} {about}\n# TYPE unspool_{name} {sort}\n");
+    }
+
+    fn line(&mut self, name: &str, labels: &str, value: impl std::fmt::Display) {
+        let _ = writeln!(self.text, "unspool_{name}{labels} {value}");
+    }
+
+    fn one(&mut self, name: &str, sort: &str, about: &str, value: impl std::fmt::Display) {
+        self.head(name, sort, about);
+        self.line(name, "", value);
+    }
+}
+
+pub(crate) fn metrics(call: &Call) -> Result<Reply, ApiError> {
+    let engine = &call.app.engine;
+    let (health, log) = (engine.health(), engine.log_size());
+    let mut page = Page::default();
+    page.one(
+        "up",
+        "gauge",
+        "1 while what is kept is derived, 0 when that fails.",
+        u8::from(engine.broken().is_none()),
+    );
+    page.one("queue_bytes", "gauge", "Bytes that are kept and wait to be derived.", health.pending_bytes);
+    let limit = engine.options().max_pending_bytes;
+    page.one("queue_bytes_limit", "gauge", "Bytes that may wait before more is refused.", limit);
+    #[expect(clippy::cast_precision_loss, reason = "a lag of years need not be exact")]
+    let lag = health.lag_ms as f64 / 1e3;
+    page.one("lag_seconds", "gauge", "How long what waits longest has been waiting to be derived.", lag);
+    page.head("records", "gauge", "Records by what became of them.");
+    page.line("records", "{outcome=\"stored\"}", health.records_stored);
+    page.line("records", "{outcome=\"duplicate\"}", health.records_duplicate);
+    page.line("records", "{outcome=\"rejected\"}", health.records_rejected);
+    page.one("dropped_total", "counter", "Acknowledged records that were dropped: never any.", 0);
+    page.one(
+        "refused_total",
+        "counter",
+        "Arrivals that were refused because too much waited.",
+        health.refused,
+    );
+    page.one("sessions", "gauge", "Sessions that can be asked for.", health.sessions);
+    page.one("steps", "gauge", "Steps that can be asked for.", health.steps_visible);
+    page.one("subagents", "gauge", "Sub-agents of the sessions, without internal ones.", health.subagents);
+    page.one(
+        "subagents_unlinked",
+        "gauge",
+        "Sub-agents that nobody is known to have started.",
+        health.unlinked,
+    );
+    #[expect(clippy::cast_precision_loss, reason = "a rate need not be exact")]
+    let rate = health.unlinked as f64 / health.subagents.max(1) as f64;
+    page.one("unlinked_rate", "gauge", "Share of sub-agents that nobody is known to have started.", rate);
+    page.one("changes_last", "gauge", "The number of the last change.", engine.changes().last());
+    page.one("log_bytes", "gauge", "Bytes of the record log on the disk.", log.bytes);
+    page.one("log_segments", "gauge", "Files of the record log.", log.segments);
+    page.head("requests_total", "counter", "Answers by path and hundreds of their status.");
+    for (endpoint, class, count) in call.tally.all() {
+        let labels = format!("{{path=\"{}\",status=\"{class}xx\"}}", ENDPOINTS[endpoint].path);
+        page.line("requests_total", &labels, count);
+    }
+    Ok(Reply::ready(MEDIA, page.text))
+}

@@ -1,0 +1,181 @@
+//! Answers: written piece by piece while they are sent, so that no answer is held whole.
+
+use crate::error::ApiError;
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use serde::Serialize;
+use std::io::{self, Write};
+use tokio::sync::{mpsc, oneshot};
+use tokio_stream::wrappers::ReceiverStream;
+
+/// Bytes that are sent together.
+const PIECE_BYTES: usize = 64 << 10;
+/// Pieces that may wait for a slow reader: `max_pieces_waiting`. The writer waits with the next one.
+const MAX_PIECES_WAITING: usize = 4;
+
+type WriteAll = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + Send>;
+
+/// What is answered.
+pub(crate) struct Reply {
+    media: &'static str,
+    file: Option<String>,
+    write: WriteAll,
+}
+
+impl Reply {
+    /// A document.
+    pub(crate) fn json(document: impl Serialize + Send + 'static) -> Reply {
+        Reply::written("application/json", move |out| Ok(serde_json::to_writer(out, &document)?))
+    }
+
+    /// Whatever is written.
+    pub(crate) fn written(
+        media: &'static str,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
+    ) -> Reply {
+        Reply { media, file: None, write: Box::new(write) }
+    }
+
+    /// Text or bytes that are there already.
+    pub(crate) fn ready(media: &'static str, bytes: impl Into<Vec<u8>>) -> Reply {
+        let bytes = bytes.into();
+        Reply::written(media, move |out| out.write_all(&bytes))
+    }
+
+    /// To be kept as a file of that name.
+    #[must_use]
+    pub(crate) fn named(mut self, name: String) -> Reply {
+        self.file = Some(name);
+        self
+    }
+}
+
+/// What came of asking.
+pub(crate) struct Outcome {
+    /// What the answer is known by.
+    pub(crate) tag: Option<String>,
+    /// None when whoever asks has it already.
+    pub(crate) reply: Option<Reply>,
+}
+
+/// The beginning of an answer.
+enum Head {
+    /// And its end.
+    Whole(Vec<u8>),
+    Streamed,
+}
+
+type Headers = Vec<(HeaderName, String)>;
+type Teller = oneshot::Sender<Result<Told, ApiError>>;
+
+struct Told {
+    status: StatusCode,
+    headers: Headers,
+    head: Head,
+}
+
+/// Works an answer out, off the threads that serve, and sends it.
+pub(crate) async fn send(
+    work: impl FnOnce() -> Result<Outcome, ApiError> + Send + 'static,
+) -> Result<Response, ApiError> {
+    let (told, hear) = oneshot::channel();
+    let (sender, pieces) = mpsc::channel(MAX_PIECES_WAITING);
+    tokio::task::spawn_blocking(move || write(work, told, sender));
+    let failed = || {
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        ApiError::new(status, "failed", "the answer could not be worked out")
+    };
+    let Told { status, headers, head } = hear.await.map_err(|_| failed())??;
+    let body = match head {
+        Head::Whole(bytes) => Body::from(bytes),
+        Head::Streamed => Body::from_stream(ReceiverStream::new(pieces)),
+    };
+    let mut response = (status, body).into_response();
+    for (name, value) in headers {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            response.headers_mut().insert(name, value);
+        }
+    }
+    Ok(response)
+}
+
+fn write(
+    work: impl FnOnce() -> Result<Outcome, ApiError>,
+    told: Teller,
+    sender: mpsc::Sender<io::Result<Bytes>>,
+) {
+    let Outcome { tag, reply } = match work() {
+        Ok(outcome) => outcome,
+        Err(error) => return drop(told.send(Err(error))),
+    };
+    let mut headers = Headers::new();
+    if let Some(tag) = tag {
+        headers.push((header::ETAG, tag));
+        headers.push((header::CACHE_CONTROL, "no-cache".into()));
+    }
+    let Some(Reply { media, file, write }) = reply else {
+        let status = StatusCode::NOT_MODIFIED;
+        return drop(told.send(Ok(Told { status, headers, head: Head::Whole(Vec::new()) })));
+    };
+    headers.push((header::CONTENT_TYPE, media.into()));
+    headers
+        .extend(file.map(|name| (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\""))));
+    let mut pieces = Pieces { buffer: Vec::new(), sender, head: Some((told, headers)) };
+    let written = write(&mut pieces);
+    pieces.finish(written);
+}
+
+/// Gathers bytes to pieces. What fits into one is sent with its length.
+struct Pieces {
+    buffer: Vec<u8>,
+    sender: mpsc::Sender<io::Result<Bytes>>,
+    head: Option<(Teller, Headers)>,
+}
+
+impl Pieces {
+    fn send(&mut self) -> io::Result<()> {
+        if let Some((told, headers)) = self.head.take() {
+            let head = Told { status: StatusCode::OK, headers, head: Head::Streamed };
+            told.send(Ok(head)).map_err(|_| gone())?;
+        }
+        let piece = Bytes::from(std::mem::take(&mut self.buffer));
+        self.sender.blocking_send(Ok(piece)).map_err(|_| gone())
+    }
+
+    fn finish(mut self, written: io::Result<()>) {
+        match (written, self.head.take()) {
+            (Ok(()), Some((told, headers))) => {
+                let head = Head::Whole(std::mem::take(&mut self.buffer));
+                drop(told.send(Ok(Told { status: StatusCode::OK, headers, head })));
+            }
+            // Whoever is gone hears nothing more.
+            (Ok(()), None) => drop(self.send()),
+            (Err(error), Some((told, _))) => {
+                let status = StatusCode::INTERNAL_SERVER_ERROR;
+                drop(told.send(Err(ApiError::new(status, "not_written", error.to_string()))));
+            }
+            // The answer breaks off, so that nobody takes it for whole.
+            (Err(error), None) => drop(self.sender.blocking_send(Err(error))),
+        }
+    }
+}
+
+fn gone() -> io::Error {
+    io::Error::new(io::ErrorKind::BrokenPipe, "nobody listens any more")
+}
+
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= PIECE_BYTES {
+            self.send()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

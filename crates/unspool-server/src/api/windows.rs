@@ -1,0 +1,79 @@
+//! Windows of a session: rows of its tree, its timeline by zoom.
+
+use super::asked::{Asked, Param, Sort, bad};
+use super::endpoint::{Call, Seen};
+use super::reply::Reply;
+use crate::error::ApiError;
+use unspool_model::Id;
+use unspool_view::rows::Filter;
+use unspool_view::screen::{TimelineAsked, TreeAsked, timeline_window, tree_window};
+
+/// Rows of a window when nobody says how many.
+const USUAL_ROWS: usize = 200;
+/// Pixels of a timeline when nobody says how many.
+const USUAL_PX: u32 = 1_200;
+
+pub(crate) const TREE: &[Param] = &[
+    Param::new("from", Sort::Whole, "the first row, from 0"),
+    Param::new(
+        "to",
+        Sort::Whole,
+        "behind the last row; 200 rows if not given, `max_tree_rows` (2,000) at most",
+    ),
+    Param::new("depth", Sort::Whole, "agents are open down to this depth"),
+    Param::new("open", Sort::Texts, "id of an agent that is open whatever its depth"),
+    Param::new("shut", Sort::Texts, "id of an agent that is closed"),
+    Param::new("agent", Sort::Text, "only agents whose type, name or id contains this"),
+    Param::new("errors", Sort::Flag, "only failed steps and what led to them"),
+    Param::new("full", Sort::Flag, "system and hook steps and what the client injected, too"),
+    Param::new("find", Sort::Text, "id of a step whose row is looked for"),
+];
+
+pub(crate) fn tree(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
+    let asked = &call.asked;
+    let from: usize = asked.number("from")?.unwrap_or(0);
+    let to = asked.number("to")?.unwrap_or(from.saturating_add(USUAL_ROWS));
+    let filter = Filter {
+        agent: asked.text("agent").map(String::from),
+        depth: asked.number("depth")?,
+        errors: asked.flag("errors")?,
+        full: asked.flag("full")?,
+        open: ids(asked, "open")?,
+        shut: ids(asked, "shut")?,
+    };
+    let find = asked.text("find").map(|text| id(text, "find", 's')).transpose()?;
+    let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
+    let window = TreeAsked { filter, window: from..to, find };
+    Ok(Reply::json(tree_window(flow, batch, &seen.app.engine.options().prices, &window)))
+}
+
+fn ids(asked: &Asked, name: &str) -> Result<Vec<Id>, ApiError> {
+    asked.all(name).map(|text| id(text, name, 'a')).collect()
+}
+
+fn id(text: &str, name: &str, kind: char) -> Result<Id, ApiError> {
+    Id::parse(text, kind).ok_or_else(|| bad(name, text, &format!("an id begins with `{kind}`")))
+}
+
+pub(crate) const TIMELINE: &[Param] = &[
+    Param::new("from_ns", Sort::Whole, "from when, in nanoseconds since the first moment"),
+    Param::new("to_ns", Sort::Whole, "to when, in nanoseconds since the first moment"),
+    Param::new(
+        "px",
+        Sort::Whole,
+        "pixels there are for it; 1,200 if not given, `max_timeline_px` (20,000) at most",
+    ),
+];
+
+pub(crate) fn timeline(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
+    let asked = TimelineAsked {
+        from_ns: call.asked.number("from_ns")?,
+        to_ns: call.asked.number("to_ns")?,
+        px: call.asked.number("px")?.unwrap_or(USUAL_PX),
+    };
+    if asked.from_ns.zip(asked.to_ns).is_some_and(|(from, to)| from > to) {
+        let error = ApiError::bad_request("bad_parameter", "`from_ns` is behind `to_ns`");
+        return Err(error.with_hint("exchange the two"));
+    }
+    Ok(Reply::json(timeline_window(&seen.snapshot.flow, &seen.snapshot.corpus.batch, &asked)))
+}

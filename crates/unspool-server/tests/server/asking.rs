@@ -1,0 +1,439 @@
+//! What is asked: every endpoint over generated sessions, and every way to ask wrongly.
+
+use crate::running::{Answer, Running};
+use serde_json::Value;
+use unspool_engine::live::Arrival;
+use unspool_testkit::{Labelled, Shape, generate};
+
+const FORMATS: &[(&str, &str, &str)] = &[
+    ("json", "application/json", ".json"),
+    ("tree-json", "application/json", ".tree.json"),
+    ("svg", "image/svg+xml", ".svg"),
+    ("d2", "text/plain", ".d2"),
+    ("dot", "text/plain", ".dot"),
+    ("mermaid", "text/plain", ".mmd"),
+    ("graphml", "application/xml", ".graphml"),
+    ("csv", "text/csv", ".csv"),
+    ("csv-edges", "text/csv", ".edges.csv"),
+    ("chrome-trace", "application/json", ".trace.json"),
+    ("speedscope", "application/json", ".speedscope.json"),
+    ("otlp", "application/x-protobuf", ".otlp"),
+    ("otlp-json", "application/json", ".otlp.json"),
+    ("thoughtflow", "application/json", ".thoughtflow.json"),
+    ("causality-json", "application/json", ".causality.json"),
+    ("workflow-json", "application/json", ".workflow.json"),
+    ("subtasks-json", "application/json", ".subtasks.json"),
+    ("markdown", "text/markdown", ".md"),
+    ("graph-json", "application/json", ".graph.json"),
+];
+
+/// A server with one generated session, and that session's id.
+pub(crate) struct Asked {
+    pub(crate) running: Running,
+    pub(crate) id: String,
+    pub(crate) labelled: Labelled,
+}
+
+impl Asked {
+    pub(crate) fn new() -> Asked {
+        let labelled = generate(Shape { errors: true, depth: 2, ..Shape::default() }, 7);
+        let running = Running::start();
+        put(&running, &labelled);
+        let id = running.get("/api/v1/sessions").json()["sessions"][0]["id"].as_str().unwrap().to_string();
+        Asked { running, id, labelled }
+    }
+
+    fn get(&self, tail: &str) -> Answer {
+        self.running.get(&format!("/api/v1/sessions/{}{tail}", self.id))
+    }
+
+    fn json(&self, tail: &str) -> Value {
+        let answer = self.get(tail);
+        assert_eq!(answer.status, 200, "{tail}: {}", String::from_utf8_lossy(&answer.body));
+        answer.json()
+    }
+}
+
+/// Gives a server the files of a session.
+pub(crate) fn put(running: &Running, labelled: &Labelled) {
+    for (path, bytes) in &labelled.tree.files {
+        let part = Arrival::Part { path: path.clone(), offset: 0, bytes: bytes.clone(), checkpoint: None };
+        running.app.engine.take(part).unwrap();
+    }
+    running.app.engine.settle();
+}
+
+#[test]
+fn every_path_is_described_and_every_description_answers() {
+    let asked = Asked::new();
+    let openapi = asked.running.get("/api/v1/openapi.json").json();
+    assert_eq!(openapi["openapi"], "3.1.0");
+    let described = openapi["paths"].as_object().unwrap();
+    let routes = include_str!("../../src/app.rs").split(".route(\"").skip(1);
+    let routes: Vec<&str> = routes.map(|rest| rest.split('"').next().unwrap()).collect();
+    assert!(routes.contains(&"/v1/traces"));
+    for route in routes {
+        assert!(described.contains_key(route), "{route} is not in the OpenAPI");
+    }
+    let step = asked.json("")["steps"][1].clone();
+    let parts = [
+        ("{id}", asked.id.as_str()),
+        ("{step}", step["id"].as_str().unwrap()),
+        ("{thing}", step["id"].as_str().unwrap()),
+        ("{record}", step["witnesses"][0]["record_id"].as_str().unwrap()),
+    ];
+    for path in described.keys().filter(|path| described[*path].get("get").is_some()) {
+        let filled = parts.iter().fold(path.clone(), |path, (name, value)| path.replace(name, value));
+        let query = match path.as_str() {
+            "/api/v1/query" => "?q=is:error".to_string(),
+            "/api/v1/diff" => format!("?a={0}&b={0}", asked.id),
+            // Goes on for ever, and is tested by itself; the other one is not about this session.
+            "/api/v1/live" | "/thoughtflow/{file}" => continue,
+            _ => String::new(),
+        };
+        let answer = asked.running.get(&format!("{filled}{query}"));
+        assert_eq!(answer.status, 200, "{filled}: {}", String::from_utf8_lossy(&answer.body));
+        let wanted = described[path]["get"]["responses"]["200"]["content"].as_object().unwrap();
+        let media = answer.header("content-type").unwrap();
+        let is_wanted =
+            |wanted: &String| media.starts_with(wanted.as_str()) || wanted == "application/octet-stream";
+        assert!(wanted.keys().any(is_wanted), "{path} is {media}");
+    }
+    let page = String::from_utf8(asked.running.get("/api/v1/docs").body).unwrap();
+    assert!(described.keys().all(|path| page.contains(path.as_str())));
+}
+
+#[test]
+fn references_of_the_description_lead_somewhere() {
+    fn references(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(map) => map.iter().for_each(|(key, value)| match value {
+                Value::String(text) if key == "$ref" => found.push(text.clone()),
+                _ => references(value, found),
+            }),
+            Value::Array(list) => list.iter().for_each(|value| references(value, found)),
+            _ => {}
+        }
+    }
+    let openapi = Running::start().get("/api/v1/openapi.json").json();
+    let mut found = Vec::new();
+    references(&openapi, &mut found);
+    assert!(found.len() > 50);
+    for reference in found {
+        let pointer = reference.strip_prefix('#').unwrap();
+        assert!(openapi.pointer(pointer).is_some(), "{reference}");
+    }
+}
+
+#[test]
+fn windows_of_the_tree_put_together_are_the_whole() {
+    let asked = Asked::new();
+    let whole = asked.json("/tree?to=2000");
+    let total = whole["total_rows"].as_u64().unwrap();
+    let (first, rest) = (asked.json("/tree?from=0&to=7"), asked.json(&format!("/tree?from=7&to={total}")));
+    let rows = |part: &Value| part["rows"].as_array().unwrap().clone();
+    assert_eq!([rows(&first), rows(&rest)].concat(), rows(&whole));
+    assert!(total > 20);
+
+    let agents: Vec<Value> = rows(&whole).into_iter().filter(|row| row["row"] == "agent").collect();
+    let sub = agents.iter().find(|row| row["depth"] == 1).unwrap()["id"].as_str().unwrap().to_string();
+    let closed = |query: &str| {
+        let rows = rows(&asked.json(&format!("/tree?{query}&to=2000")));
+        rows.into_iter().find(|row| row["id"] == sub.as_str()).unwrap()["closed"].clone()
+    };
+    assert_eq!(closed("depth=0"), true);
+    assert_eq!(closed(&format!("depth=0&open={sub}")), false);
+    assert_eq!(closed(&format!("shut={sub}")), true);
+
+    let step = asked.json("")["steps"][5]["id"].as_str().unwrap().to_string();
+    let found = asked.json(&format!("/tree?full=true&find={step}"));
+    let row = found["found_row"].as_u64().unwrap();
+    assert_eq!(
+        asked.json(&format!("/tree?full=true&from={row}&to={}", row + 1))["rows"][0]["id"],
+        step.as_str()
+    );
+}
+
+#[test]
+fn a_graph_has_a_place_for_everything() {
+    let asked = Asked::new();
+    let steps = asked.json("/graph?full=true");
+    let agents = asked.json("/graph?level=agent");
+    let truth = &asked.labelled.sessions[0];
+    assert_eq!(agents["nodes"].as_array().unwrap().len(), truth.agents.len() + 1);
+    assert!(steps["nodes"].as_array().unwrap().len() > agents["nodes"].as_array().unwrap().len());
+    let inside = |rect: &Value| {
+        let at = |name: &str| rect[name].as_f64().unwrap();
+        at("x") + at("width") <= steps["width"].as_f64().unwrap() + 0.1 && at("width") > 0.0
+    };
+    assert!(steps["nodes"].as_array().unwrap().iter().all(|node| inside(&node["place"])));
+    assert!(steps["groups"].as_array().unwrap().iter().all(|group| inside(&group["place"])));
+    assert!(
+        steps["edges"].as_array().unwrap().iter().all(|edge| edge["points"].as_array().unwrap().len() > 1)
+    );
+    assert_eq!(asked.json("/graph?view=workflow")["level"], "pattern");
+    let tools = asked.json("/graph?kind=tool_call&where=is:error");
+    assert!(tools["nodes"].as_array().unwrap().iter().all(|node| node["is_error"] == true));
+}
+
+#[test]
+fn a_timeline_merges_what_is_too_narrow() {
+    let asked = Asked::new();
+    let count = |document: &Value| -> u64 {
+        document["bars"].as_array().unwrap().iter().map(|bar| bar["count"].as_u64().unwrap()).sum()
+    };
+    let (wide, narrow) = (asked.json("/timeline?px=20000"), asked.json("/timeline?px=3"));
+    assert_eq!(count(&wide), wide["total_bars"].as_u64().unwrap());
+    assert_eq!(count(&narrow), count(&wide));
+    assert!(narrow["bars"].as_array().unwrap().len() < wide["bars"].as_array().unwrap().len());
+    let span = wide["span_ns"].as_i64().unwrap();
+    let part = asked.json(&format!("/timeline?from_ns=0&to_ns={}&px=500", span / 10));
+    assert!(part["bars_in_window"].as_u64().unwrap() < wide["total_bars"].as_u64().unwrap());
+    assert_eq!(wide["lanes"][0]["agents"][0]["label"], "main");
+    assert!(!wide["arrows"].as_array().unwrap().is_empty());
+    assert_eq!(asked.get("/timeline?from_ns=9&to_ns=3").error(), "bad_parameter");
+}
+
+#[test]
+fn a_step_has_its_records_as_they_were_written() {
+    let asked = Asked::new();
+    let flow = asked.json("");
+    let spawn =
+        flow["agents"].as_array().unwrap().iter().find_map(|agent| agent["spawn"]["step_id"].as_str());
+    let detail = asked.json(&format!("/steps/{}", spawn.unwrap()));
+    assert!(!detail["started"].as_array().unwrap().is_empty());
+    assert!(detail["edges_in"][0]["rule_sentence"].is_string());
+    assert_eq!(detail["explanation"]["subject"], "step");
+    let written: Vec<u8> = asked.labelled.tree.files.values().flatten().copied().collect();
+    for record in detail["records"].as_array().unwrap() {
+        let content = record["content"].as_str().unwrap().as_bytes();
+        assert!(!content.is_empty() && written.windows(content.len()).any(|bytes| bytes == content));
+        let bytes = asked.get(&format!("/records/{}", record["id"].as_str().unwrap())).body;
+        assert_eq!(bytes, content);
+    }
+}
+
+#[test]
+fn the_flow_is_the_one_that_is_exported() {
+    let asked = Asked::new();
+    assert_eq!(asked.json(""), asked.json("/export")["sessions"][0]);
+    let native = &asked.labelled.sessions[0].native_ids[0];
+    assert_eq!(asked.running.get(&format!("/api/v1/sessions/{native}")).json()["id"], asked.id.as_str());
+    assert_eq!(asked.json("/metrics")["schema"], "unspool.metrics/1");
+    assert_eq!(asked.json("/path?what_if=model%3D0.5")["schema"], "unspool.path/1");
+    assert_eq!(asked.json("/path?run=1")["sessions"][0]["path"]["scope"], "run");
+    assert_eq!(asked.get("/path?run=99").error(), "not_found");
+    assert_eq!(asked.get("/path?what_if=tool:Nothing%3D2").error(), "bad_parameter");
+    let failed = asked.json("/failures");
+    assert!(!failed["sessions"][0]["failures"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn every_format_has_a_type_and_a_file_name() {
+    let asked = Asked::new();
+    let known = asked.running.get("/api/v1/schema").json();
+    let names: Vec<&str> =
+        known["formats"].as_array().unwrap().iter().map(|format| format["name"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), FORMATS.len());
+    for (format, media, ending) in FORMATS {
+        let answer = asked.get(&format!("/export?format={format}"));
+        assert_eq!(answer.status, 200, "{format}");
+        assert!(answer.header("content-type").unwrap().starts_with(media), "{format}");
+        let name = format!("filename=\"{}{ending}\"", asked.id);
+        assert!(answer.header("content-disposition").unwrap().contains(&name), "{format}");
+        assert!(!answer.body.is_empty(), "{format}");
+    }
+    assert_eq!(asked.get("/export?format=svg&view=flow").error(), "bad_parameter");
+    assert_eq!(asked.get("/export?format=word").error(), "bad_parameter");
+}
+
+#[test]
+fn what_did_not_change_is_not_sent_again() {
+    let asked = Asked::new();
+    let path = format!("/api/v1/sessions/{}/tree?to=50", asked.id);
+    let ask = |path: &str, tag: &str| asked.running.request("GET", path, &[("If-None-Match", tag)], b"");
+    let first = asked.running.get(&path);
+    let tag = first.header("etag").unwrap();
+    assert!(tag.starts_with("W/\""));
+    let again = ask(&path, &tag);
+    assert_eq!((again.status, again.body.len()), (304, 0));
+    let list = asked.running.get("/api/v1/sessions").header("etag").unwrap();
+    assert_eq!(ask("/api/v1/sessions", &list).status, 304);
+
+    let file = asked.labelled.tree.files.iter().find(|(path, _)| !path.contains("subagents")).unwrap();
+    let native = &asked.labelled.sessions[0].native_ids[0];
+    let line = format!(
+        "{{\"type\":\"user\",\"sessionId\":\"{native}\",\"uuid\":\"u-last\",\"timestamp\":\"2026-10-01T00:00:00Z\",\
+         \"message\":{{\"role\":\"user\",\"content\":\"one thing more\"}}}}\n"
+    );
+    let offset = file.1.len() as u64;
+    let part = Arrival::Part { path: file.0.clone(), offset, bytes: line.into(), checkpoint: None };
+    asked.running.app.engine.take(part).unwrap();
+    asked.running.app.engine.settle();
+    assert_eq!(ask(&path, &tag).status, 200);
+    assert_eq!(ask("/api/v1/sessions", &list).status, 200);
+}
+
+#[test]
+fn sessions_come_in_pages_that_do_not_repeat() {
+    let running = Running::start();
+    (0..7).for_each(|seed| put(&running, &generate(Shape { turns: 1, ..Shape::default() }, seed)));
+    for sort in ["started", "cost", "title", "tokens"] {
+        let mut seen: Vec<String> = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let page = running.get(&format!("/api/v1/sessions?limit=3&sort={sort}&cursor={cursor}")).json();
+            assert_eq!(page["matching"], 7);
+            seen.extend(
+                page["sessions"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().into()),
+            );
+            let Some(next) = page["next_cursor"].as_str() else { break };
+            cursor = next.into();
+        }
+        let count = seen.len();
+        seen.sort();
+        seen.dedup();
+        assert_eq!((count, seen.len()), (7, 7), "{sort}");
+    }
+    let all = running.get("/api/v1/sessions?order=asc").json();
+    let at = all["sessions"][3]["started_at"].as_str().unwrap().to_string();
+    let matching =
+        |query: &str| running.get(&format!("/api/v1/sessions?{query}")).json()["matching"].as_u64().unwrap();
+    assert_eq!((matching(&format!("since={at}")) + matching(&format!("until={at}")), matching("")), (7, 7));
+    let title = all["sessions"][0]["title"].as_str().unwrap().replace(' ', "%20");
+    assert!(matching(&format!("q={title}")) >= 1);
+    assert_eq!(matching("q=no%20such%20title"), 0);
+}
+
+#[test]
+fn queries_and_differences_are_answered_over_sessions() {
+    let asked = Asked::new();
+    put(&asked.running, &generate(Shape::default(), 99));
+    let found = asked.running.get("/api/v1/query?q=tool:*&limit=3").json();
+    assert_eq!((found["looked_into"].as_u64(), found["not_looked_into"].as_u64()), (Some(2), Some(0)));
+    let listed: usize =
+        found["sessions"].as_array().unwrap().iter().map(|one| one["steps"].as_array().unwrap().len()).sum();
+    assert_eq!(listed, 3);
+    assert!(found["not_listed"].as_u64().unwrap() > 0);
+    let one = asked.running.get(&format!("/api/v1/query?q=is:error&session={}", asked.id)).json();
+    assert_eq!(one["sessions"].as_array().unwrap().len(), 1);
+
+    let list = asked.running.get("/api/v1/sessions").json();
+    let [a, b] = [0, 1].map(|n| list["sessions"][n]["id"].as_str().unwrap());
+    let differs = asked.running.get(&format!("/api/v1/diff?a={a}&b={b}")).json();
+    assert!(differs["first_divergence"].is_object());
+    let same = asked.running.get(&format!("/api/v1/diff?a={a}:1&b=:1")).json();
+    assert!(same["first_divergence"].is_null());
+}
+
+#[test]
+fn sub_tasks_are_told_by_request_and_by_session() {
+    let asked = Asked::new();
+    let whole = asked.running.get(&format!("/api/requests/{}/subtasks", asked.id)).json();
+    let conversations = whole["conversations"].as_array().unwrap();
+    let sub = conversations.iter().find(|one| one["is_subtask"] == true).unwrap();
+    let request = sub["parent_task_request_id"].as_str().unwrap();
+    let told = asked.running.get(&format!("/api/requests/{request}/subtasks")).json();
+    assert_eq!(told["request_id"], request);
+    let tasks = told["subtasks"].as_array().unwrap();
+    assert!(tasks.iter().any(|task| task["conversation_id"] == sub["id"]));
+    assert_eq!(asked.running.get("/api/requests/nothing/subtasks").error(), "not_found");
+}
+
+#[test]
+fn how_it_stands_is_told_to_prometheus() {
+    let asked = Asked::new();
+    let text = String::from_utf8(asked.running.get("/metrics").body).unwrap();
+    let value = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap();
+        line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()
+    };
+    let health = asked.running.get("/api/v1/health").json();
+    assert_eq!(value("unspool_dropped_total"), 0);
+    assert_eq!(value("unspool_steps"), health["steps_visible"].as_u64().unwrap());
+    assert_eq!(value("unspool_records{outcome=\"stored\"}"), health["records_stored"].as_u64().unwrap());
+    assert!(value("unspool_log_bytes") > 0);
+    assert!(text.contains("unspool_requests_total{path=\"/api/v1/sessions\",status=\"2xx\"}"));
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        assert!(line.rsplit(' ').next().unwrap().parse::<f64>().is_ok(), "{line}");
+    }
+}
+
+#[test]
+fn what_came_in_and_what_was_odd_is_counted() {
+    let asked = Asked::new();
+    let lines =
+        "{\"hook_event_name\":\"Notification\",\"ts\":1763000000,\"session_id\":\"s\",\"message\":\"hm\"}\n";
+    assert_eq!(asked.running.post("/v1/hooks", lines).status, 200);
+    asked.running.app.engine.settle();
+    let receipts = asked.running.get("/api/v1/receipts").json();
+    let seen = |source: &str| {
+        let all = receipts["sources"].as_array().unwrap();
+        let one = all.iter().find(|one| one["source"] == source).unwrap();
+        let count = |name: &str| one[name].as_u64().unwrap();
+        assert_eq!(count("seen"), count("stored") + count("duplicate") + count("rejected"));
+        count("seen")
+    };
+    let lines = |bytes: &Vec<u8>| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
+    let is_lines = |path: &str| path.ends_with(".jsonl");
+    let files = asked.labelled.tree.files.iter();
+    let written: u64 = files.map(|(path, bytes)| if is_lines(path) { lines(bytes) } else { 1 }).sum();
+    assert_eq!((seen("files"), seen("hooks")), (written, 1));
+
+    let odd = generate(Shape { unfinished: true, ..Shape::default() }, 3);
+    put(&asked.running, &odd);
+    let issues = asked.running.get("/api/v1/issues").json();
+    assert_eq!(issues["looked_into"], 3);
+    let sessions = asked.running.get("/api/v1/sessions").json();
+    let mut told = 0;
+    for session in sessions["sessions"].as_array().unwrap() {
+        let path = format!("/api/v1/sessions/{}", session["id"].as_str().unwrap());
+        let flow = asked.running.get(&path).json();
+        told +=
+            flow["issues"].as_array().unwrap().iter().map(|one| one["count"].as_i64().unwrap()).sum::<i64>();
+    }
+    let listed = issues["issues"].as_array().unwrap();
+    assert_eq!(listed.iter().map(|one| one["count"].as_i64().unwrap()).sum::<i64>(), told);
+    assert!(told > 0 && listed.iter().all(|one| !one["samples"].as_array().unwrap().is_empty()));
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_with_a_hint() {
+    let asked = Asked::new();
+    let session = format!("/api/v1/sessions/{}", asked.id);
+    let unknown = asked.running.get(&format!("{session}/tree?form=3"));
+    assert_eq!(unknown.error(), "unknown_parameter");
+    assert!(unknown.json()["error"]["hint"].as_str().unwrap().contains("from, to, depth"));
+    let cases = [
+        (format!("{session}/tree?from=x"), 400, "bad_parameter"),
+        (format!("{session}/tree?from=1&from=2"), 400, "bad_parameter"),
+        (format!("{session}/tree?open=me"), 400, "bad_parameter"),
+        (format!("{session}/tree?errors=maybe"), 400, "bad_parameter"),
+        (format!("{session}/graph?level=atom"), 400, "bad_parameter"),
+        (format!("{session}/graph?after=yesterday"), 400, "bad_parameter"),
+        (format!("{session}/graph?min_confidence=2"), 400, "bad_parameter"),
+        (format!("{session}/graph?where=tool:"), 400, "bad_query"),
+        (format!("{session}/steps/s0"), 404, "not_found"),
+        (format!("{session}/records/none"), 404, "not_found"),
+        (format!("{session}/explain/nothing"), 404, "not_found"),
+        (format!("{session}/findings?only=luck"), 400, "bad_parameter"),
+        ("/api/v1/sessions/x0123456789abcdef0123456789abcdef/tree".into(), 404, "not_found"),
+        ("/api/v1/sessions/nobody".into(), 404, "not_found"),
+        ("/api/v1/sessions?cursor=what".into(), 400, "bad_cursor"),
+        ("/api/v1/sessions?sort=luck".into(), 400, "bad_parameter"),
+        ("/api/v1/query".into(), 400, "missing_parameter"),
+        ("/api/v1/diff?a=one".into(), 400, "missing_parameter"),
+        ("/api/v1/live?session=nobody".into(), 404, "not_found"),
+        ("/api/v1/nothing".into(), 404, "no_such_path"),
+    ];
+    for (path, status, code) in cases {
+        let answer = asked.running.get(&path);
+        assert_eq!((answer.status, answer.error().as_str()), (status, code), "{path}");
+    }
+    let wrong = asked.running.get("/api/v1/query?q=tool:Bash%20colour:red").json();
+    assert_eq!(
+        (wrong["error"]["position"].as_u64(), wrong["error"]["code"].as_str()),
+        (Some(10), Some("bad_query"))
+    );
+    assert!(wrong["error"]["length"].as_u64().unwrap() > 0);
+}
