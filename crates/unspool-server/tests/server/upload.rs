@@ -170,6 +170,9 @@ fn too_much_is_refused_by_the_name_of_the_limit() {
     }
     assert_eq!(server.app.engine.log().end(), 0);
     assert_eq!(server.app.refusals.all(), [("too_large", 2)]);
+    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
+    assert!(metrics.contains("unspool_requests_refused_total{code=\"too_large\"} 2\n"), "{metrics}");
+    assert!(metrics.contains("unspool_hook_events_dropped_total 0\n"), "{metrics}");
     // The files of a form share the room.
     let answer = server.request("POST", "/v1/ingest", &[FORM], &form(&[("a.gz", &half), ("b.gz", &half)]));
     let document = answer.json();
