@@ -30,6 +30,10 @@ const ROUND_BYTES: u64 = 4 << 20;
 const REST: u32 = 3;
 /// What takes less needs no rest.
 const NO_REST: Duration = Duration::from_millis(5);
+/// After so long without anything new, memory is given back.
+const IDLE: Duration = Duration::from_secs(10);
+/// Then it is looked after what was asked for meanwhile only so often.
+const ASLEEP: Duration = Duration::from_secs(60);
 /// How long to wait before trying again what the disk refused.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -91,9 +95,14 @@ impl Deriver {
         self.catch_up();
         loop {
             let stopping = self.shared.stopping.load(Ordering::Acquire);
-            let pulled = self.shared.queue.pull(ROUND_BYTES, self.patience(stopping), &self.shared.stopping);
-            if pulled.is_empty() && stopping && self.hot.oldest_dirty().is_none() {
-                return;
+            let patience = self.patience(stopping);
+            let pulled = self.shared.queue.pull(ROUND_BYTES, patience, &self.shared.stopping);
+            if pulled.is_empty() && self.hot.oldest_dirty().is_none() {
+                if stopping {
+                    return;
+                }
+                self.rest();
+                continue;
             }
             if !self.round(pulled, stopping) && stopping {
                 return;
@@ -108,7 +117,20 @@ impl Deriver {
             let until = self.hot.get(*family).and_then(|one| one.rest_until);
             until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
         };
-        if stopping { Some(Duration::ZERO) } else { self.hot.dirty().iter().map(rest).min() }
+        if stopping {
+            return Some(Duration::ZERO);
+        }
+        let idle = if self.hot.is_empty() && !self.shared.snapshots.are_kept() { ASLEEP } else { IDLE };
+        Some(self.hot.dirty().iter().map(rest).min().unwrap_or(idle))
+    }
+
+    /// Nothing has come for a while: what was kept at hand is let go, and read again when it is needed.
+    fn rest(&mut self) {
+        self.hot.clear();
+        self.files.clear();
+        self.growing.clear();
+        self.shared.snapshots.rest();
+        self.shared.log.forget_frames();
     }
 
     /// Derives what the last process left.
