@@ -413,6 +413,9 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
         (format!("{session}/graph?after=yesterday"), 400, "bad_parameter"),
         (format!("{session}/graph?min_confidence=2"), 400, "bad_parameter"),
         (format!("{session}/graph?where=tool:"), 400, "bad_query"),
+        (format!("{session}/graph?view=workflow&level=agent"), 400, "bad_parameter"),
+        (format!("{session}/export?format=markdown&tool=Bash"), 400, "bad_parameter"),
+        (format!("{session}/export?format=csv&theme=dark"), 400, "bad_parameter"),
         (format!("{session}/steps/s0"), 404, "not_found"),
         (format!("{session}/records/none"), 404, "not_found"),
         (format!("{session}/explain/nothing"), 404, "not_found"),
@@ -430,6 +433,8 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
         let answer = asked.running.get(&path);
         assert_eq!((answer.status, answer.error().as_str()), (status, code), "{path}");
     }
+    assert_eq!(asked.running.post("/api/v1/sessions", "").error(), "wrong_method");
+    assert_eq!(asked.running.get("/v1/traces").error(), "wrong_method");
     let wrong = asked.running.get("/api/v1/query?q=tool:Bash%20colour:red").json();
     assert_eq!(
         (wrong["error"]["position"].as_u64(), wrong["error"]["code"].as_str()),
