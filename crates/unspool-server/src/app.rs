@@ -64,6 +64,7 @@ pub(crate) fn router(app: Arc<App>, door: Door, stopping: &api::Stopping) -> Rou
         .route("/v1/ingest", post(ingest::upload::ingest))
         .route("/v1/hooks", post(ingest::hooks::hooks))
         .merge(thoughtflow_routes())
+        .method_not_allowed_fallback(api::wrong_method)
         .fallback(api::missing)
         .layer(CompressionLayer::new())
         .layer(from_fn_with_state(door, guard::http))
