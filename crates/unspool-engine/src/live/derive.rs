@@ -117,18 +117,18 @@ impl Deriver {
         }
     }
 
-    /// How long there is to wait until some family has rested; `None` when none is waiting.
-    fn patience(&self, stopping: bool) -> Option<Duration> {
+    /// How long there is to wait until some family has rested, or memory may be given back.
+    fn patience(&self, stopping: bool) -> Duration {
         let now = Instant::now();
         let rest = |family: &FamilyId| {
             let until = self.hot.get(*family).and_then(|one| one.rest_until);
             until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
         };
         if stopping {
-            return Some(Duration::ZERO);
+            return Duration::ZERO;
         }
         let idle = if self.hot.is_empty() && !self.shared.snapshots.are_kept() { ASLEEP } else { IDLE };
-        Some(self.hot.dirty().iter().map(rest).min().unwrap_or(idle))
+        self.hot.dirty().iter().map(rest).min().unwrap_or(idle)
     }
 
     /// Nothing has come for a while: what was kept at hand is let go, and read again when it is needed.

@@ -150,7 +150,9 @@ impl Snapshots {
         let since = std::mem::replace(&mut state.rested, uses);
         let idle: Vec<FamilyId> =
             state.linked.iter().filter(|(_, kept)| kept.used <= since).map(|(family, _)| *family).collect();
-        idle.into_iter().for_each(|family| state.remove(family));
+        for family in idle {
+            state.remove(family);
+        }
         state.linked.shrink_to_fit();
     }
 
