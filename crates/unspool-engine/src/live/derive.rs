@@ -29,6 +29,11 @@ const ROUND_BYTES: u64 = 4 << 20;
 const REST: u32 = 3;
 /// What takes less needs no rest.
 const NO_REST: Duration = Duration::from_millis(5);
+/// After so long without anything new, memory is given back.
+const IDLE: Duration = Duration::from_secs(10);
+/// Then it is looked after what was asked for meanwhile only so often.
+const ASLEEP: Duration = Duration::from_secs(60);
+
 pub(crate) struct Deriver {
     pub(super) shared: Arc<Shared>,
     pub(super) ground: Ground<SqliteStore>,
@@ -101,10 +106,15 @@ impl Deriver {
         loop {
             self.retain_when_due();
             let stopping = self.shared.stopping.load(Ordering::Acquire);
-            let pulled = self.shared.queue.pull(ROUND_BYTES, self.patience(stopping), &self.shared.stopping);
+            let patience = self.patience(stopping);
+            let pulled = self.shared.queue.pull(ROUND_BYTES, patience, &self.shared.stopping);
             self.carry_out_orders();
-            if pulled.is_empty() && stopping && self.hot.oldest_dirty().is_none() {
-                return;
+            if pulled.is_empty() && self.hot.oldest_dirty().is_none() {
+                if stopping {
+                    return;
+                }
+                self.let_go();
+                continue;
             }
             if !self.round(pulled, stopping) && stopping {
                 return;
@@ -112,15 +122,28 @@ impl Deriver {
         }
     }
 
-    /// How long there is to wait until some family has rested; `None` when none is waiting.
-    fn patience(&self, stopping: bool) -> Option<Duration> {
+    /// How long there is to wait until some family has rested, or memory may be given back.
+    fn patience(&self, stopping: bool) -> Duration {
         let now = Instant::now();
         let rest = |family: &FamilyId| {
             let until = self.hot.get(*family).and_then(|one| one.rest_until);
             until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
         };
-        let retain = self.retain_at.map(|at| at.saturating_duration_since(now));
-        if stopping { Some(Duration::ZERO) } else { self.hot.dirty().iter().map(rest).chain(retain).min() }
+        if stopping {
+            return Duration::ZERO;
+        }
+        let idle = if self.hot.is_empty() && !self.shared.snapshots.are_kept() { ASLEEP } else { IDLE };
+        let retain = self.retain_at.map_or(idle, |at| at.saturating_duration_since(now));
+        self.hot.dirty().iter().map(rest).min().unwrap_or(idle).min(retain)
+    }
+
+    /// Nothing has come for a while: what was kept at hand is let go, and read again when it is needed.
+    fn let_go(&mut self) {
+        self.hot.clear();
+        self.files.clear();
+        self.growing.clear();
+        self.shared.snapshots.rest();
+        self.shared.log.forget_frames();
     }
 
     /// One round; false when the disk refused until the process had to end.

@@ -34,7 +34,9 @@ impl Deriver {
             Ok(Scanned::Record(_, entry)) => Some(entry.received),
             _ => None,
         });
-        first.into_iter().for_each(|received| self.shared.queue.left_since(received));
+        if let Some(received) = first {
+            self.shared.queue.left_since(received);
+        }
     }
 
     /// Derives what the last process left. False when the process has to end before that is done.

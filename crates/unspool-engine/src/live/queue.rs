@@ -101,17 +101,13 @@ impl Queue {
     }
 
     /// What comes next in the order of the log, up to so many bytes; waits when there is nothing, at most so long.
-    pub(crate) fn pull(&self, most: u64, patience: Option<Duration>, stopping: &AtomicBool) -> Vec<Waiting> {
+    pub(crate) fn pull(&self, most: u64, patience: Duration, stopping: &AtomicBool) -> Vec<Waiting> {
         let mut state = held(&self.state);
-        while !state.is_ready() && !state.interrupted && !stopping.load(Ordering::Acquire) {
-            match patience {
-                None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(patience) => {
-                    let waited = self.changed.wait_timeout(state, patience);
-                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
-                    break;
-                }
-            }
+        if !state.is_ready() && !state.interrupted && !stopping.load(Ordering::Acquire) {
+            let waited = self.changed.wait_timeout_while(state, patience, |state| {
+                !state.is_ready() && !state.interrupted && !stopping.load(Ordering::Acquire)
+            });
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         state.interrupted = false;
         let mut pulled = Vec::new();

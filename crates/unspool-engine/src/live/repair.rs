@@ -6,7 +6,7 @@ use unspool_store::{Families, GroundError, LogError, SqliteStore, StoreError};
 /// The names of the databases, the store's first.
 pub(crate) const STORE: &str = "store.db";
 pub(crate) const FAMILIES: &str = "families.db";
-/// What SQLite keeps beside a database.
+/// What `SQLite` keeps beside a database.
 const COMPANIONS: [&str; 3] = ["", "-wal", "-shm"];
 
 /// Both databases, and what had to be done for it.

@@ -7,6 +7,7 @@ use super::derive::{Deriver, gone_change};
 use super::{Engine, held};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use unspool_model::{Id, Timestamp};
@@ -14,6 +15,8 @@ use unspool_store::{FamilyId, GroundError, LogSize, Question, Store};
 
 /// How often it is looked.
 const EVERY: Duration = Duration::from_secs(3600);
+/// How often the end of the process is looked for while an order is carried out.
+const GLANCE: Duration = Duration::from_millis(100);
 const DAY_MS: i64 = 86_400_000;
 
 /// Something the deriver does between two rounds.
@@ -95,7 +98,13 @@ impl Engine {
             drop(answer.send(deriver.prune(&retention, dry)));
         }));
         self.shared.queue.interrupt();
-        answered.recv().unwrap_or_else(|_| Err("the server is shutting down".into()))
+        loop {
+            match answered.recv_timeout(GLANCE) {
+                Ok(answer) => return answer,
+                Err(mpsc::RecvTimeoutError::Timeout) if !self.shared.stopping.load(Ordering::Acquire) => {}
+                Err(_) => return Err("the server is shutting down".into()),
+            }
+        }
     }
 }
 

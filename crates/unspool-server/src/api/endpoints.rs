@@ -144,7 +144,7 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         params: questions::QUERY,
         answer: Answer::of::<questions::QueryAnswerDoc>(),
         example: "?q=is:error",
-        ask: Ask::All(questions::query),
+        ask: Ask::Now(questions::query),
     },
     Endpoint {
         path: "/api/v1/diff",

@@ -374,10 +374,9 @@ fn what_came_in_and_what_was_odd_is_counted() {
         assert_eq!(count("seen"), count("stored") + count("duplicate") + count("rejected"));
         count("seen")
     };
-    let lines = |bytes: &Vec<u8>| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-    let is_lines = |path: &str| path.ends_with(".jsonl");
-    let files = asked.labelled.tree.files.iter();
-    let written: u64 = files.map(|(path, bytes)| if is_lines(path) { lines(bytes) } else { 1 }).sum();
+    // Files of lines, and a meta file of one record, which has no end of line.
+    let lines = |bytes: &Vec<u8>| bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
+    let written: u64 = asked.labelled.tree.files.values().map(lines).sum();
     assert_eq!((seen("files"), seen("hooks")), (written, 1));
 
     let odd = generate(Shape { unfinished: true, ..Shape::default() }, 3);
@@ -413,6 +412,9 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
         (format!("{session}/graph?after=yesterday"), 400, "bad_parameter"),
         (format!("{session}/graph?min_confidence=2"), 400, "bad_parameter"),
         (format!("{session}/graph?where=tool:"), 400, "bad_query"),
+        (format!("{session}/graph?view=workflow&level=agent"), 400, "bad_parameter"),
+        (format!("{session}/export?format=markdown&tool=Bash"), 400, "bad_parameter"),
+        (format!("{session}/export?format=csv&theme=dark"), 400, "bad_parameter"),
         (format!("{session}/steps/s0"), 404, "not_found"),
         (format!("{session}/records/none"), 404, "not_found"),
         (format!("{session}/explain/nothing"), 404, "not_found"),
@@ -430,6 +432,8 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
         let answer = asked.running.get(&path);
         assert_eq!((answer.status, answer.error().as_str()), (status, code), "{path}");
     }
+    assert_eq!(asked.running.post("/api/v1/sessions", "").error(), "wrong_method");
+    assert_eq!(asked.running.get("/v1/traces").error(), "wrong_method");
     let wrong = asked.running.get("/api/v1/query?q=tool:Bash%20colour:red").json();
     assert_eq!(
         (wrong["error"]["position"].as_u64(), wrong["error"]["code"].as_str()),

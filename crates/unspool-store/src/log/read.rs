@@ -62,6 +62,11 @@ pub enum Scanned {
 }
 
 impl Log {
+    /// Lets go of the frames that were read lately.
+    pub fn forget_frames(&self) {
+        *held(&self.cache) = Cache::default();
+    }
+
     /// The record at that position; `None` before the first, behind the last and where it was dropped.
     pub fn read(&self, position: u64) -> Result<Option<Entry>, LogError> {
         if position >= self.end() || self.dropped().contains(position) {
