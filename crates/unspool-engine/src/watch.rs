@@ -247,7 +247,9 @@ impl Work {
                 .filter(|(_, since)| since.elapsed() >= QUIET)
                 .map(|(path, _)| path.clone())
                 .collect();
-            due.iter().for_each(|path| _ = unfinished.remove(path));
+            for path in &due {
+                unfinished.remove(path);
+            }
             due
         };
         for path in due {
@@ -321,7 +323,7 @@ impl Work {
                 let bytes = std::mem::replace(&mut part, rest);
                 let offset = reached.offset;
                 reached.offset += bytes.len() as u64;
-                self.hand_over(name, offset, bytes, &reached)?;
+                self.hand_over(name, offset, &bytes, &reached)?;
             }
             if ended {
                 break;
@@ -348,17 +350,17 @@ impl Work {
             held(&self.known).insert(name.into(), reached);
             return Ok(());
         }
-        self.hand_over(name, 0, bytes, &reached)
+        self.hand_over(name, 0, &bytes, &reached)
     }
 
-    fn hand_over(&self, name: &str, offset: u64, bytes: Vec<u8>, reached: &Reached) -> io::Result<()> {
+    fn hand_over(&self, name: &str, offset: u64, bytes: &[u8], reached: &Reached) -> io::Result<()> {
         let length = bytes.len() as u64;
         let checkpoint = Some(reached.checkpoint(name));
         loop {
             let part = Arrival::Part {
                 path: name.into(),
                 offset,
-                bytes: bytes.clone(),
+                bytes: bytes.to_vec(),
                 checkpoint: checkpoint.clone(),
             };
             match self.engine.take(part) {

@@ -233,6 +233,12 @@ Examples:
     OtelEnv(crate::commands::OtelEnvArgs),
     /// Send one hook event from standard input; this is what the hooks run.
     Hook(crate::commands::HookArgs),
+    /// Throw away everything the server derived and make it again from the records.
+    #[command(after_help = "\
+Examples:
+  unspool rebuild                the server's usual folder; stop the server first
+  unspool rebuild --data-dir DIR another one")]
+    Rebuild(crate::commands::RebuildArgs),
     /// Show a small session that comes with the program.
     #[command(after_help = "\
 Examples:

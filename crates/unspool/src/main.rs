@@ -16,6 +16,10 @@ mod term;
 use clap::Parser;
 use std::process::ExitCode;
 
+/// Many small things are allocated by many threads, and memory is to be given back when they are done: the system's allocator does neither well.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     if commands::hook::is_asked_for() {
         return commands::hook::main();

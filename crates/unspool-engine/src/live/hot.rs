@@ -86,6 +86,16 @@ impl Hot {
         one
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.families.is_empty()
+    }
+
+    /// Lets go of everything that is shown.
+    pub(crate) fn clear(&mut self) {
+        self.families.retain(|_, one| one.dirty.is_some());
+        self.families.shrink_to_fit();
+    }
+
     pub(crate) fn take(&mut self, family: FamilyId) -> Option<HotFamily> {
         self.families.remove(&family)
     }

@@ -12,7 +12,10 @@ mod derive;
 mod entries;
 mod files;
 mod hot;
+mod keep;
 mod queue;
+mod rebuild;
+mod repair;
 mod snapshots;
 mod streams;
 
@@ -23,13 +26,16 @@ pub use snapshots::Snapshot;
 
 use derive::Deriver;
 use queue::Queue;
+use repair::Databases;
 use snapshots::Snapshots;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use unspool_link::Table;
 use unspool_model::{Id, Timestamp};
+use unspool_store::files::FolderLock;
 use unspool_store::{
     Families, Ground, GroundError, Log, LogOptions, LogSize, Page, Question, RecordCounts, Recovery,
     SqliteStore, Store, StoreError,
@@ -118,8 +124,10 @@ pub(crate) struct Shared {
     /// The deriver found something it cannot go on from; what it was.
     pub(crate) broken: Mutex<Option<String>>,
     pub(crate) stopping: AtomicBool,
-    reader: Mutex<SqliteStore>,
+    pub(crate) reader: Mutex<SqliteStore>,
     pub(crate) families: Mutex<Families>,
+    /// What was found and mended, in plain words.
+    pub(crate) notices: Mutex<Vec<String>>,
     recovery: Recovery,
 }
 
@@ -137,6 +145,12 @@ pub enum OpenError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// There is nothing to work on.
+    #[error("{folder} holds no records")]
+    Nothing {
+        /// Which one.
+        folder: String,
+    },
     /// The thread.
     #[error("could not start a thread: {0}")]
     Thread(std::io::Error),
@@ -147,7 +161,9 @@ impl OpenError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             OpenError::Ground(error) => error.hint(),
-            OpenError::Folder { .. } => Some("choose another folder with --data-dir"),
+            OpenError::Folder { .. } | OpenError::Nothing { .. } => {
+                Some("choose another folder with --data-dir")
+            }
             OpenError::Thread(_) => None,
         }
     }
@@ -162,12 +178,23 @@ impl From<StoreError> for OpenError {
 impl Engine {
     /// Opens the folder, or makes it, and goes on where the last process stopped.
     pub fn open(options: Options) -> Result<Engine, OpenError> {
+        Engine::open_after(options, |_| Ok(()))
+    }
+
+    /// The same, after something was done to the databases.
+    fn open_after(
+        options: Options,
+        prepare: impl FnOnce(&mut Databases) -> Result<(), GroundError>,
+    ) -> Result<Engine, OpenError> {
         let folder = options.folder.clone();
         private_folder(&folder)
             .map_err(|source| OpenError::Folder { folder: folder.display().to_string(), source })?;
-        let ground = Ground::open(&folder, &options.holder, LogOptions::default())?;
-        let (store_path, families_path) = (folder.join("store.db"), folder.join("families.db"));
-        let families = Families::open(&families_path)?;
+        let lock = FolderLock::take(&folder, &options.holder).map_err(GroundError::from)?;
+        let mut databases = repair::open_or_replace(&folder)?;
+        prepare(&mut databases)?;
+        let Databases { store, families, notices } = databases;
+        let ground = Ground::locked(&folder, lock, store, LogOptions::default())?;
+        let again = repair::open(&folder)?;
         let began = first_number((options.now)());
         let shared = Arc::new(Shared {
             log: Arc::clone(ground.log()),
@@ -178,8 +205,9 @@ impl Engine {
             refused: AtomicU64::new(0),
             broken: Mutex::default(),
             stopping: AtomicBool::new(false),
-            reader: Mutex::new(SqliteStore::open(&store_path)?),
-            families: Mutex::new(Families::open(&families_path)?),
+            reader: Mutex::new(again.store),
+            families: Mutex::new(again.families),
+            notices: Mutex::new(notices),
             recovery: ground.recovery().clone(),
             options,
         });
@@ -231,7 +259,8 @@ impl Engine {
     /// How it stands.
     pub fn health(&self) -> Health {
         let (pending_bytes, oldest) = self.shared.queue.waiting();
-        let lag_ms = oldest.and_then(|at| (self.shared.options.now)().ms_since(at)).unwrap_or(0).max(0);
+        // Only when nothing waits it is 0.
+        let lag_ms = oldest.map_or(0, |at| (self.shared.options.now)().ms_since(at).unwrap_or(0).max(1));
         let refused = self.shared.refused.load(Ordering::Relaxed);
         Health { lag_ms, pending_bytes, refused, ..*held(&self.shared.numbers) }
     }
@@ -239,6 +268,12 @@ impl Engine {
     /// What opening found and did.
     pub fn recovery(&self) -> &Recovery {
         &self.shared.recovery
+    }
+
+    /// What was found and mended, in plain words: at the start and since.
+    pub fn notices(&self) -> Vec<String> {
+        let found = self.shared.recovery.notices();
+        found.into_iter().chain(held(&self.shared.notices).iter().cloned()).collect()
     }
 
     /// How much the log holds.
@@ -263,7 +298,12 @@ impl Engine {
 
     /// Waits until everything acknowledged so far is shown.
     pub fn settle(&self) {
-        self.shared.queue.settle(self.shared.log.end(), &self.shared.stopping);
+        while !self.settle_within(Duration::from_secs(1)) && !self.shared.stopping.load(Ordering::Acquire) {}
+    }
+
+    /// Waits until everything acknowledged so far is shown, at most so long. Whether it is.
+    pub fn settle_within(&self, patience: Duration) -> bool {
+        self.shared.queue.settle(self.shared.log.end(), patience, &self.shared.stopping)
     }
 
     /// Derives what is waiting, and ends.

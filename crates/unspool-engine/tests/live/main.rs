@@ -2,5 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests may stop")]
 
+mod bodies;
+mod faults;
+mod rebuild;
 mod same;
 mod watch;

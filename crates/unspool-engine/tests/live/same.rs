@@ -12,16 +12,16 @@ use unspool_testkit::{Layout, Mode, Random, Replay, Shape, Tree, generate};
 use unspool_view::Prices;
 use unspool_view::flow_json::session_doc;
 
-fn never() -> Timestamp {
+pub(crate) fn never() -> Timestamp {
     Timestamp::NONE
 }
 
-fn open(folder: &Path) -> Engine {
+pub(crate) fn open(folder: &Path) -> Engine {
     Engine::open(Options::new(folder, never)).unwrap()
 }
 
 /// All sessions the engine shows, in the order of their ids.
-fn shown(engine: &Engine) -> Vec<String> {
+pub(crate) fn shown(engine: &Engine) -> Vec<String> {
     let page = engine.sessions(&Question::default()).unwrap();
     let mut ids: Vec<_> = page.sessions.iter().map(|row| row.id).collect();
     ids.sort_unstable();

@@ -23,6 +23,8 @@ pub(crate) struct HealthDoc {
     refused: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
+    /// What was found and mended at the start and since, in plain words.
+    notices: Vec<String>,
 }
 
 pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
@@ -41,5 +43,6 @@ pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
         pending_bytes: health.pending_bytes,
         refused: health.refused,
         problem,
+        notices: engine.notices(),
     }))
 }

@@ -146,7 +146,7 @@ pub(crate) fn database_error(name: &str, error: &rusqlite::Error) -> StoreError 
     let hint = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Some("free some space; what was acknowledged is safe in the log"),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            Some("move the file away and run `unspool rebuild`: the records are in the log")
+            return StoreError::Damaged { name: name.into(), why: error.to_string() };
         }
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             Some("the file and its folder must be writable")

@@ -18,6 +18,7 @@ mod otel_env;
 mod path;
 mod process;
 pub(crate) mod query;
+mod rebuild;
 mod serve;
 mod show;
 mod stats;
@@ -32,6 +33,7 @@ pub(crate) use metrics::MetricsArgs;
 pub(crate) use otel_env::OtelEnvArgs;
 pub(crate) use path::PathArgs;
 pub(crate) use process::ProcessArgs;
+pub(crate) use rebuild::RebuildArgs;
 pub(crate) use serve::ServeArgs;
 pub(crate) use token::TokenArgs;
 
@@ -72,6 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
             hook::run(hook);
             Ok(())
         }
+        Some(Command::Rebuild(rebuild)) => rebuild::run(args, rebuild),
         Some(Command::Demo(demo)) => demo::run(args, demo),
     };
     done.map(|()| ExitCode::SUCCESS)

@@ -1,0 +1,6 @@
+//! The real server, killed, starved and flooded: what it acknowledged is there, once.
+
+#![expect(clippy::unwrap_used, reason = "tests may stop")]
+
+mod crashes;
+mod process;
