@@ -105,7 +105,9 @@ fn a_damaged_database_is_made_again_and_said() {
     served.until("everything is shown", |health| health["steps_visible"] == 5);
     served.kill();
     // What it was about to write into the database would mend it.
-    ["store.db-wal", "store.db-shm"].map(|name| std::fs::remove_file(folder.path().join(name)).unwrap());
+    for name in ["store.db-wal", "store.db-shm"] {
+        std::fs::remove_file(folder.path().join(name)).unwrap();
+    }
     std::fs::write(folder.path().join("store.db"), "this is no database, whatever it is called").unwrap();
     let served = Served::start(command(folder.path()));
     let health = served.until("everything is shown again", |health| health["steps_visible"] == 5);
