@@ -96,12 +96,12 @@ fn change(file: &Path, with: impl FnOnce(&mut Vec<u8>)) {
 #[test]
 fn a_damaged_database_is_put_aside_and_made_again() {
     for name in ["store.db", "families.db"] {
-        let cut = |bytes: &mut Vec<u8>| bytes.truncate(bytes.len() / 2 + 100);
-        let no_head = |bytes: &mut Vec<u8>| bytes[..64].fill(7);
-        let damages: [(&str, &dyn Fn(&mut Vec<u8>)); 2] = [("cut", &cut), ("head", &no_head)];
-        for (what, damage) in damages {
+        for what in ["cut", "head"] {
             let folder = filled();
-            change(&folder.path().join(name), |bytes| damage(bytes));
+            change(&folder.path().join(name), |bytes| match what {
+                "cut" => bytes.truncate(bytes.len() / 2 + 100),
+                _ => bytes[..64].fill(7),
+            });
             let engine = open(folder.path());
             engine.settle();
             assert_once(&engine, 0..40);

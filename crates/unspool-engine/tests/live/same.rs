@@ -87,7 +87,9 @@ fn arrivals(trees: &[Tree], random: &mut Random) -> Vec<Event> {
         queues.push(vec![Event::Body("otlp-http", "traces.json".into(), spans(tree))]);
     }
     let mut all = Vec::new();
-    queues.iter_mut().for_each(|queue| queue.reverse());
+    for queue in &mut queues {
+        queue.reverse();
+    }
     while queues.iter().any(|queue| !queue.is_empty()) {
         let at = random.below(queues.len());
         all.extend(queues[at].pop());
