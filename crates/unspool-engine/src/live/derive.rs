@@ -55,6 +55,8 @@ pub(crate) struct Deriver {
     pub(super) checkpoints: Vec<Checkpoint>,
     /// Sessions that are no more, which no commit has said yet.
     pub(super) gone: Vec<Id>,
+    /// When what is too old or too much is looked for next.
+    pub(super) retain_at: Option<Instant>,
 }
 
 /// What came of the families of one round.
@@ -88,6 +90,7 @@ impl Deriver {
             first_end,
             checkpoints: Vec::new(),
             gone: Vec::new(),
+            retain_at: None,
         };
         deriver.numbers = deriver.families.counts(None)?;
         deriver.tell();
@@ -101,9 +104,11 @@ impl Deriver {
             return;
         }
         loop {
+            self.retain_when_due();
             let stopping = self.shared.stopping.load(Ordering::Acquire);
             let patience = self.patience(stopping);
             let pulled = self.shared.queue.pull(ROUND_BYTES, patience, &self.shared.stopping);
+            self.carry_out_orders();
             if pulled.is_empty() && self.hot.oldest_dirty().is_none() {
                 if stopping {
                     return;
@@ -128,7 +133,8 @@ impl Deriver {
             return Duration::ZERO;
         }
         let idle = if self.hot.is_empty() && !self.shared.snapshots.are_kept() { ASLEEP } else { IDLE };
-        self.hot.dirty().iter().map(rest).min().unwrap_or(idle)
+        let retain = self.retain_at.map_or(idle, |at| at.saturating_duration_since(now));
+        self.hot.dirty().iter().map(rest).min().unwrap_or(idle).min(retain)
     }
 
     /// Nothing has come for a while: what was kept at hand is let go, and read again when it is needed.
@@ -438,7 +444,7 @@ fn positions(one: &HotFamily) -> std::ops::Range<u64> {
     first..one.parts.keys().next_back().map_or(first, |last| last + 1)
 }
 
-fn gone_change(session: Id, at: Timestamp) -> Change {
+pub(super) fn gone_change(session: Id, at: Timestamp) -> Change {
     Change { sequence: 0, at, session, row: None, steps: Vec::new(), removed: Vec::new(), whole: true }
 }
 

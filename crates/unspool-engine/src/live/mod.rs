@@ -16,13 +16,17 @@ mod keep;
 mod queue;
 mod rebuild;
 mod repair;
+mod retain;
 mod snapshots;
 mod streams;
+mod upkeep;
 
 pub use changes::{Change, Changes, Feed};
 pub use decode::Counted;
 pub use entries::{Arrival, Refused, Taken};
+pub use retain::{Keep, Pruned, Retention};
 pub use snapshots::Snapshot;
+pub use upkeep::{Imported, SourceSize, Stats, check, compact, export, import, stats};
 
 use derive::Deriver;
 use queue::Queue;
@@ -61,6 +65,8 @@ pub struct Options {
     pub max_snapshot_bytes: usize,
     /// Steps of a family beyond which it is linked less often, and said so: `max_family_records`.
     pub max_family_records: usize,
+    /// What goes at the start and every hour.
+    pub retention: Retention,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
@@ -77,6 +83,7 @@ impl Options {
             max_hot_bytes: 48 << 20,
             max_snapshot_bytes: 64 << 20,
             max_family_records: 200_000,
+            retention: Retention::default(),
             now,
         }
     }
@@ -128,6 +135,8 @@ pub(crate) struct Shared {
     pub(crate) families: Mutex<Families>,
     /// What was found and mended, in plain words.
     pub(crate) notices: Mutex<Vec<String>>,
+    /// What the deriver is to do between two rounds.
+    pub(crate) orders: Mutex<Vec<retain::Order>>,
     recovery: Recovery,
 }
 
@@ -208,6 +217,7 @@ impl Engine {
             reader: Mutex::new(again.store),
             families: Mutex::new(again.families),
             notices: Mutex::new(notices),
+            orders: Mutex::default(),
             recovery: ground.recovery().clone(),
             options,
         });

@@ -3,6 +3,8 @@
 //! In: pieces of records with their keys, as numbers. Out: the family of each, and where the records of a family lie. Never here: what
 //! a key means. Like everything derived, the file can be deleted and made again from the log.
 
+mod forget;
+
 use crate::error::StoreError;
 use crate::files::private_file;
 use rusqlite::{Connection, OptionalExtension as _, params};

@@ -68,6 +68,11 @@ impl SqliteStore {
         Ok(SqliteStore { connection, name })
     }
 
+    /// Gives room back to the system that nothing is in any more.
+    pub fn shrink(&self) -> Result<(), StoreError> {
+        self.connection.execute_batch("VACUUM").map_err(|error| self.failed(&error))
+    }
+
     /// Reads the whole file and says what is damaged in it; nothing when all is well.
     pub fn check(&self) -> Result<Vec<String>, StoreError> {
         let mut found: Vec<String> = self.reading(|connection| {

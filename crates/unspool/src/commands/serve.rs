@@ -49,6 +49,7 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
     let mut options = Options::new(&folder, crate::load::now);
     options.holder = format!("unspool serve, process {}", std::process::id());
     (options.table, options.prices) = (settings.table, settings.prices);
+    options.retention = settings.retention;
     let engine = Engine::open(options).map_err(|error| opening(&error))?;
     engine.notices().iter().for_each(|line| note(line));
     let engine = Arc::new(engine);

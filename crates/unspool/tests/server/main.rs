@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "tests may stop")]
 
 mod crashes;
+mod faults;
 mod process;
