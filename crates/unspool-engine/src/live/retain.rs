@@ -111,7 +111,9 @@ impl Engine {
 impl Deriver {
     pub(super) fn carry_out_orders(&mut self) {
         let orders = std::mem::take(&mut *held(&self.shared.orders));
-        orders.into_iter().for_each(|order| order(self));
+        for order in orders {
+            order(self);
+        }
     }
 
     /// Applies what the engine was told to keep, once at the start and then every hour.

@@ -236,9 +236,14 @@ fn line(entry: &Entry) -> Value {
     let mut line = json!({"stream": stream, "offset": offset, "received_ns": received.ns()});
     match std::str::from_utf8(bytes) {
         Ok(text) => line["text"] = text.into(),
-        Err(_) => line["hex"] = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into(),
+        Err(_) => line["hex"] = hex(bytes).into(),
     }
     line
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 fn entry(line: &str) -> Option<Entry> {
