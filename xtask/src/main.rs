@@ -4,6 +4,7 @@
 
 mod bench;
 mod ci;
+mod clients;
 mod dependencies;
 mod docs;
 mod fuzz;
@@ -21,6 +22,7 @@ usage: cargo xtask COMMAND
   tidy           house rules: dependency direction, file sizes, docs complete
   docs [--check] write (or check) the generated documents and fuzz targets
   validate [BIN] read exports with the readers of their formats (default: of the release binary)
+  clients [BIN]  let real clients talk to a real server (default: the release binary)
   picture        draw the README's pictures from the release binary's output
   fuzz [SECONDS] run every fuzz target, one per decoder, for so long (default: briefly)
   bench [DIR]    measure the figures of docs/benchmarks.md
@@ -39,6 +41,8 @@ fn main() -> ExitCode {
         ["docs", "--check"] => docs::check(&root),
         ["validate"] => validate::run(&root, None),
         ["validate", binary] => validate::run(&root, Some(binary)),
+        ["clients"] => clients::run(&root, None),
+        ["clients", binary] => clients::run(&root, Some(binary)),
         ["picture"] => picture::write(&root),
         ["fuzz"] => fuzz::run(&root, fuzz::Seconds::BRIEF),
         ["fuzz", seconds] => match seconds.parse() {

@@ -69,7 +69,7 @@ fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn finish(status: std::io::Result<std::process::ExitStatus>, what: &str) -> Result<(), String> {
+pub(crate) fn finish(status: std::io::Result<std::process::ExitStatus>, what: &str) -> Result<(), String> {
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(what.to_string()),
@@ -205,11 +205,11 @@ impl Tools {
     }
 }
 
-fn works(program: &str, args: &[&str]) -> bool {
+pub(crate) fn works(program: &str, args: &[&str]) -> bool {
     Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
 }
 
-fn install(package: &str) -> Result<(), String> {
+pub(crate) fn install(package: &str) -> Result<(), String> {
     say(&format!("   installing {package}"));
     let apt = |args: &[&str]| {
         Command::new("apt-get").args(args).output().is_ok_and(|output| output.status.success())

@@ -144,6 +144,11 @@ impl Queue {
         state.next = state.next.max(position);
     }
 
+    /// Whether there is something to pull.
+    pub(crate) fn is_ready(&self) -> bool {
+        held(&self.state).is_ready()
+    }
+
     /// The position the deriver wants next.
     pub(crate) fn next(&self) -> u64 {
         held(&self.state).next

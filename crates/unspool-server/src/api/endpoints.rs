@@ -134,7 +134,7 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         path: "/api/v1/sessions/{id}/export",
         about: "A session as a file in a format other tools open",
         params: export::EXPORT,
-        answer: Answer::Media("application/octet-stream"),
+        answer: Answer::Media("*/*"),
         example: "?format=svg&view=timeline",
         ask: Ask::Session(export::export),
     },
