@@ -23,7 +23,7 @@ mod upkeep;
 
 pub use changes::{Change, Changes, Feed};
 pub use decode::Counted;
-pub use entries::{Arrival, Refused, Taken};
+pub use entries::{Arrival, Part, Refused, Taken};
 pub use retain::{Keep, Pruned, Retention};
 pub use snapshots::Snapshot;
 pub use upkeep::{Imported, SourceSize, Stats, check, compact, export, import, stats};
@@ -236,6 +236,14 @@ impl Engine {
     /// Keeps what arrived. It is on the disk when this returns; what follows from it is shown a moment later.
     pub fn take(&self, arrival: Arrival) -> Result<Taken, Refused> {
         self.shared.take(arrival)
+    }
+
+    /// Keeps parts of files, all with one write; waits until there is room for them.
+    pub fn take_parts(&self, parts: Vec<Part>) -> Result<(), Refused> {
+        if self.shared.stopping.load(Ordering::Acquire) {
+            return Err(Refused::Stopping);
+        }
+        self.shared.parts(parts).map(drop)
     }
 
     /// A page of sessions.

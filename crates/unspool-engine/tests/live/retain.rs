@@ -5,7 +5,7 @@ use crate::same::{never, open, shown};
 use std::collections::BTreeMap;
 use std::path::Path;
 use unspool_engine::live::{
-    Arrival, Engine, Imported, Keep, Options, Retention, check, compact, export, import, stats,
+    Arrival, Engine, Imported, Keep, Options, Part, Retention, check, compact, export, import, stats,
 };
 use unspool_model::Timestamp;
 
@@ -137,7 +137,7 @@ fn a_file_goes_with_all_its_parts() {
         let mut offset = 0;
         for line in bytes.split_inclusive(|byte| *byte == b'\n') {
             let (path, bytes) = (name.clone(), line.to_vec());
-            engine.take(Arrival::Part { path, offset, bytes, checkpoint: None }).unwrap();
+            engine.take(Arrival::Part(Part { path, offset, bytes, checkpoint: None })).unwrap();
             offset += line.len() as u64;
             parts += 1;
         }
@@ -157,7 +157,7 @@ fn records_move_to_another_folder_once() {
     let engine = open(from.path());
     send_all(&engine, 0..20);
     let bytes = vec![0x0a, 0xff, 0xfe];
-    engine.take(Arrival::Part { path: "raw.bin".into(), offset: 0, bytes, checkpoint: None }).unwrap();
+    engine.take(Arrival::Part(Part { path: "raw.bin".into(), offset: 0, bytes, checkpoint: None })).unwrap();
     engine.settle();
     let expected = shown(&engine);
     drop(engine);
