@@ -5,7 +5,7 @@ use crate::same::{never, open};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use unspool_engine::live::{Arrival, Engine, OpenError, Options, Refused};
+use unspool_engine::live::{Arrival, Engine, OpenError, Options, Part, Refused};
 use unspool_store::Store as _;
 use unspool_store::rows::Checkpoint;
 
@@ -123,14 +123,10 @@ fn of_a_damaged_store_what_is_not_derived_is_saved() {
     let folder = filled();
     let engine = open(folder.path());
     let checkpoint = Checkpoint { source: "a.jsonl".into(), offset: 7, fingerprint: vec![1, 2] };
-    let part = |bytes: &[u8]| Arrival::Part {
-        path: "a.jsonl".into(),
-        offset: 0,
-        bytes: bytes.to_vec(),
-        checkpoint: Some(checkpoint.clone()),
-    };
     let line = r#"{"type":"user","sessionId":"one","uuid":"u1","timestamp":"2026-01-18T19:55:26Z","message":{"role":"user","content":"hello"}}"#;
-    engine.take(part(line.as_bytes())).unwrap();
+    let part =
+        Part { path: "a.jsonl".into(), offset: 0, bytes: line.into(), checkpoint: Some(checkpoint.clone()) };
+    engine.take(Arrival::Part(part)).unwrap();
     engine.settle();
     let known = |engine: &Engine| engine.with_store(|store| store.checkpoint("a.jsonl")).unwrap();
     assert_eq!(known(&engine), Some(checkpoint.clone()));
