@@ -3,7 +3,7 @@
 use crate::guard::{self, Access, Door};
 use crate::ingest::thoughtflow::{self, Ledgers};
 use crate::notices::Notices;
-use crate::{api, ingest};
+use crate::{api, ingest, page};
 use axum::Router;
 use axum::routing::{get, post};
 use std::sync::Arc;
@@ -59,6 +59,7 @@ pub(crate) fn router(app: Arc<App>, door: Door, stopping: &api::Stopping) -> Rou
         .route("/v1/ingest", post(ingest::upload::ingest))
         .route("/v1/hooks", post(ingest::hooks::hooks))
         .merge(thoughtflow_routes())
+        .merge(page::routes())
         .fallback(api::missing)
         .layer(CompressionLayer::new())
         .layer(axum::middleware::from_fn_with_state(door, guard::http))

@@ -12,6 +12,7 @@ mod guard;
 mod ingest;
 mod listen;
 mod notices;
+mod page;
 
 pub use app::{App, Limits};
 pub use guard::Access;
