@@ -18,7 +18,8 @@ struct Part {
 }
 
 const HTML: Part = Part { media: "text/html; charset=utf-8", bytes: include_bytes!("../page/index.html") };
-const SCRIPT: Part = Part { media: "text/javascript; charset=utf-8", bytes: include_bytes!("../page/app.js") };
+const SCRIPT: Part =
+    Part { media: "text/javascript; charset=utf-8", bytes: include_bytes!("../page/app.js") };
 const STYLE: Part = Part { media: "text/css; charset=utf-8", bytes: include_bytes!("../page/app.css") };
 
 /// Nothing comes from elsewhere, nothing runs that is not ours, nobody puts the page into theirs. Pictures inside records are `data:`.

@@ -2,6 +2,13 @@
 import type { BarDoc, LaneDoc, TimelineDoc } from "../api/types.ts";
 import { toX, type Scale } from "./scale.ts";
 
+/** Names of lanes stand here. */
+export const GUTTER_PX = 150;
+/** The whole session in one line. */
+export const MAP_PX = 16;
+export const RULER_PX = 22;
+/** Above the lanes. */
+export const TOP_PX = MAP_PX + RULER_PX;
 export const ROW_PX = 16;
 export const GAP_PX = 2;
 export const LANE_PX = 8;

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { get } from "../api/client.ts";
 import type { PlacedNodeDoc } from "../api/types.ts";
+import { fitted, nodeAt, type Camera } from "../logic/camera.ts";
 import { clamp } from "../logic/scale.ts";
 import { count, duration, money, plain, plural } from "../logic/words.ts";
 import { answerOf } from "../state/answers.ts";
@@ -13,7 +14,7 @@ import { chain, lightOf, queryTrouble, type Light } from "../state/session.ts";
 import { Canvas, type Size } from "../widgets/Canvas.tsx";
 import { Swatch } from "../widgets/Small.tsx";
 import { Empty, Loading, Wrong } from "../widgets/States.tsx";
-import { drawGraph, fitted, nodeAt, type Camera } from "./graph-draw.ts";
+import { drawGraph } from "./graph-draw.ts";
 
 const CLICK_PX = 4;
 const ZOOM_PER_PX = 0.0015;

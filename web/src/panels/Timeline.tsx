@@ -2,7 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { BarDoc, TimelineArrowDoc } from "../api/types.ts";
-import { barAt, laneName } from "../logic/lanes.ts";
+import { barAt, GUTTER_PX, laneName, MAP_PX, TOP_PX } from "../logic/lanes.ts";
 import { clamp, moved, toTime, zoomed, type Scale } from "../logic/scale.ts";
 import { duration, plural } from "../logic/words.ts";
 import { preferences, prefer } from "../state/preferences.ts";
@@ -13,7 +13,7 @@ import { foldLane, lanes, showWindow, shownWindow, spanNs, timeline, widthPx, wi
 import { Canvas, type Size } from "../widgets/Canvas.tsx";
 import { Swatch } from "../widgets/Small.tsx";
 import { Empty, Loading, Wrong } from "../widgets/States.tsx";
-import { arrowShown, curveOf, draw, GUTTER_PX, MAP_PX, TOP_PX } from "./timeline-draw.ts";
+import { arrowShown, curveOf, draw } from "./timeline-draw.ts";
 
 const ZOOM_PER_PX = 0.0016;
 /** A press that moves less is a click. */

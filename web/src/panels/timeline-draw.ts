@@ -1,16 +1,11 @@
 // In: a timeline, where its lanes are, and what is lit. Out: pixels.
 import type { BarDoc, SegmentDoc, TimelineArrowDoc, TimelineDoc } from "../api/types.ts";
-import { boxOf, laneName, type PlacedLane } from "../logic/lanes.ts";
+import { boxOf, GUTTER_PX, laneName, MAP_PX, RULER_PX, TOP_PX, type PlacedLane } from "../logic/lanes.ts";
 import { markText, marks, toX, type Scale } from "../logic/scale.ts";
 import type { Arrows } from "../state/preferences.ts";
 import type { Palette } from "../state/schema.ts";
 import type { Light } from "../state/session.ts";
 import { arrowHead, cut, FONT, rounded } from "../widgets/paint.ts";
-
-export const GUTTER_PX = 150;
-export const MAP_PX = 16;
-export const RULER_PX = 22;
-export const TOP_PX = MAP_PX + RULER_PX;
 
 export interface Scene {
   timeline: TimelineDoc;

@@ -46,7 +46,7 @@ export function List({ total, rowPx, label, row, onSeen, reveal, onKeyDown, role
   const rows: ComponentChildren[] = [];
   for (let n = seen.first; n < seen.end; n += 1) {
     rows.push(
-      <div key={n} class="list-row" style={{ top: `${n * rowPx}px`, height: `${rowPx}px` }}>
+      <div key={n} class="list-row" role={role === "list" ? "listitem" : "presentation"} style={{ top: `${n * rowPx}px`, height: `${rowPx}px` }}>
         {row(n)}
       </div>,
     );
