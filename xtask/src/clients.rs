@@ -3,7 +3,7 @@
 //! In: the release binary. Out: success, or what a client saw otherwise than it should. What clients need is installed into the target folder.
 
 use crate::say;
-use crate::validate::{finish, install, works};
+use crate::tools::{finish, install, works};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

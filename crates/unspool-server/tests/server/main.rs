@@ -8,6 +8,7 @@ mod hooks;
 mod listening;
 mod nonsense;
 mod overload;
+mod page;
 mod running;
 mod thoughtflow;
 mod upload;
