@@ -68,6 +68,7 @@ impl Deriver {
         families: Families,
     ) -> Result<Deriver, StoreError> {
         let version = ground.store().standing()?.version;
+        shared.indexing.shown(version, (shared.options.now)());
         let mut deriver = Deriver {
             shared,
             ground,
@@ -308,6 +309,7 @@ impl Deriver {
             self.shared.snapshots.publish(family, linked);
         }
         self.tell();
+        self.shared.indexing.shown(self.version, now);
         self.shared.changes.publish(round.changes);
         Ok(())
     }

@@ -4,7 +4,8 @@
 //! belong to, as snapshots that never change, and the news of it. Never here: HTTP, and what a person sees.
 //!
 //! One thread derives. It takes what was acknowledged in order, finds the family of each piece of records, links the families that
-//! changed and commits what came of it. Everything it knows can be made again from the log.
+//! changed and commits what came of it. Everything it knows can be made again from the log. Another one follows it and keeps an index of
+//! what was said.
 
 mod changes;
 mod decode;
@@ -12,16 +13,20 @@ mod derive;
 mod entries;
 mod files;
 mod hot;
+mod indexing;
 mod queue;
+mod searching;
 mod snapshots;
 mod streams;
 
 pub use changes::{Change, Changes, Feed};
 pub use decode::Counted;
 pub use entries::{Arrival, Refused, Taken};
+pub use searching::{Findings, FoundSession, Hit, Matches};
 pub use snapshots::Snapshot;
 
 use derive::Deriver;
+use indexing::{Indexer, Indexing};
 use queue::Queue;
 use snapshots::Snapshots;
 use std::path::{Path, PathBuf};
@@ -32,9 +37,10 @@ use unspool_link::Table;
 use unspool_model::{Id, Timestamp};
 use unspool_store::{
     Families, Ground, GroundError, Log, LogOptions, LogSize, Page, Question, RecordCounts, Recovery,
-    SqliteStore, Store, StoreError,
+    SqliteStore, Store, StoreError, Texts,
 };
 use unspool_view::Prices;
+use unspool_view::search::TEXTS_VERSION;
 
 /// What the engine is told once.
 #[derive(Clone)]
@@ -95,6 +101,8 @@ pub struct Health {
     pub unlinked: u64,
     /// How long what waits longest has been waiting to be derived.
     pub lag_ms: i64,
+    /// How long what waits longest has been waiting to be found by its words.
+    pub index_lag_ms: i64,
     /// Bytes that wait to be derived.
     pub pending_bytes: u64,
     /// Arrivals that were refused because too much waited.
@@ -104,7 +112,7 @@ pub struct Health {
 /// The engine. Cheap to share.
 pub struct Engine {
     shared: Arc<Shared>,
-    deriver: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 pub(crate) struct Shared {
@@ -118,8 +126,10 @@ pub(crate) struct Shared {
     /// The deriver found something it cannot go on from; what it was.
     pub(crate) broken: Mutex<Option<String>>,
     pub(crate) stopping: AtomicBool,
-    reader: Mutex<SqliteStore>,
+    pub(crate) reader: Mutex<SqliteStore>,
     pub(crate) families: Mutex<Families>,
+    pub(crate) texts: Mutex<Texts>,
+    pub(crate) indexing: Indexing,
     recovery: Recovery,
 }
 
@@ -168,6 +178,8 @@ impl Engine {
         let ground = Ground::open(&folder, &options.holder, LogOptions::default())?;
         let (store_path, families_path) = (folder.join("store.db"), folder.join("families.db"));
         let families = Families::open(&families_path)?;
+        let open_texts = || Texts::open(&folder.join("texts.db"), TEXTS_VERSION);
+        let texts = open_texts()?;
         let began = first_number((options.now)());
         let shared = Arc::new(Shared {
             log: Arc::clone(ground.log()),
@@ -180,13 +192,23 @@ impl Engine {
             stopping: AtomicBool::new(false),
             reader: Mutex::new(SqliteStore::open(&store_path)?),
             families: Mutex::new(Families::open(&families_path)?),
+            texts: Mutex::new(open_texts()?),
+            indexing: Indexing::default(),
             recovery: ground.recovery().clone(),
             options,
         });
+        let mut indexer = Indexer::new(Arc::clone(&shared), texts);
         let mut deriver = Deriver::new(Arc::clone(&shared), ground, families)?;
-        let thread = std::thread::Builder::new().name("derive".into());
-        let handle = thread.spawn(move || deriver.run()).map_err(OpenError::Thread)?;
-        Ok(Engine { shared, deriver: Mutex::new(Some(handle)) })
+        let engine = Engine { shared, threads: Mutex::default() };
+        engine.start("derive", move || deriver.run())?;
+        engine.start("index", move || indexer.run())?;
+        Ok(engine)
+    }
+
+    fn start(&self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), OpenError> {
+        let thread = std::thread::Builder::new().name(name.into());
+        held(&self.threads).push(thread.spawn(work).map_err(OpenError::Thread)?);
+        Ok(())
     }
 
     /// Keeps what arrived. It is on the disk when this returns; what follows from it is shown a moment later.
@@ -231,9 +253,11 @@ impl Engine {
     /// How it stands.
     pub fn health(&self) -> Health {
         let (pending_bytes, oldest) = self.shared.queue.waiting();
-        let lag_ms = oldest.and_then(|at| (self.shared.options.now)().ms_since(at)).unwrap_or(0).max(0);
+        let age = |at: Timestamp| (self.shared.options.now)().ms_since(at).unwrap_or(0).max(0);
+        let lag_ms = oldest.map_or(0, age);
+        let index_lag_ms = age(self.shared.indexing.waiting_since());
         let refused = self.shared.refused.load(Ordering::Relaxed);
-        Health { lag_ms, pending_bytes, refused, ..*held(&self.shared.numbers) }
+        Health { lag_ms, index_lag_ms, pending_bytes, refused, ..*held(&self.shared.numbers) }
     }
 
     /// What opening found and did.
@@ -266,12 +290,33 @@ impl Engine {
         self.shared.queue.settle(self.shared.log.end(), &self.shared.stopping);
     }
 
+    /// Waits until everything that is shown can be found by its words.
+    pub fn settle_texts(&self) {
+        self.shared.indexing.settle(&self.shared);
+    }
+
+    /// Another number whenever words may find something else.
+    pub fn indexed(&self) -> u64 {
+        self.shared.indexing.indexed()
+    }
+
+    /// Why new texts are not found by their words, if that is so.
+    pub fn index_problem(&self) -> Option<String> {
+        self.shared.indexing.problem()
+    }
+
+    /// Sessions were forgotten in the store: lets their texts be forgotten, too.
+    pub fn forget_texts(&self) {
+        self.shared.indexing.forgotten();
+    }
+
     /// Derives what is waiting, and ends.
     pub fn close(&self) {
         self.shared.stopping.store(true, Ordering::Release);
         self.shared.queue.wake();
-        if let Some(handle) = held(&self.deriver).take() {
-            // The thread never panics on purpose; if it did, the next start derives what is left.
+        self.shared.indexing.wake();
+        for handle in std::mem::take(&mut *held(&self.threads)) {
+            // A thread never panics on purpose; if it did, the next start does what is left.
             drop(handle.join());
         }
         self.shared.changes.close();

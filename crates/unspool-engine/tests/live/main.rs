@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "tests may stop")]
 
 mod same;
+mod texts;
 mod watch;

@@ -19,10 +19,15 @@ pub(crate) struct HealthDoc {
     sessions: u64,
     /// How long the oldest record that is kept and not visible has been waiting.
     lag_ms: i64,
+    /// How long the oldest change that words do not find has been waiting.
+    index_lag_ms: i64,
     pending_bytes: u64,
     refused: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
+    /// Why words do not find what is new, if that is so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index_problem: Option<String>,
 }
 
 pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
@@ -38,8 +43,10 @@ pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
         steps_visible: health.steps_visible,
         sessions: health.sessions,
         lag_ms: health.lag_ms,
+        index_lag_ms: health.index_lag_ms,
         pending_bytes: health.pending_bytes,
         refused: health.refused,
         problem,
+        index_problem: engine.index_problem(),
     }))
 }

@@ -8,5 +8,6 @@ mod hooks;
 mod listening;
 mod nonsense;
 mod running;
+mod searching;
 mod thoughtflow;
 mod upload;

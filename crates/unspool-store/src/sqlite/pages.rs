@@ -1,6 +1,6 @@
 //! Pages of packed rows: a session's agents, runs, steps, edges and issues.
 //!
-//! In: facts. Out: pages that changed, written; and the facts again. SQLite then has a few rows for a session where it would have three for
+//! In: facts. Out: pages that changed, written; and the facts again. `SQLite` then has a few rows for a session where it would have three for
 //! every step, which takes a fifth of the room and of the time. Inside a transaction of the caller's.
 
 use super::Problem;

@@ -9,3 +9,4 @@ mod ground;
 mod log;
 mod repeats;
 mod sqlite;
+mod texts;
