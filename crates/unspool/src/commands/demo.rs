@@ -86,10 +86,20 @@ async fn bind(app: &Arc<App>, listen: Option<&str>) -> Result<Server, CliError> 
         let addresses = Addresses { http, grpc: "127.0.0.1:0".into() };
         match Server::bind(Arc::clone(app), &addresses).await {
             Err(error @ ServeError::Listen { .. }) if is_taken(&error) => taken = Some(error),
-            bound => return bound.map_err(|error| serving(&error)),
+            bound => return bound.map_err(|error| unbound(&error)),
         }
     }
-    Err(taken.map_or_else(|| unfilled(&"there is no address"), |error| serving(&error)))
+    Err(taken.map_or_else(|| unfilled(&"there is no address"), |error| unbound(&error)))
+}
+
+fn unbound(error: &ServeError) -> CliError {
+    let hint = match error {
+        ServeError::Unguarded { .. } => {
+            "the demo is for this machine alone: choose an address like 127.0.0.1:4680"
+        }
+        _ => "choose another address with --listen",
+    };
+    CliError::Data { why: error.to_string(), hint: Some(hint.into()) }
 }
 
 fn is_taken(error: &ServeError) -> bool {

@@ -82,10 +82,13 @@ fn an_address_that_is_taken_is_left_to_who_has_it() {
         (Some("ok"), Some("ok"))
     );
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let output = demo(home.path(), &["--listen", &taken.local_addr().unwrap().to_string()]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        !output.status.success() && said.contains("cannot listen on") && said.contains("--listen"),
-        "{said}"
-    );
+    let refused = |address: &str| {
+        let output = demo(home.path(), &["--listen", address]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{address}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = refused(&taken.local_addr().unwrap().to_string());
+    assert!(said.contains("cannot listen on") && said.contains("with --listen"), "{said}");
+    let said = refused("0.0.0.0:0");
+    assert!(said.contains("the demo is for this machine alone"), "{said}");
 }
