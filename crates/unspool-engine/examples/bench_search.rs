@@ -1,6 +1,6 @@
 //! How long it takes until a folder of transcripts can be searched, and to search it.
 //!
-//! `cargo run --release -p unspool-engine --example bench_search -- FOLDER DATA_DIR`; DATA_DIR must not exist. Nothing is printed that stands in
+//! `cargo run --release -p unspool-engine --example bench_search -- FOLDER DATA_DIR`; `DATA_DIR` must not exist. Nothing is printed that stands in
 //! the transcripts.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a program for developers")]

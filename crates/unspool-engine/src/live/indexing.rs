@@ -75,7 +75,7 @@ impl Indexing {
     }
 
     /// Passes of this process.
-    pub(crate) fn indexed(&self) -> u64 {
+    pub(crate) fn passes(&self) -> u64 {
         held(&self.state).passes
     }
 

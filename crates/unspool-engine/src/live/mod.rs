@@ -363,7 +363,7 @@ impl Engine {
 
     /// Another number whenever words may find something else.
     pub fn indexed(&self) -> u64 {
-        self.shared.indexing.indexed()
+        self.shared.indexing.passes()
     }
 
     /// Why new texts are not found by their words, if that is so.

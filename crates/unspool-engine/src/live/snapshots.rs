@@ -64,8 +64,8 @@ impl NativeBytes for NativeLog<'_> {
     }
 }
 
-fn joined(mut before: Vec<u8>, behind: Vec<u8>) -> Vec<u8> {
-    before.extend_from_slice(&behind);
+fn joined(mut before: Vec<u8>, mut behind: Vec<u8>) -> Vec<u8> {
+    before.append(&mut behind);
     before
 }
 

@@ -17,7 +17,7 @@ use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use unspool_engine::live::{Arrival, Engine};
+use unspool_engine::live::{Arrival, Engine, Part};
 use unspool_formats::Detail;
 use unspool_server::{Addresses, App, ServeError, Server};
 use unspool_view::rows::Filter;
@@ -111,7 +111,7 @@ fn fill(engine: Arc<Engine>) -> Result<Live, CliError> {
     let now_s = now().ns().unwrap_or(0) / 1_000_000_000;
     for (path, text) in files::SHOP.iter().chain(files::OTHERS) {
         let bytes = clock::shifted(text, now_s - clock::WRITTEN_FOR_S).into_bytes();
-        let part = Arrival::Part { path: (*path).into(), offset: 0, bytes, checkpoint: None };
+        let part = Arrival::Part(Part { path: (*path).into(), offset: 0, bytes, checkpoint: None });
         engine.take(part).map_err(|error| unfilled(&error))?;
     }
     engine.settle();
