@@ -40,7 +40,7 @@ fn change(texts: &mut Texts, meant: &mut Meant, random: &mut Random) {
 }
 
 fn check(texts: &Texts, meant: &Meant, random: &mut Random) {
-    let wanted: Vec<WantedWord<'_>> = (0..1 + random.below(2))
+    let wanted: Vec<WantedWord<'_>> = (0..=random.below(2))
         .map(|_| WantedWord {
             word: WORDS[usize::try_from(random.below(8)).unwrap()],
             open: random.below(2) == 0,
@@ -87,7 +87,7 @@ proptest! {
         let (mut texts, mut random) = (open(folder.path()), Random(seed));
         let (mut meant, mut saved) = (Meant::new(), Meant::new());
         for version in 1..30 {
-            (0..1 + random.below(3)).for_each(|_| change(&mut texts, &mut meant, &mut random));
+            (0..=random.below(3)).for_each(|_| change(&mut texts, &mut meant, &mut random));
             match random.below(5) {
                 1 => {
                     texts.undo();
@@ -118,7 +118,7 @@ fn what_is_worthless_is_made_anew() {
     let path = folder.path().join("texts.db");
     let fill = |texts: &mut Texts| {
         let one = chunk(&BTreeSet::from(["ab"]));
-        texts.put(Id::of(&[b"s"]), &[one.sum], &[one.clone()]).unwrap();
+        texts.put(Id::of(&[b"s"]), &[one.sum], std::slice::from_ref(&one)).unwrap();
         texts.save(7).unwrap();
         assert_eq!(texts.standing().unwrap(), 7);
     };
