@@ -1,6 +1,6 @@
 //! The sequence CI runs, step by step, stopping at the first failure.
 
-use crate::{dependencies, docs, fuzz, page, picture, say, tidy, validate};
+use crate::{clients, dependencies, docs, fuzz, page, picture, say, tidy, validate};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -23,6 +23,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     step("tests", || cargo(root, &["test", "--workspace", "--locked", "--quiet"], "cargo test --workspace"))?;
     step("exports", || validate::run(root, None))?;
     step("page in a browser", || page::end_to_end(root, None))?;
+    step("clients", || clients::run(root, None))?;
     step("fuzz", || fuzz::run(root, fuzz::Seconds::BRIEF))
 }
 

@@ -4,6 +4,7 @@
 
 mod bench;
 mod ci;
+mod clients;
 mod dependencies;
 mod docs;
 mod fuzz;
@@ -26,6 +27,7 @@ usage: cargo xtask COMMAND
   page [--check] build the page from web/ (or check that the built one is what its sources make)
   page --e2e [BIN]
                  try the page in Chromium (default: served by the release binary)
+  clients [BIN]  let real clients talk to a real server (default: the release binary)
   picture        draw the README's pictures from the release binary's output
   fuzz [SECONDS] run every fuzz target, one per decoder, for so long (default: briefly)
   bench [DIR]    measure the figures of docs/benchmarks.md
@@ -48,6 +50,8 @@ fn main() -> ExitCode {
         ["page", "--check"] => page::check(&root),
         ["page", "--e2e"] => page::end_to_end(&root, None),
         ["page", "--e2e", binary] => page::end_to_end(&root, Some(binary)),
+        ["clients"] => clients::run(&root, None),
+        ["clients", binary] => clients::run(&root, Some(binary)),
         ["picture"] => picture::write(&root),
         ["fuzz"] => fuzz::run(&root, fuzz::Seconds::BRIEF),
         ["fuzz", seconds] => match seconds.parse() {

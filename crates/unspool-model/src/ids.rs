@@ -49,7 +49,15 @@ impl Id {
 
     /// The text form with its kind letter.
     pub fn show(self, kind: char) -> String {
-        format!("{kind}{:016x}{:016x}", self.high, self.low)
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut text = String::with_capacity(36);
+        text.push(kind);
+        // Large documents hold a hundred thousand of them: this is several times as fast as formatting.
+        for byte in self.to_bytes() {
+            text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+            text.push(char::from(DIGITS[usize::from(byte & 15)]));
+        }
+        text
     }
 
     /// Reads the text form back; `None` when the kind letter or the digits are not those of an id.

@@ -3,8 +3,10 @@
 use crate::guard::{self, Access, Door};
 use crate::ingest::thoughtflow::{self, Ledgers};
 use crate::notices::Notices;
+use crate::refusals::{self, Refusals};
 use crate::{api, ingest, page};
 use axum::Router;
+use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use std::sync::Arc;
 use tower_http::compression::CompressionLayer;
@@ -35,6 +37,8 @@ pub struct App {
     pub notices: Notices,
     /// Who may come in.
     pub access: Access,
+    /// What was refused so far.
+    pub refusals: Refusals,
     pub(crate) ledgers: Ledgers,
 }
 
@@ -46,6 +50,7 @@ impl App {
             limits: Limits::default(),
             notices: Notices::default(),
             access: Access::default(),
+            refusals: Refusals::default(),
             ledgers: Ledgers::default(),
         }
     }
@@ -60,9 +65,11 @@ pub(crate) fn router(app: Arc<App>, door: Door, stopping: &api::Stopping) -> Rou
         .route("/v1/hooks", post(ingest::hooks::hooks))
         .merge(thoughtflow_routes())
         .merge(page::routes())
+        .method_not_allowed_fallback(api::wrong_method)
         .fallback(api::missing)
         .layer(CompressionLayer::new())
-        .layer(axum::middleware::from_fn_with_state(door, guard::http))
+        .layer(from_fn_with_state(door, guard::http))
+        .layer(from_fn_with_state(Arc::clone(&app), refusals::counted))
         .with_state(app)
 }
 

@@ -1,5 +1,6 @@
 //! One shape for everything that goes wrong: a status, a code, a sentence, and what can be done.
 
+use crate::refusals::Refusal;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -84,6 +85,7 @@ impl IntoResponse for ApiError {
             length: self.at.map(|(_, length)| length),
         };
         let mut response = (self.status, Json(ErrorDoc { error: inner })).into_response();
+        response.extensions_mut().insert(Refusal(self.code));
         if matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S));
         }

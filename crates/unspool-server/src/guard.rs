@@ -221,9 +221,7 @@ fn scope_of(method: &Method, path: &str) -> Option<Scope> {
     if method == Method::GET || method == Method::HEAD {
         return holds_data.then_some(Scope::Read);
     }
-    // Questions that are too long for an address.
-    let asks = ["/api/v1/query", "/api/v1/search", "/api/v1/diff"].contains(&path);
-    Some(if asks { Scope::Read } else { Scope::Admin })
+    Some(Scope::Admin)
 }
 
 /// Over HTTP.
@@ -341,7 +339,6 @@ mod tests {
             (Method::GET, "/api/v1/health", Some(Scope::Read)),
             (Method::GET, "/thoughtflow/s.json", Some(Scope::Read)),
             (Method::GET, "/metrics", Some(Scope::Read)),
-            (Method::POST, "/api/v1/query", Some(Scope::Read)),
             (Method::POST, "/api/v1/links", Some(Scope::Admin)),
             (Method::DELETE, "/api/v1/sessions/x", Some(Scope::Admin)),
             (Method::GET, "/", None),

@@ -13,9 +13,11 @@ mod ingest;
 mod listen;
 mod notices;
 mod page;
+mod refusals;
 
 pub use app::{App, Limits};
 pub use guard::Access;
 pub use listen::{Addresses, ServeError, Server};
 pub use notices::{Notice, Notices};
+pub use refusals::Refusals;
 pub use unspool_store::{Scope, Token, TokenError, Tokens};

@@ -109,6 +109,14 @@ pub enum StoreError {
         /// What can be done, if that is known.
         hint: Option<&'static str>,
     },
+    /// It is not what was written.
+    #[error("the database {name} is damaged: {why}")]
+    Damaged {
+        /// Which one.
+        name: String,
+        /// What it said.
+        why: String,
+    },
     /// It was made by a later version.
     #[error("the database {name} has schema {found}; this program knows up to {known}")]
     TooNew {
@@ -136,7 +144,7 @@ impl StoreError {
         match self {
             StoreError::Database { hint, .. } => *hint,
             StoreError::TooNew { .. } => Some("use the newer version of unspool that wrote it"),
-            StoreError::Value { .. } => {
+            StoreError::Damaged { .. } | StoreError::Value { .. } => {
                 Some("`unspool rebuild` makes everything derived again from the records")
             }
             StoreError::Cursor => Some("ask again without a cursor"),

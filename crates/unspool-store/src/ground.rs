@@ -59,6 +59,16 @@ impl Ground<SqliteStore> {
     ) -> Result<Ground<SqliteStore>, GroundError> {
         let lock = FolderLock::take(folder, holder)?;
         let store = SqliteStore::open(&folder.join("store.db"))?;
+        Ground::locked(folder, lock, store, options)
+    }
+
+    /// The folder's own, of which the caller has opened the database.
+    pub fn locked(
+        folder: &Path,
+        lock: FolderLock,
+        store: SqliteStore,
+        options: LogOptions,
+    ) -> Result<Ground<SqliteStore>, GroundError> {
         let place = folder.join("log");
         let files = DiskFiles::new(&place).map_err(|source| LogError::Io {
             doing: "open",
@@ -100,6 +110,11 @@ impl<S: Store> Ground<S> {
     /// The store, to be asked.
     pub fn store(&self) -> &S {
         &self.store
+    }
+
+    /// Puts another store in the place of one that is damaged.
+    pub fn replace_store(&mut self, store: S) {
+        self.store = store;
     }
 
     /// Appends records; they are on the disk when this returns.

@@ -22,7 +22,9 @@ pub use error::{LogError, StoreError};
 pub use families::{Families, FamilyId, Placed, RecordCounts, StreamPart};
 pub use from_flow::Beside;
 pub use ground::{Ground, GroundError, Retired};
-pub use log::{Damage, DamageKind, Entry, Log, LogOptions, LogSize, Receipt, Recovery, Scan, Scanned};
+pub use log::{
+    Compacted, Damage, DamageKind, Entry, Log, LogOptions, LogSize, Receipt, Recovery, Scan, Scanned,
+};
 pub use memory::MemoryStore;
 pub use question::{Cursor, Filter, Page, Question, Sort};
 pub use sqlite::SqliteStore;

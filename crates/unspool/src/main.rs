@@ -10,11 +10,16 @@ mod load;
 mod natives;
 mod output;
 mod progress;
+mod retention;
 mod table;
 mod term;
 
 use clap::Parser;
 use std::process::ExitCode;
+
+/// Many small things are allocated by many threads, and memory is to be given back when they are done: the system's allocator does neither well.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     if commands::hook::is_asked_for() {

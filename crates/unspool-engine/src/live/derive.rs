@@ -4,7 +4,6 @@
 //! never takes all the time; what the store has not seen of it is derived again after a crash.
 
 use super::decode::Decoded;
-use super::entries::Place;
 use super::hot::{Hot, HotFamily, Shown};
 use super::queue::Waiting;
 use super::snapshots::{Linked, numbers, read_family, whole_stream};
@@ -19,8 +18,8 @@ use unspool_link::{Corpus, pieces};
 use unspool_model::{Batch, Flow, Id, Outcome, RecordIx, Timestamp};
 use unspool_store::rows::{Checkpoint, SessionFacts, StepRow};
 use unspool_store::{
-    Beside, Commit, Families, FamilyId, Ground, GroundError, RecordCounts, Scanned, SqliteStore, Store,
-    StoreError, StreamPart,
+    Beside, Commit, Families, FamilyId, Ground, GroundError, RecordCounts, SqliteStore, Store, StoreError,
+    StreamPart,
 };
 use unspool_view::Pricer;
 
@@ -28,28 +27,42 @@ use unspool_view::Pricer;
 const ROUND_BYTES: u64 = 4 << 20;
 /// A family rests so many times as long as it took to link.
 const REST: u32 = 3;
+/// One that is over `max_family_records` rests longer.
+const LONG_REST: u32 = 20;
 /// What takes less needs no rest.
 const NO_REST: Duration = Duration::from_millis(5);
-/// How long to wait before trying again what the disk refused.
-const RETRY: Duration = Duration::from_secs(1);
+/// While more is waiting, families are linked only so often: much of what comes belongs together.
+const TOGETHER: Duration = Duration::from_millis(200);
+/// After so long without anything new, memory is given back.
+const IDLE: Duration = Duration::from_secs(10);
+/// Then it is looked after what was asked for meanwhile only so often.
+const ASLEEP: Duration = Duration::from_secs(60);
 
 pub(crate) struct Deriver {
-    shared: Arc<Shared>,
-    ground: Ground<SqliteStore>,
-    families: Families,
-    hot: Hot,
-    version: u64,
+    pub(super) shared: Arc<Shared>,
+    pub(super) ground: Ground<SqliteStore>,
+    pub(super) families: Families,
+    pub(super) hot: Hot,
+    pub(super) version: u64,
     /// Where the parts of files lie that are hot.
-    files: FxHashMap<FamilyId, BTreeMap<String, Vec<StreamPart>>>,
+    pub(super) files: FxHashMap<FamilyId, BTreeMap<String, Vec<StreamPart>>>,
     /// The family of each file that grew lately, by its name in the log.
-    growing: FxHashMap<String, FamilyId>,
-    numbers: RecordCounts,
+    pub(super) growing: FxHashMap<String, FamilyId>,
+    pub(super) numbers: RecordCounts,
     /// Entries whose families are not known yet.
-    backlog: VecDeque<Waiting>,
+    pub(super) backlog: VecDeque<Waiting>,
+    /// When families were linked last.
+    pub(super) derived_at: Instant,
+    /// All entries before this position have been placed.
+    pub(super) placed: u64,
+    /// Where the log ended when the process began.
+    pub(super) first_end: u64,
     /// How far files have been read, which no commit has said yet.
-    checkpoints: Vec<Checkpoint>,
+    pub(super) checkpoints: Vec<Checkpoint>,
     /// Sessions that are no more, which no commit has said yet.
-    gone: Vec<Id>,
+    pub(super) gone: Vec<Id>,
+    /// When what is too old or too much is looked for next.
+    pub(super) retain_at: Option<Instant>,
 }
 
 /// What came of the families of one round.
@@ -68,6 +81,7 @@ impl Deriver {
         families: Families,
     ) -> Result<Deriver, StoreError> {
         let version = ground.store().standing()?.version;
+        let first_end = ground.log().end();
         let mut deriver = Deriver {
             shared,
             ground,
@@ -78,22 +92,36 @@ impl Deriver {
             growing: FxHashMap::default(),
             numbers: RecordCounts::default(),
             backlog: VecDeque::new(),
+            derived_at: Instant::now(),
+            placed: 0,
+            first_end,
             checkpoints: Vec::new(),
             gone: Vec::new(),
+            retain_at: None,
         };
         deriver.numbers = deriver.families.counts(None)?;
         deriver.tell();
+        deriver.say_what_was_left();
         Ok(deriver)
     }
 
     /// Derives until the engine is closed, and then what is left.
     pub(crate) fn run(&mut self) {
-        self.catch_up();
+        if !self.catch_up() {
+            return;
+        }
         loop {
+            self.retain_when_due();
             let stopping = self.shared.stopping.load(Ordering::Acquire);
-            let pulled = self.shared.queue.pull(ROUND_BYTES, self.patience(stopping), &self.shared.stopping);
-            if pulled.is_empty() && stopping && self.hot.oldest_dirty().is_none() {
-                return;
+            let patience = self.patience(stopping);
+            let pulled = self.shared.queue.pull(ROUND_BYTES, patience, &self.shared.stopping);
+            self.carry_out_orders();
+            if pulled.is_empty() && self.hot.oldest_dirty().is_none() {
+                if stopping {
+                    return;
+                }
+                self.let_go();
+                continue;
             }
             if !self.round(pulled, stopping) && stopping {
                 return;
@@ -101,84 +129,69 @@ impl Deriver {
         }
     }
 
-    /// How long there is to wait until some family has rested; `None` when none is waiting.
-    fn patience(&self, stopping: bool) -> Option<Duration> {
+    /// How long there is to wait until some family has rested, or memory may be given back.
+    fn patience(&self, stopping: bool) -> Duration {
         let now = Instant::now();
         let rest = |family: &FamilyId| {
             let until = self.hot.get(*family).and_then(|one| one.rest_until);
             until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
         };
-        if stopping { Some(Duration::ZERO) } else { self.hot.dirty().iter().map(rest).min() }
-    }
-
-    /// Derives what the last process left.
-    fn catch_up(&mut self) {
-        let log = Arc::clone(&self.shared.log);
-        let mut pulled: Vec<Waiting> = Vec::new();
-        let mut bytes = 0;
-        let from = self.shared.queue.next();
-        let end = log.end();
-        for found in log.scan(from) {
-            let Ok(Scanned::Record(position, entry)) = found else { continue };
-            if position >= end || self.shared.stopping.load(Ordering::Acquire) {
-                break;
-            }
-            bytes += entry.bytes.len() as u64;
-            self.shared.queue.skip_to(position + 1);
-            pulled.push(Waiting {
-                position,
-                place: Place { offset: entry.offset, checkpoint: None },
-                stream: entry.stream,
-                received: entry.received,
-                bytes: 0,
-                decoded: None,
-            });
-            if bytes >= ROUND_BYTES {
-                self.round(std::mem::take(&mut pulled), false);
-                bytes = 0;
-            }
+        if stopping {
+            return Duration::ZERO;
         }
-        self.shared.queue.skip_to(end);
-        self.round(pulled, false);
+        let idle = if self.hot.is_empty() && !self.shared.snapshots.are_kept() { ASLEEP } else { IDLE };
+        let retain = self.retain_at.map_or(idle, |at| at.saturating_duration_since(now));
+        self.hot.dirty().iter().map(rest).min().unwrap_or(idle).min(retain)
     }
 
-    /// One round; false when the disk refused and everything is to be tried again.
+    /// Nothing has come for a while: what was kept at hand is let go, and read again when it is needed.
+    fn let_go(&mut self) {
+        self.hot.clear();
+        self.files.clear();
+        self.growing.clear();
+        self.shared.snapshots.rest();
+        self.shared.log.forget_frames();
+    }
+
+    /// One round; false when the disk refused until the process had to end.
     fn round(&mut self, pulled: Vec<Waiting>, stopping: bool) -> bool {
         let bytes: u64 = pulled.iter().map(|entry| entry.bytes).sum();
         self.backlog.extend(pulled);
-        let mut done = self.place_all().and_then(|()| self.derive(stopping));
-        while let Err(error) = &done {
-            *held(&self.shared.broken) = Some(error.to_string());
-            if self.shared.stopping.load(Ordering::Acquire) {
-                return false;
-            }
-            std::thread::sleep(RETRY);
-            done = self.place_all().and_then(|()| self.derive(true));
+        if let Err(error) = self.place_and_derive(stopping)
+            && !self.start_over_until_it_works(error, self.shared.queue.next())
+        {
+            return false;
         }
-        *held(&self.shared.broken) = None;
-        let dirty = self.hot.oldest_dirty();
-        let shown = dirty.map_or_else(|| self.shared.queue.next(), |(position, _)| position);
-        self.shared.queue.shown(shown, bytes, dirty.map_or(Timestamp::NONE, |(_, at)| at));
-        self.hot.fit(self.shared.options.max_hot_bytes);
+        self.show(self.shared.queue.next(), bytes);
         true
     }
 
-    fn place_all(&mut self) -> Result<(), GroundError> {
+    /// Says how far everything is shown; so many bytes wait no more.
+    pub(super) fn show(&mut self, next: u64, bytes: u64) {
+        let dirty = self.hot.oldest_dirty();
+        let shown = dirty.map_or(next, |(position, _)| position);
+        self.shared.queue.shown(shown, bytes, dirty.map_or(Timestamp::NONE, |(_, at)| at));
+        self.hot.fit(self.shared.options.max_hot_bytes);
+    }
+
+    pub(super) fn place_and_derive(&mut self, all: bool) -> Result<(), GroundError> {
         while let Some(mut waiting) = self.backlog.pop_front() {
             let decoded = waiting.decoded.take();
-            if let Err(error) = self.place(&waiting, decoded) {
-                self.backlog.push_front(waiting);
-                return Err(error);
-            }
+            self.checkpoints.extend(waiting.place.checkpoint.take());
+            self.place(&waiting, decoded)?;
+            self.placed = waiting.position + 1;
         }
-        Ok(())
+        let more_waits = self.shared.queue.is_ready();
+        if !all && more_waits && self.derived_at.elapsed() < TOGETHER {
+            return Ok(());
+        }
+        self.derive(all)
     }
 
     /// Finds the families of an entry's records.
     fn place(&mut self, waiting: &Waiting, decoded: Option<Decoded>) -> Result<(), GroundError> {
         let Waiting { position, place, stream, received, .. } = waiting;
         let dirty = (*position, *received);
-        self.checkpoints.extend(place.checkpoint.clone());
         let is_file = matches!(streams::Sort::of(stream), streams::Sort::File { .. });
         if is_file {
             self.families.add_to_stream(stream, StreamPart { position: *position, offset: place.offset })?;
@@ -275,8 +288,9 @@ impl Deriver {
     }
 
     /// Links the families that changed and have rested, and shows what came of it.
-    fn derive(&mut self, all: bool) -> Result<(), GroundError> {
+    pub(super) fn derive(&mut self, all: bool) -> Result<(), GroundError> {
         let now = Instant::now();
+        self.derived_at = now;
         let mut round = Round::default();
         let mut derived: Vec<FamilyId> = Vec::new();
         self.read_grown(now, all)?;
@@ -284,10 +298,10 @@ impl Deriver {
             self.family(family, &mut round)?;
             derived.push(family);
         }
-        if derived.is_empty() {
+        if derived.is_empty() && self.gone.is_empty() {
             return Ok(());
         }
-        self.families.save()?;
+        self.families.save(self.placed)?;
         let now = (self.shared.options.now)();
         round.changes.extend(self.gone.iter().map(|id| gone_change(*id, now)));
         round.commit.gone.clone_from(&self.gone);
@@ -296,7 +310,7 @@ impl Deriver {
         self.version += 1;
         round.commit.checkpoints = self.checkpoints.clone();
         round.commit.version = self.version;
-        round.commit.through = undone.min().unwrap_or_else(|| self.shared.queue.next());
+        round.commit.through = undone.min().unwrap_or(self.placed);
         self.ground.commit(&round.commit)?;
         self.gone.clear();
         self.checkpoints.clear();
@@ -328,12 +342,7 @@ impl Deriver {
             self.hot.put(family, one);
             for (stream, position) in stale {
                 let began = Instant::now();
-                let placed = self.place_stream(&stream, position, dirty);
-                if placed.is_err() {
-                    self.hot.of(family).stale.insert(stream, position);
-                    placed?;
-                    continue;
-                }
+                self.place_stream(&stream, position, dirty)?;
                 let family = self.families.settle(family);
                 self.hot.of(family).reading += began.elapsed();
             }
@@ -387,9 +396,22 @@ impl Deriver {
         round.linked.push((family, Linked::new(corpus, parts)));
         round.shown.push((family, shown));
         let took = began.elapsed() + std::mem::take(&mut one.reading);
-        one.rest_until = (took > NO_REST).then(|| Instant::now() + took * REST);
+        let is_large = one.records() > self.shared.options.max_family_records;
+        self.large(family, is_large);
+        let rest = if is_large { LONG_REST } else { REST };
+        one.rest_until = (took > NO_REST).then(|| Instant::now() + took * rest);
         self.hot.put(family, one);
         Ok(())
+    }
+
+    /// Takes note of families over `max_family_records`, and says so once for each.
+    fn large(&self, family: FamilyId, is_large: bool) {
+        let mut large = held(&self.shared.large);
+        if is_large {
+            large.insert(family);
+        } else {
+            large.remove(&family);
+        }
     }
 
     fn facts(&self, flow: &Flow, corpus: &Corpus, positions: std::ops::Range<u64>) -> SessionFacts {
@@ -411,7 +433,7 @@ impl Deriver {
     }
 
     /// Says how much there is.
-    fn tell(&self) {
+    pub(super) fn tell(&self) {
         let RecordCounts { stored, duplicate, rejected, steps, sessions, subagents, unlinked } = self.numbers;
         *held(&self.shared.numbers) = Health {
             records_stored: stored,
@@ -447,7 +469,7 @@ fn positions(one: &HotFamily) -> std::ops::Range<u64> {
     first..one.parts.keys().next_back().map_or(first, |last| last + 1)
 }
 
-fn gone_change(session: Id, at: Timestamp) -> Change {
+pub(super) fn gone_change(session: Id, at: Timestamp) -> Change {
     Change { sequence: 0, at, session, row: None, steps: Vec::new(), removed: Vec::new(), whole: true }
 }
 

@@ -62,6 +62,11 @@ impl HotFamily {
         }
     }
 
+    /// How many records it has.
+    pub(crate) fn records(&self) -> usize {
+        self.parts.values().map(|part| part.records.len()).sum()
+    }
+
     /// All its records.
     pub(crate) fn batch(&self) -> Batch {
         let mut parts = self.parts.values();
@@ -84,6 +89,16 @@ impl Hot {
         let one = self.families.entry(family).or_default();
         one.used = self.uses;
         one
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.families.is_empty()
+    }
+
+    /// Lets go of everything that is shown.
+    pub(crate) fn clear(&mut self) {
+        self.families.retain(|_, one| one.dirty.is_some());
+        self.families.shrink_to_fit();
     }
 
     pub(crate) fn take(&mut self, family: FamilyId) -> Option<HotFamily> {

@@ -12,27 +12,38 @@ mod derive;
 mod entries;
 mod files;
 mod hot;
+mod keep;
 mod queue;
+mod rebuild;
+mod repair;
+mod retain;
 mod snapshots;
 mod streams;
+mod upkeep;
 
 pub use changes::{Change, Changes, Feed};
 pub use decode::Counted;
-pub use entries::{Arrival, Refused, Taken};
+pub use entries::{Arrival, Part, Refused, Taken};
+pub use retain::{Keep, Pruned, Retention};
 pub use snapshots::Snapshot;
+pub use upkeep::{Imported, SourceSize, Stats, check, compact, export, import, stats};
 
 use derive::Deriver;
 use queue::Queue;
+use repair::Databases;
 use snapshots::Snapshots;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use unspool_link::Table;
 use unspool_model::{Id, Timestamp};
+use unspool_store::files::FolderLock;
 use unspool_store::{
-    Families, Ground, GroundError, Log, LogOptions, LogSize, Page, Question, RecordCounts, Recovery,
-    SqliteStore, Store, StoreError,
+    Families, FamilyId, Ground, GroundError, Log, LogOptions, LogSize, Page, Question, RecordCounts,
+    Recovery, SqliteStore, Store, StoreError,
 };
 use unspool_view::Prices;
 
@@ -53,8 +64,10 @@ pub struct Options {
     pub max_hot_bytes: usize,
     /// Linked sessions that were asked for may take so many bytes: `max_snapshot_bytes`.
     pub max_snapshot_bytes: usize,
-    /// Steps of a family beyond which it is linked less often, and said so: `max_family_records`.
+    /// A family with more records is linked less often, and that is said: `max_family_records`.
     pub max_family_records: usize,
+    /// What goes at the start and every hour.
+    pub retention: Retention,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
@@ -68,9 +81,10 @@ impl Options {
             table: Table::default(),
             prices: Prices::default(),
             max_pending_bytes: 64 << 20,
-            max_hot_bytes: 48 << 20,
-            max_snapshot_bytes: 64 << 20,
+            max_hot_bytes: 32 << 20,
+            max_snapshot_bytes: 48 << 20,
             max_family_records: 200_000,
+            retention: Retention::default(),
             now,
         }
     }
@@ -99,6 +113,8 @@ pub struct Health {
     pub pending_bytes: u64,
     /// Arrivals that were refused because too much waited.
     pub refused: u64,
+    /// Families over `max_family_records`, which are linked less often.
+    pub large_families: u64,
 }
 
 /// The engine. Cheap to share.
@@ -115,11 +131,17 @@ pub(crate) struct Shared {
     pub(crate) changes: Changes,
     pub(crate) numbers: Mutex<Health>,
     pub(crate) refused: AtomicU64,
+    /// Families over `max_family_records`.
+    pub(crate) large: Mutex<BTreeSet<FamilyId>>,
     /// The deriver found something it cannot go on from; what it was.
     pub(crate) broken: Mutex<Option<String>>,
     pub(crate) stopping: AtomicBool,
-    reader: Mutex<SqliteStore>,
+    pub(crate) reader: Mutex<SqliteStore>,
     pub(crate) families: Mutex<Families>,
+    /// What was found and mended, in plain words.
+    pub(crate) notices: Mutex<Vec<String>>,
+    /// What the deriver is to do between two rounds.
+    pub(crate) orders: Mutex<Vec<retain::Order>>,
     recovery: Recovery,
 }
 
@@ -137,6 +159,12 @@ pub enum OpenError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// There is nothing to work on.
+    #[error("{folder} holds no records")]
+    Nothing {
+        /// Which one.
+        folder: String,
+    },
     /// The thread.
     #[error("could not start a thread: {0}")]
     Thread(std::io::Error),
@@ -147,7 +175,9 @@ impl OpenError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             OpenError::Ground(error) => error.hint(),
-            OpenError::Folder { .. } => Some("choose another folder with --data-dir"),
+            OpenError::Folder { .. } | OpenError::Nothing { .. } => {
+                Some("choose another folder with --data-dir")
+            }
             OpenError::Thread(_) => None,
         }
     }
@@ -162,12 +192,23 @@ impl From<StoreError> for OpenError {
 impl Engine {
     /// Opens the folder, or makes it, and goes on where the last process stopped.
     pub fn open(options: Options) -> Result<Engine, OpenError> {
+        Engine::open_after(options, |_| Ok(()))
+    }
+
+    /// The same, after something was done to the databases.
+    fn open_after(
+        options: Options,
+        prepare: impl FnOnce(&mut Databases) -> Result<(), GroundError>,
+    ) -> Result<Engine, OpenError> {
         let folder = options.folder.clone();
         private_folder(&folder)
             .map_err(|source| OpenError::Folder { folder: folder.display().to_string(), source })?;
-        let ground = Ground::open(&folder, &options.holder, LogOptions::default())?;
-        let (store_path, families_path) = (folder.join("store.db"), folder.join("families.db"));
-        let families = Families::open(&families_path)?;
+        let lock = FolderLock::take(&folder, &options.holder).map_err(GroundError::from)?;
+        let mut databases = repair::open_or_replace(&folder)?;
+        prepare(&mut databases)?;
+        let Databases { store, families, notices } = databases;
+        let ground = Ground::locked(&folder, lock, store, LogOptions::default())?;
+        let again = repair::open(&folder)?;
         let began = first_number((options.now)());
         let shared = Arc::new(Shared {
             log: Arc::clone(ground.log()),
@@ -176,10 +217,13 @@ impl Engine {
             changes: Changes::counted_from(began),
             numbers: Mutex::default(),
             refused: AtomicU64::new(0),
+            large: Mutex::default(),
             broken: Mutex::default(),
             stopping: AtomicBool::new(false),
-            reader: Mutex::new(SqliteStore::open(&store_path)?),
-            families: Mutex::new(Families::open(&families_path)?),
+            reader: Mutex::new(again.store),
+            families: Mutex::new(again.families),
+            notices: Mutex::new(notices),
+            orders: Mutex::default(),
             recovery: ground.recovery().clone(),
             options,
         });
@@ -192,6 +236,14 @@ impl Engine {
     /// Keeps what arrived. It is on the disk when this returns; what follows from it is shown a moment later.
     pub fn take(&self, arrival: Arrival) -> Result<Taken, Refused> {
         self.shared.take(arrival)
+    }
+
+    /// Keeps parts of files, all with one write; waits until there is room for them.
+    pub fn take_parts(&self, parts: Vec<Part>) -> Result<(), Refused> {
+        if self.shared.stopping.load(Ordering::Acquire) {
+            return Err(Refused::Stopping);
+        }
+        self.shared.parts(parts).map(drop)
     }
 
     /// A page of sessions.
@@ -231,14 +283,22 @@ impl Engine {
     /// How it stands.
     pub fn health(&self) -> Health {
         let (pending_bytes, oldest) = self.shared.queue.waiting();
-        let lag_ms = oldest.and_then(|at| (self.shared.options.now)().ms_since(at)).unwrap_or(0).max(0);
+        // Only when nothing waits it is 0.
+        let lag_ms = oldest.map_or(0, |at| (self.shared.options.now)().ms_since(at).unwrap_or(0).max(1));
         let refused = self.shared.refused.load(Ordering::Relaxed);
-        Health { lag_ms, pending_bytes, refused, ..*held(&self.shared.numbers) }
+        let large_families = held(&self.shared.large).len() as u64;
+        Health { lag_ms, pending_bytes, refused, large_families, ..*held(&self.shared.numbers) }
     }
 
     /// What opening found and did.
     pub fn recovery(&self) -> &Recovery {
         &self.shared.recovery
+    }
+
+    /// What was found and mended, in plain words: at the start and since.
+    pub fn notices(&self) -> Vec<String> {
+        let found = self.shared.recovery.notices();
+        found.into_iter().chain(held(&self.shared.notices).iter().cloned()).collect()
     }
 
     /// How much the log holds.
@@ -263,7 +323,12 @@ impl Engine {
 
     /// Waits until everything acknowledged so far is shown.
     pub fn settle(&self) {
-        self.shared.queue.settle(self.shared.log.end(), &self.shared.stopping);
+        while !self.settle_within(Duration::from_secs(1)) && !self.shared.stopping.load(Ordering::Acquire) {}
+    }
+
+    /// Waits until everything acknowledged so far is shown, at most so long. Whether it is.
+    pub fn settle_within(&self, patience: Duration) -> bool {
+        self.shared.queue.settle(self.shared.log.end(), patience, &self.shared.stopping)
     }
 
     /// Derives what is waiting, and ends.

@@ -6,7 +6,7 @@ use super::held;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use unspool_model::Timestamp;
 
 /// One acknowledged entry.
@@ -31,13 +31,15 @@ struct State {
     waiting: BTreeMap<u64, Waiting>,
     /// The position the deriver wants next.
     next: u64,
-    /// Everything before this position is shown.
-    shown: u64,
+    /// Everything before this position is shown; not known before what the last process left was looked at.
+    shown: Option<u64>,
     bytes: u64,
     /// Bytes that somebody is about to add.
     promised: u64,
     /// When the oldest of what is not shown was received.
     oldest: Timestamp,
+    /// Whoever pulls has something else to do.
+    interrupted: bool,
 }
 
 impl Queue {
@@ -45,10 +47,11 @@ impl Queue {
         let state = State {
             waiting: BTreeMap::new(),
             next,
-            shown: next,
+            shown: None,
             bytes: 0,
             promised: 0,
             oldest: Timestamp::NONE,
+            interrupted: false,
         };
         Queue { state: Mutex::new(state), changed: Condvar::new(), max_bytes }
     }
@@ -98,18 +101,15 @@ impl Queue {
     }
 
     /// What comes next in the order of the log, up to so many bytes; waits when there is nothing, at most so long.
-    pub(crate) fn pull(&self, most: u64, patience: Option<Duration>, stopping: &AtomicBool) -> Vec<Waiting> {
+    pub(crate) fn pull(&self, most: u64, patience: Duration, stopping: &AtomicBool) -> Vec<Waiting> {
         let mut state = held(&self.state);
-        while !state.is_ready() && !stopping.load(Ordering::Acquire) {
-            match patience {
-                None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-                Some(patience) => {
-                    let waited = self.changed.wait_timeout(state, patience);
-                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
-                    break;
-                }
-            }
+        if !state.is_ready() && !state.interrupted && !stopping.load(Ordering::Acquire) {
+            let waited = self.changed.wait_timeout_while(state, patience, |state| {
+                !state.is_ready() && !state.interrupted && !stopping.load(Ordering::Acquire)
+            });
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        state.interrupted = false;
         let mut pulled = Vec::new();
         let mut bytes = 0;
         while state.is_ready() && bytes < most {
@@ -126,17 +126,27 @@ impl Queue {
     pub(crate) fn shown(&self, position: u64, bytes: u64, oldest: Timestamp) {
         let mut state = held(&self.state);
         state.bytes = state.bytes.saturating_sub(bytes);
-        state.shown = state.shown.max(position);
+        state.shown = state.shown.max(Some(position));
         let next = state.waiting.values().next().map_or(Timestamp::NONE, |entry| entry.received);
         state.oldest = oldest.earlier(next);
         drop(state);
         self.changed.notify_all();
     }
 
+    /// The last process left something that has been waiting since then.
+    pub(crate) fn left_since(&self, received: Timestamp) {
+        held(&self.state).oldest = received;
+    }
+
     /// Skips positions the log has lost.
     pub(crate) fn skip_to(&self, position: u64) {
         let mut state = held(&self.state);
         state.next = state.next.max(position);
+    }
+
+    /// Whether there is something to pull.
+    pub(crate) fn is_ready(&self) -> bool {
+        held(&self.state).is_ready()
     }
 
     /// The position the deriver wants next.
@@ -150,13 +160,21 @@ impl Queue {
         (state.bytes, Some(state.oldest).filter(|oldest| oldest.is_some()))
     }
 
-    /// Waits until everything before this position is shown.
-    pub(crate) fn settle(&self, position: u64, stopping: &AtomicBool) {
+    /// Waits until everything before this position is shown, at most so long. Whether it is.
+    pub(crate) fn settle(&self, position: u64, patience: Duration, stopping: &AtomicBool) -> bool {
+        let until = Instant::now() + patience;
         let mut state = held(&self.state);
-        while state.shown < position && !stopping.load(Ordering::Acquire) {
-            let waited = self.changed.wait_timeout(state, Duration::from_millis(50));
+        while state.shown < Some(position) && !stopping.load(Ordering::Acquire) && Instant::now() < until {
+            let waited = self.changed.wait_timeout(state, patience.min(Duration::from_millis(50)));
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        state.shown >= Some(position)
+    }
+
+    /// Lets whoever pulls look up, though nothing may have come.
+    pub(crate) fn interrupt(&self) {
+        held(&self.state).interrupted = true;
+        self.changed.notify_all();
     }
 
     pub(crate) fn wake(&self) {

@@ -106,6 +106,8 @@ struct State {
     linked: FxHashMap<FamilyId, Kept>,
     weight: usize,
     uses: u64,
+    /// `uses` at the last rest.
+    rested: u64,
     /// Grows with everything that is published or kept.
     published: u64,
 }
@@ -134,6 +136,24 @@ impl Snapshots {
         let mut state = held(&self.state);
         state.published += 1;
         state.remove(family);
+    }
+
+    /// Whether anything is kept.
+    pub(crate) fn are_kept(&self) -> bool {
+        !held(&self.state).linked.is_empty()
+    }
+
+    /// Lets go of what nobody has asked for since the last rest.
+    pub(crate) fn rest(&self) {
+        let mut state = held(&self.state);
+        let uses = state.uses;
+        let since = std::mem::replace(&mut state.rested, uses);
+        let idle: Vec<FamilyId> =
+            state.linked.iter().filter(|(_, kept)| kept.used <= since).map(|(family, _)| *family).collect();
+        for family in idle {
+            state.remove(family);
+        }
+        state.linked.shrink_to_fit();
     }
 
     /// What is kept of a family and its version, or how much was published so far.

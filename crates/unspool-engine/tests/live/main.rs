@@ -2,5 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "tests may stop")]
 
+mod bodies;
+mod faults;
+mod rebuild;
+mod retain;
 mod same;
 mod watch;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::path::Path;
-use unspool_engine::live::{Arrival, Engine, Options};
+use unspool_engine::live::{Arrival, Engine, Options, Part};
 use unspool_formats::{Decoder, Detail, best};
 use unspool_link::{Corpus, Table};
 use unspool_model::{Batch, Timestamp};
@@ -12,16 +12,16 @@ use unspool_testkit::{Layout, Mode, Random, Replay, Shape, Tree, generate};
 use unspool_view::Prices;
 use unspool_view::flow_json::session_doc;
 
-fn never() -> Timestamp {
+pub(crate) fn never() -> Timestamp {
     Timestamp::NONE
 }
 
-fn open(folder: &Path) -> Engine {
+pub(crate) fn open(folder: &Path) -> Engine {
     Engine::open(Options::new(folder, never)).unwrap()
 }
 
 /// All sessions the engine shows, in the order of their ids.
-fn shown(engine: &Engine) -> Vec<String> {
+pub(crate) fn shown(engine: &Engine) -> Vec<String> {
     let page = engine.sessions(&Question::default()).unwrap();
     let mut ids: Vec<_> = page.sessions.iter().map(|row| row.id).collect();
     ids.sort_unstable();
@@ -114,8 +114,12 @@ fn play(events: Vec<Event>) -> Result<(), TestCaseError> {
             }
             Event::Part(path, offset, bytes) => {
                 let offset = offset as u64;
-                let part =
-                    Arrival::Part { path: path.clone(), offset, bytes: bytes.clone(), checkpoint: None };
+                let part = Arrival::Part(Part {
+                    path: path.clone(),
+                    offset,
+                    bytes: bytes.clone(),
+                    checkpoint: None,
+                });
                 engine.take(part).unwrap();
                 match streams.iter_mut().find(|(name, _)| *name == path) {
                     Some((_, whole)) => whole.extend(bytes),

@@ -115,7 +115,9 @@ impl Endpoint {
                 let seen = Seen { app: Arc::clone(&call.app), snapshot: find(&call.app, call.part("id"))? };
                 let tag = format!("W/\"s{:x}\"", seen.snapshot.version);
                 let reply = if is_known(&tag) { None } else { Some(answer(&seen, call)?) };
-                Ok(Outcome { tag: Some(tag), reply })
+                // What a query means may depend on the moment.
+                let tag = Some(tag).filter(|_| call.asked.text("where").is_none());
+                Ok(Outcome { tag, reply })
             }
             Ask::All(answer) => {
                 let tag = format!("W/\"a{:x}\"", call.app.engine.changes().last());

@@ -142,7 +142,7 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         path: "/api/v1/sessions/{id}/export",
         about: "A session as a file in a format other tools open",
         params: export::EXPORT,
-        answer: Answer::Media("application/octet-stream"),
+        answer: Answer::Media("*/*"),
         example: "?format=svg&view=timeline",
         ask: Ask::Session(export::export),
     },
@@ -152,7 +152,7 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         params: questions::QUERY,
         answer: Answer::of::<questions::QueryAnswerDoc>(),
         example: "?q=is:error",
-        ask: Ask::All(questions::query),
+        ask: Ask::Now(questions::query),
     },
     Endpoint {
         path: "/api/v1/diff",

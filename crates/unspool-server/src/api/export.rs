@@ -2,11 +2,12 @@
 
 use super::asked::{Asked, Param, Sort};
 use super::endpoint::{Call, Seen};
-use super::graph::{self, word};
+use super::graph::{self, Drawn, word};
 use super::reply::Reply;
 use crate::error::ApiError;
 use std::io::{self, Write};
 use std::sync::Arc;
+use unspool_model::Flow;
 use unspool_view::document::write_document;
 use unspool_view::draw::svg::{SvgOptions, svg};
 use unspool_view::draw::{Picture, Theme, TimelinePicture, timeline_svg};
@@ -37,8 +38,8 @@ pub(crate) const EXPORT: &[Param] = &[
     Param::new("agent", Sort::Texts, "graphs: only agents whose type, name or id contains this"),
     Param::new("kind", Sort::Texts, "graphs: only steps of this kind"),
     Param::new("tool", Sort::Texts, "graphs: only calls of this tool"),
-    Param::new("after", Sort::Text, "graphs: only what began later, as `after:` in a query"),
-    Param::new("before", Sort::Text, "graphs: only what began earlier, as `before:` in a query"),
+    Param::new("after", Sort::Text, "graphs: only what began later"),
+    Param::new("before", Sort::Text, "graphs: only what began earlier"),
     Param::new("status", Sort::Text, "graphs: only steps that ended so: error, ok or pending"),
     Param::new("edge", Sort::Texts, "graphs: only edges of this kind"),
     Param::new("min_confidence", Sort::Share, "graphs: only edges believed at least this much, from 0 to 1"),
@@ -49,6 +50,7 @@ pub(crate) const EXPORT: &[Param] = &[
     ),
     Param::new("full", Sort::Flag, "graphs: system and hook steps and injected messages, too"),
     Param::new("where", Sort::Text, "graphs: only steps for which a query holds"),
+    Param::new("min_share", Sort::Share, "a process: what at least this share of its runs have, from 0 to 1"),
 ];
 
 /// What is written.
@@ -59,10 +61,11 @@ struct Choice {
     drill_down: bool,
     /// Boxes are runs.
     lanes: bool,
-    level: Level,
+    /// What the graph is of.
+    of: Of,
     /// The graph, where the view is one.
     graph: Option<Graph>,
-    /// The pattern, in the form its seed has it.
+    /// The pattern, where the view is one.
     pattern: Option<Pattern>,
 }
 
@@ -89,12 +92,23 @@ fn media(format: Format) -> &'static str {
 
 fn choose(seen: &Seen, asked: &Asked) -> Result<Choice, ApiError> {
     let format = asked.one_of("format", Format::ALL, Format::name)?.unwrap_or(Format::Json);
-    // A process is that of many sessions, and no view of one.
-    let views: Vec<View> = format.views().iter().copied().filter(|view| *view != View::Process).collect();
-    let view = asked.one_of("view", &views, View::name)?;
-    let view = view.or(views.first().copied()).unwrap_or(View::Flow);
+    let view = asked.one_of("view", format.views(), View::name)?;
+    let view = view.or(format.views().first().copied()).unwrap_or(View::Flow);
+    let drawn = match view {
+        View::Graph => Drawn::Dag,
+        View::Workflow => Drawn::Workflow,
+        View::Process => Drawn::Process,
+        View::Flow | View::Timeline => Drawn::Nothing,
+    };
+    graph::check_chosen(asked, drawn)?;
+    for (name, of) in [("theme", Format::Svg), ("drill_down", Format::D2)] {
+        if asked.text(name).is_some() && format != of {
+            let message = format!("`{name}` is for {}, not for {}", of.name(), format.name());
+            return Err(ApiError::bad_request("bad_parameter", message).with_hint("leave it out"));
+        }
+    }
     let usual = if format == Format::D2 { GroupBy::Run } else { GroupBy::default() };
-    let mut looked = graph::view(asked, usual, seen.now())?;
+    let mut looked = graph::view(seen, asked, usual)?;
     if format == Format::Causality {
         if asked.text("level").is_some() && looked.level != Level::ModelCall {
             let error = ApiError::bad_request("bad_parameter", "the nodes of causality-json are model calls");
@@ -102,24 +116,26 @@ fn choose(seen: &Seen, asked: &Asked) -> Result<Choice, ApiError> {
         }
         looked.level = Level::ModelCall;
     }
-    let graph = match view {
-        View::Graph => Some(graph::chosen(seen, asked, &looked)?),
-        View::Workflow => {
-            let found = graph::pattern_of(seen, asked, &looked, Grouping::Path)?;
-            Some(found.graph(&seen.snapshot.flow, &seen.snapshot.corpus.batch))
-        }
-        View::Flow | View::Timeline | View::Process => None,
+    let grouping = if format == Format::Pattern { Grouping::Parent } else { Grouping::Path };
+    let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
+    let pattern =
+        (view == View::Workflow).then(|| graph::pattern_of(seen, asked, &looked, grouping)).transpose()?;
+    let graph = match (view, &pattern) {
+        (View::Graph, _) => Some(graph::chosen(seen, asked, &looked)?),
+        (View::Process, _) => Some(graph::process(seen, asked)?),
+        (_, pattern) => pattern.as_ref().map(|pattern| pattern.graph(flow, batch)),
     };
-    let pattern = (format == Format::Pattern)
-        .then(|| graph::pattern_of(seen, asked, &looked, Grouping::Parent))
-        .transpose()?;
     Ok(Choice {
         format,
         view,
         theme: word(asked, "theme", &THEMES)?.unwrap_or_default(),
         drill_down: asked.flag("drill_down")?,
         lanes: view == View::Graph && looked.group_by == GroupBy::Run,
-        level: looked.level,
+        of: match view {
+            View::Workflow => Of::Workflow,
+            View::Process => Of::Process,
+            _ => Of::Flow(looked.level),
+        },
         graph,
         pattern,
     })
@@ -129,7 +145,8 @@ fn write(seen: &Seen, choice: &Choice, out: &mut dyn Write) -> io::Result<()> {
     let mut out = out;
     let (flow, corpus) = (&seen.snapshot.flow, &seen.snapshot.corpus);
     let (batch, prices) = (&corpus.batch, &seen.app.engine.options().prices);
-    let (empty, id) = (Graph::default(), flow.session.id.show('x'));
+    let session = flow.session.id.show('x');
+    let empty = Graph::default();
     let graph = choice.graph.as_ref().unwrap_or(&empty);
     match (choice.format, choice.view) {
         (Format::Json, View::Flow) => {
@@ -146,17 +163,19 @@ fn write(seen: &Seen, choice: &Choice, out: &mut dyn Write) -> io::Result<()> {
         (Format::Json, View::Timeline) | (Format::TreeJson, _) => {
             write_document(&mut out, &TreesDoc::new(vec![tree_doc(flow, batch)]))?;
         }
-        (Format::Json | Format::GraphJson, view) => {
-            let of = if view == View::Workflow { Of::Workflow } else { Of::Flow(choice.level) };
-            write_document(&mut out, &GraphsDoc::new(vec![graph_doc(flow, batch, graph, of)]))?;
+        (Format::Json, View::Process) => write_document(&mut out, &graph::processes(seen).doc())?,
+        (Format::Json | Format::GraphJson, _) => {
+            let none = Flow::default();
+            let flow = if choice.view == View::Process { &none } else { flow };
+            write_document(&mut out, &GraphsDoc::new(vec![graph_doc(flow, batch, graph, choice.of)]))?;
         }
         (Format::Csv, _) => {
             csv::node_head(&mut out)?;
-            csv::nodes(&mut out, &id, flow, batch, graph)?;
+            csv::nodes(&mut out, &session, flow, batch, graph)?;
         }
         (Format::CsvEdges, _) => {
             csv::edge_head(&mut out)?;
-            csv::edges(&mut out, &id, graph)?;
+            csv::edges(&mut out, &session, graph)?;
         }
         (Format::D2, _) => {
             let boards = d2::Boards { drill_down: choice.drill_down, chained: choice.lanes };
@@ -195,8 +214,9 @@ fn write(seen: &Seen, choice: &Choice, out: &mut dyn Write) -> io::Result<()> {
             write_document(&mut out, &document)?;
         }
         (Format::Pattern, _) => {
-            let found = choice.pattern.as_ref().map(|found| pattern::workflow_doc(id, &found.workflow));
-            write_document(&mut out, &pattern::WorkflowsDoc::new(Vec::from_iter(found)))?;
+            let found =
+                choice.pattern.iter().map(|found| pattern::workflow_doc(session.clone(), &found.workflow));
+            write_document(&mut out, &pattern::WorkflowsDoc::new(found.collect::<Vec<_>>()))?;
         }
         (Format::SubTasks, _) => {
             let found = subtasks::conversations(flow, batch, prices);

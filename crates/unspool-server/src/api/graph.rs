@@ -6,30 +6,37 @@ use super::questions::parse;
 use super::reply::Reply;
 use crate::error::ApiError;
 use axum::http::StatusCode;
-use unspool_model::{Confidence, EdgeKind, StepKind, Timestamp};
+use unspool_model::{Confidence, EdgeKind, Flow, StepKind};
 use unspool_view::export::graph_json::Of;
-use unspool_view::export::name_lanes;
-use unspool_view::graph::{Filter, Graph, GroupBy, Level, Pattern, StatusFilter, View, graph, pattern};
+use unspool_view::export::{join, name_lanes};
+use unspool_view::graph::{
+    Filter, Graph, GroupBy, Level, Pattern, StatusFilter, View, from_process, graph, pattern,
+};
 use unspool_view::layout::{Direction, Options, Routing};
 use unspool_view::query::{Moment, Period, Scope, select};
 use unspool_view::screen::{MAX_GRAPH_NODES, placed_graph};
 use unspool_view::search::look;
-use unspool_view::workflow::Grouping;
+use unspool_view::workflow::{Grouping, Processes};
 
 /// What is drawn.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Drawn {
     Dag,
     Workflow,
+    Process,
+    /// No graph.
+    Nothing,
 }
 
 impl Drawn {
-    pub(crate) const ALL: [Drawn; 2] = [Drawn::Dag, Drawn::Workflow];
+    const ALL: [Drawn; 3] = [Drawn::Dag, Drawn::Workflow, Drawn::Process];
 
-    pub(crate) fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Drawn::Dag => "dag",
             Drawn::Workflow => "workflow",
+            Drawn::Process => "process",
+            Drawn::Nothing => "nothing",
         }
     }
 }
@@ -38,15 +45,15 @@ pub(crate) const GRAPH: &[Param] = &[
     Param::new(
         "view",
         Sort::Text,
-        "dag (what led to what; the usual) or workflow (steps of one name are one node)",
+        "dag (what led to what; the usual), workflow (steps of one name are one node) or process (what runs have in common)",
     ),
     Param::new("level", Sort::Text, "what a node is: step (the usual), model-call, agent or run"),
     Param::new("group_by", Sort::Text, "what the boxes around nodes are: agent (the usual), run or nothing"),
     Param::new("agent", Sort::Texts, "only agents whose type, name or id contains this"),
     Param::new("kind", Sort::Texts, "only steps of this kind"),
     Param::new("tool", Sort::Texts, "only calls of this tool"),
-    Param::new("after", Sort::Text, "only what began later, as `after:` in a query"),
-    Param::new("before", Sort::Text, "only what began earlier, as `before:` in a query"),
+    Param::new("after", Sort::Text, "only what began later: a moment, a day, or 2h for two hours ago"),
+    Param::new("before", Sort::Text, "only what began earlier"),
     Param::new("status", Sort::Text, "only steps that ended so: error, ok or pending"),
     Param::new("edge", Sort::Texts, "only edges of this kind"),
     Param::new("min_confidence", Sort::Share, "only edges believed at least this much, from 0 to 1"),
@@ -57,6 +64,11 @@ pub(crate) const GRAPH: &[Param] = &[
     ),
     Param::new("full", Sort::Flag, "system and hook steps and injected messages, too"),
     Param::new("where", Sort::Text, "only steps for which a query holds"),
+    Param::new(
+        "min_share",
+        Sort::Share,
+        "of a process, what at least this share of its runs have, from 0 to 1",
+    ),
     Param::new("direction", Sort::Text, "where edges lead: down (the usual) or right"),
     Param::new("routing", Sort::Text, "how edges run: spline (the usual) or orthogonal"),
 ];
@@ -67,6 +79,28 @@ const GROUPS: [(GroupBy, &str); 3] =
     [(GroupBy::Agent, "agent"), (GroupBy::Run, "run"), (GroupBy::Nothing, "nothing")];
 const DIRECTIONS: [(Direction, &str); 2] = [(Direction::Down, "down"), (Direction::Right, "right")];
 const ROUTINGS: [(Routing, &str); 2] = [(Routing::Spline, "spline"), (Routing::Orthogonal, "orthogonal")];
+
+/// What says something about a graph of the flow only, not about a pattern.
+const OF_FLOW: [&str; 5] = ["level", "group_by", "edge", "min_confidence", "sequential"];
+/// What chooses steps.
+const OF_STEPS: [&str; 8] = ["agent", "kind", "tool", "after", "before", "status", "full", "where"];
+
+/// Refuses to choose parts of what has no such parts.
+pub(crate) fn check_chosen(asked: &Asked, what: Drawn) -> Result<(), ApiError> {
+    let (of_flow, of_steps) = match what {
+        Drawn::Dag => (&[][..], &[][..]),
+        Drawn::Workflow => (&OF_FLOW[..], &[][..]),
+        Drawn::Process | Drawn::Nothing => (&OF_FLOW[..], &OF_STEPS[..]),
+    };
+    let mut refused = of_flow.iter().chain(of_steps).filter(|name| asked.text(name).is_some());
+    match refused.next() {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("`{name}` says nothing about what is asked for here");
+            Err(ApiError::bad_request("bad_parameter", message).with_hint("leave it out, or ask for a graph"))
+        }
+    }
+}
 
 /// One of some words, and what it stands for.
 pub(crate) fn word<T: Copy>(
@@ -79,6 +113,7 @@ pub(crate) fn word<T: Copy>(
 
 pub(crate) fn placed(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     let asked = &call.asked;
+    let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
     let usual = Options::default();
     let options = Options {
         direction: word(asked, "direction", &DIRECTIONS)?.unwrap_or_default(),
@@ -86,11 +121,12 @@ pub(crate) fn placed(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
         ..usual
     };
     let drawn = asked.one_of("view", &Drawn::ALL, Drawn::name)?.unwrap_or(Drawn::Dag);
-    let view = view(asked, GroupBy::Agent, seen.now())?;
-    let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
-    let (graph, of) = match drawn {
-        Drawn::Dag => (chosen(seen, asked, &view)?, Of::Flow(view.level)),
-        Drawn::Workflow => (pattern_of(seen, asked, &view, Grouping::Path)?.graph(flow, batch), Of::Workflow),
+    check_chosen(asked, drawn)?;
+    let view = view(seen, asked, GroupBy::Agent)?;
+    let graph = match drawn {
+        Drawn::Workflow => pattern_of(seen, asked, &view, Grouping::Path)?.graph(flow, batch),
+        Drawn::Process => process(seen, asked)?,
+        Drawn::Dag | Drawn::Nothing => chosen(seen, asked, &view)?,
     };
     if graph.nodes.len() > MAX_GRAPH_NODES {
         let message = format!(
@@ -101,24 +137,16 @@ pub(crate) fn placed(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
             "ask for level=agent, for view=workflow, or for fewer steps by `agent`, `tool` or `where`",
         ));
     }
+    let (flow, of) = match drawn {
+        Drawn::Workflow => (flow, Of::Workflow),
+        Drawn::Process => (&Flow::default(), Of::Process),
+        Drawn::Dag | Drawn::Nothing => (flow, Of::Flow(view.level)),
+    };
     Ok(Reply::json(placed_graph(flow, batch, &graph, of, &options)))
 }
 
-/// When steps that are asked for began, in the words of a query.
-fn began(asked: &Asked, now: Timestamp) -> Result<Period, ApiError> {
-    let moment = |name: &str| {
-        let read = |text: &str| {
-            let hint = "write it like 2026-01-18, 2026-01-18T19:55:26Z, or 2h for two hours ago";
-            Moment::parse(text).ok_or_else(|| bad(name, text, hint))
-        };
-        asked.text(name).map(read).transpose()
-    };
-    let after = moment("after")?.map(|moment| moment.after(now)).unwrap_or_default();
-    Ok(after.and(moment("before")?.map(|moment| moment.before(now)).unwrap_or_default()))
-}
-
 /// How to look at a flow, as asked for.
-pub(crate) fn view(asked: &Asked, usual_group: GroupBy, now: Timestamp) -> Result<View, ApiError> {
+pub(crate) fn view(seen: &Seen, asked: &Asked, usual_group: GroupBy) -> Result<View, ApiError> {
     let min_confidence = asked.text("min_confidence").map(|text| {
         let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
         let parts = share.and_then(|share| format!("{:.0}", share * 1e4).parse().ok());
@@ -133,7 +161,7 @@ pub(crate) fn view(asked: &Asked, usual_group: GroupBy, now: Timestamp) -> Resul
             agents: asked.texts("agent"),
             kinds: asked.some_of("kind", &StepKind::ALL, StepKind::name)?,
             tools: asked.texts("tool"),
-            began: began(asked, now)?,
+            began: began(seen, asked)?,
             status: word(asked, "status", &STATUSES)?,
             edges: asked.some_of("edge", &EdgeKind::ALL, EdgeKind::name)?,
             min_confidence: min_confidence.transpose()?,
@@ -143,34 +171,55 @@ pub(crate) fn view(asked: &Asked, usual_group: GroupBy, now: Timestamp) -> Resul
     })
 }
 
-/// Does something with the test for which steps the query holds.
-fn wanted<T>(
-    seen: &Seen,
-    asked: &Asked,
-    then: impl FnOnce(&dyn Fn(usize) -> bool) -> T,
-) -> Result<T, ApiError> {
-    let Some(text) = asked.text("where") else { return Ok(then(&|_| true)) };
-    let snapshot = &seen.snapshot;
-    let (flow, batch) = (&snapshot.flow, &snapshot.corpus.batch);
-    let query = parse("where", text)?;
-    let answers = look(&query, flow, batch, &mut snapshot.natives());
-    let scope = Scope { flow, batch, prices: &seen.app.engine.options().prices, now: seen.now() };
-    let selected = select(&query, &scope, &answers.selections());
-    Ok(then(&|step| selected.has(step)))
+/// When steps that are asked for began.
+fn began(seen: &Seen, asked: &Asked) -> Result<Period, ApiError> {
+    let now = seen.now();
+    let moment = |name: &str| {
+        let read = |text: &str| {
+            Moment::parse(text).ok_or_else(|| bad(name, text, "like 2026-01-18T19:55:26Z, or 2h"))
+        };
+        asked.text(name).map(read).transpose()
+    };
+    let after = moment("after")?.map(|moment| moment.after(now)).unwrap_or_default();
+    let began = after.and(moment("before")?.map(|moment| moment.before(now)).unwrap_or_default());
+    if began.is_empty() {
+        let error = ApiError::bad_request(
+            "bad_parameter",
+            "nothing begins later than `after` and earlier than `before`",
+        );
+        return Err(error.with_hint("exchange the two"));
+    }
+    Ok(began)
 }
 
-/// A session's graph with the steps for which the query holds.
+/// Calls back with whether each step is one for which the query holds.
+fn with_wanted<T>(
+    seen: &Seen,
+    asked: &Asked,
+    draw: impl FnOnce(&dyn Fn(usize) -> bool) -> T,
+) -> Result<T, ApiError> {
+    let Some(text) = asked.text("where") else { return Ok(draw(&|_| true)) };
+    let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
+    let options = seen.app.engine.options();
+    let query = parse("where", text)?;
+    let answers = look(&query, flow, batch, &mut seen.snapshot.natives());
+    let scope = Scope { flow, batch, prices: &options.prices, now: seen.now() };
+    let selected = select(&query, &scope, &answers.selections());
+    Ok(draw(&|step| selected.has(step)))
+}
+
+/// A session's graph with the steps that were chosen.
 pub(crate) fn chosen(seen: &Seen, asked: &Asked, view: &View) -> Result<Graph, ApiError> {
     let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
     let prices = &seen.app.engine.options().prices;
-    let mut graph = wanted(seen, asked, |wanted| graph(flow, batch, prices, view, wanted))?;
+    let mut graph = with_wanted(seen, asked, |wanted| graph(flow, batch, prices, view, wanted))?;
     if view.group_by == GroupBy::Run {
         name_lanes(flow, &mut graph);
     }
     Ok(graph)
 }
 
-/// The pattern of a session's steps for which the query holds.
+/// The pattern of the steps that were chosen.
 pub(crate) fn pattern_of(
     seen: &Seen,
     asked: &Asked,
@@ -179,5 +228,28 @@ pub(crate) fn pattern_of(
 ) -> Result<Pattern, ApiError> {
     let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
     let prices = &seen.app.engine.options().prices;
-    wanted(seen, asked, |wanted| pattern(flow, batch, prices, view, grouping, wanted))
+    with_wanted(seen, asked, |wanted| pattern(flow, batch, prices, view, grouping, wanted))
+}
+
+/// The processes behind the runs of a session, drawn as one.
+pub(crate) fn process(seen: &Seen, asked: &Asked) -> Result<Graph, ApiError> {
+    let share = |text: &str| {
+        let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+        share.ok_or_else(|| bad("min_share", text, "a number from 0 to 1"))
+    };
+    let least = asked.text("min_share").map(share).transpose()?.unwrap_or(0.0);
+    let drawn = processes(seen).finish().into_iter().map(|(kind, process)| {
+        let title = kind.title();
+        let graph = from_process(&title, &process, least);
+        (title, graph)
+    });
+    Ok(join(drawn.collect(), "processes"))
+}
+
+/// The processes behind the runs of a session.
+pub(crate) fn processes(seen: &Seen) -> Processes {
+    let mut processes = Processes::default();
+    let prices = &seen.app.engine.options().prices;
+    processes.add(&seen.snapshot.flow, &seen.snapshot.corpus.batch, prices);
+    processes
 }

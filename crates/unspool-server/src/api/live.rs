@@ -70,7 +70,7 @@ pub(crate) struct ChangeDoc {
     step_ids: Vec<String>,
     /// How many steps are new or different.
     step_count: usize,
-    /// Ids of steps that are no more.
+    /// Ids of steps that are no more; empty when there are more than `max_change_ids` (10,000).
     removed: Vec<String>,
     /// More may be different than is told here: look at the session again.
     whole: bool,
@@ -222,15 +222,20 @@ fn change_doc(app: &App, change: &Change, with_steps: bool) -> ChangeDoc {
     let many = change.steps.len();
     let steps =
         if with_steps && many <= MAX_CHANGE_STEPS { step_docs(app, change) } else { Some(Vec::new()) };
-    let is_cut = with_steps && many > MAX_CHANGE_STEPS || many > MAX_CHANGE_IDS || steps.is_none();
-    let ids = |ids: &[Id]| ids.iter().map(|id| id.show('s')).collect();
+    let is_many = |ids: &[Id]| ids.len() > MAX_CHANGE_IDS;
+    let is_cut = with_steps && many > MAX_CHANGE_STEPS
+        || is_many(&change.steps)
+        || is_many(&change.removed)
+        || steps.is_none();
+    let ids =
+        |ids: &[Id]| if is_many(ids) { Vec::new() } else { ids.iter().map(|id| id.show('s')).collect() };
     ChangeDoc {
         sequence: change.sequence,
         at: change.at.to_string(),
         session_id: change.session.show('x'),
         session: change.row.as_deref().map(SessionLineDoc::from),
         steps: steps.unwrap_or_default(),
-        step_ids: if many <= MAX_CHANGE_IDS { ids(&change.steps) } else { Vec::new() },
+        step_ids: ids(&change.steps),
         step_count: many,
         removed: ids(&change.removed),
         whole: change.whole || is_cut,

@@ -30,7 +30,7 @@ mod windows;
 use crate::app::App;
 use crate::error::ApiError;
 use axum::Router;
-use axum::http::{StatusCode, Uri};
+use axum::http::{Method, StatusCode, Uri};
 use endpoint::Ask;
 use endpoints::ENDPOINTS;
 use std::sync::Arc;
@@ -60,6 +60,13 @@ pub(crate) async fn blocking<T: Send + 'static>(
         ApiError::new(status, "failed", "the answer could not be worked out")
     };
     tokio::task::spawn_blocking(work).await.map_err(failed)
+}
+
+/// Something is there, for another method.
+pub(crate) async fn wrong_method(method: Method, uri: Uri) -> ApiError {
+    let message = format!("{} is not asked with {method}", uri.path());
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", message)
+        .with_hint("/api/v1/openapi.json has the method of every path")
 }
 
 /// Nothing is there.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use unspool_model::{Code, Id, Timestamp};
 use unspool_store::rows::{IssueRow, ManualLink};
-use unspool_store::{Question, Store as _};
+use unspool_store::{Question, Store};
 
 /// Issues of so many of the newest sessions are added up: `max_issue_sessions`.
 const MAX_ISSUE_SESSIONS: usize = 10_000;
@@ -177,7 +177,7 @@ struct LinkDoc {
 }
 
 pub(crate) fn links(call: &Call) -> Result<Reply, ApiError> {
-    let links = call.app.engine.with_store(|store| store.links())?;
+    let links = call.app.engine.with_store(Store::links)?;
     let link = |link: ManualLink| LinkDoc {
         id: link.id.show('l'),
         from: link.from_id.show('s'),

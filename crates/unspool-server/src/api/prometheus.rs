@@ -5,6 +5,7 @@ use super::endpoints::ENDPOINTS;
 use super::reply::Reply;
 use crate::error::ApiError;
 use std::fmt::Write as _;
+use unspool_engine::HookSpool;
 
 /// The media type of the text format.
 pub(crate) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -56,6 +57,18 @@ pub(crate) fn metrics(call: &Call) -> Result<Reply, ApiError> {
         "counter",
         "Arrivals that were refused because too much waited.",
         health.refused,
+    );
+    page.head("requests_refused_total", "counter", "Requests that were refused, by the code of their error.");
+    for (code, count) in call.app.refusals.all() {
+        page.line("requests_refused_total", &format!("{{code=\"{code}\"}}"), count);
+    }
+    let hooks = HookSpool::of(&engine.options().folder).standing();
+    page.one("hook_spool_bytes", "gauge", "Bytes of hook events that wait to be taken.", hooks.bytes);
+    page.one(
+        "hook_events_dropped_total",
+        "counter",
+        "Hook events that found no server and no room to wait (max_spool_bytes).",
+        hooks.dropped,
     );
     page.one("sessions", "gauge", "Sessions that can be asked for.", health.sessions);
     page.one("steps", "gauge", "Steps that can be asked for.", health.steps_visible);

@@ -140,7 +140,8 @@ impl Pieces {
             let head = Told { status: StatusCode::OK, headers, head: Head::Streamed };
             told.send(Ok(head)).map_err(|_| gone())?;
         }
-        let piece = Bytes::from(std::mem::take(&mut self.buffer));
+        let next = Vec::with_capacity(PIECE_BYTES + PIECE_BYTES / 8);
+        let piece = Bytes::from(std::mem::replace(&mut self.buffer, next));
         self.sender.blocking_send(Ok(piece)).map_err(|_| gone())
     }
 

@@ -4,6 +4,7 @@ use super::keep;
 use crate::app::App;
 use crate::body;
 use crate::error::{ApiError, RETRY_AFTER_S};
+use crate::refusals::Refusal;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -48,7 +49,7 @@ async fn export(app: Arc<App>, headers: &HeaderMap, body: Body, signal: Signal) 
             let message = format!(
                 "content type `{other}` is not OTLP: send application/x-protobuf or application/json"
             );
-            return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, &message, false);
+            return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_media", &message, false);
         }
     };
     let bytes = match body::read(headers, body, app.limits).await {
@@ -62,7 +63,8 @@ async fn export(app: Arc<App>, headers: &HeaderMap, body: Body, signal: Signal) 
         Ok(taken) => accept(&taken.counted, signal, is_json),
         Err(Refused::Unknown { .. }) => {
             let what = if is_json { "JSON" } else { "protobuf" };
-            refuse(StatusCode::BAD_REQUEST, &format!("the body is no OTLP request in {what}"), is_json)
+            let message = format!("the body is no OTLP request in {what}");
+            refuse(StatusCode::BAD_REQUEST, "no_otlp", &message, is_json)
         }
         Err(refused) => refuse_with(&ApiError::from(refused), is_json),
     }
@@ -118,7 +120,7 @@ fn protobuf(status: StatusCode, bytes: Vec<u8>) -> Response {
 
 pub(crate) fn refuse_with(error: &ApiError, is_json: bool) -> Response {
     let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-    refuse(error.status, &format!("{}{hint}", error.message), is_json)
+    refuse(error.status, error.code, &format!("{}{hint}", error.message), is_json)
 }
 
 /// `google.rpc.Status`: what OTLP answers errors with.
@@ -130,7 +132,7 @@ struct RpcStatus {
     message: String,
 }
 
-fn refuse(status: StatusCode, message: &str, is_json: bool) -> Response {
+fn refuse(status: StatusCode, name: &'static str, message: &str, is_json: bool) -> Response {
     // The codes of gRPC.
     let code = match status {
         StatusCode::FORBIDDEN => 7,
@@ -145,6 +147,7 @@ fn refuse(status: StatusCode, message: &str, is_json: bool) -> Response {
     } else {
         protobuf(status, RpcStatus { code, message: message.into() }.encode_to_vec())
     };
+    response.extensions_mut().insert(Refusal(name));
     if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S));
     }

@@ -7,6 +7,7 @@ use crate::api::blocking;
 use crate::app::App;
 use crate::body::{self, unpacked};
 use crate::error::ApiError;
+use crate::refusals::Refusal;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::multipart::MultipartError;
@@ -103,7 +104,10 @@ pub(crate) async fn ingest(
         Some(error) if nothing_kept && receipts.len() == 1 => Err(error),
         Some(error) if nothing_kept => {
             let inner = json!({"code": error.code, "message": error.message, "hint": error.hint});
-            Ok((error.status, Json(json!({"error": inner, "files": receipts}))).into_response())
+            let mut response =
+                (error.status, Json(json!({"error": inner, "files": receipts}))).into_response();
+            response.extensions_mut().insert(Refusal(error.code));
+            Ok(response)
         }
         _ => Ok(Json(UploadDoc { files: receipts }).into_response()),
     }

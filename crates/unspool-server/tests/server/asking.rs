@@ -2,7 +2,7 @@
 
 use crate::running::{Answer, Running};
 use serde_json::Value;
-use unspool_engine::live::Arrival;
+use unspool_engine::live::{Arrival, Part};
 use unspool_testkit::{Labelled, Shape, generate};
 
 const FORMATS: &[(&str, &str, &str)] = &[
@@ -57,7 +57,8 @@ impl Asked {
 /// Gives a server the files of a session.
 pub(crate) fn put(running: &Running, labelled: &Labelled) {
     for (path, bytes) in &labelled.tree.files {
-        let part = Arrival::Part { path: path.clone(), offset: 0, bytes: bytes.clone(), checkpoint: None };
+        let part =
+            Arrival::Part(Part { path: path.clone(), offset: 0, bytes: bytes.clone(), checkpoint: None });
         running.app.engine.take(part).unwrap();
     }
     running.app.engine.settle();
@@ -267,7 +268,7 @@ fn what_did_not_change_is_not_sent_again() {
          \"message\":{{\"role\":\"user\",\"content\":\"one thing more\"}}}}\n"
     );
     let offset = file.1.len() as u64;
-    let part = Arrival::Part { path: file.0.clone(), offset, bytes: line.into(), checkpoint: None };
+    let part = Arrival::Part(Part { path: file.0.clone(), offset, bytes: line.into(), checkpoint: None });
     asked.running.app.engine.take(part).unwrap();
     asked.running.app.engine.settle();
     assert_eq!(ask(&path, &tag).status, 200);
@@ -374,10 +375,9 @@ fn what_came_in_and_what_was_odd_is_counted() {
         assert_eq!(count("seen"), count("stored") + count("duplicate") + count("rejected"));
         count("seen")
     };
-    let lines = |bytes: &Vec<u8>| bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-    let is_lines = |path: &str| path.ends_with(".jsonl");
-    let files = asked.labelled.tree.files.iter();
-    let written: u64 = files.map(|(path, bytes)| if is_lines(path) { lines(bytes) } else { 1 }).sum();
+    // Files of lines, and a meta file of one record, which has no end of line.
+    let lines = |bytes: &Vec<u8>| bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
+    let written: u64 = asked.labelled.tree.files.values().map(lines).sum();
     assert_eq!((seen("files"), seen("hooks")), (written, 1));
 
     let odd = generate(Shape { unfinished: true, ..Shape::default() }, 3);
@@ -413,6 +413,9 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
         (format!("{session}/graph?after=yesterday"), 400, "bad_parameter"),
         (format!("{session}/graph?min_confidence=2"), 400, "bad_parameter"),
         (format!("{session}/graph?where=tool:"), 400, "bad_query"),
+        (format!("{session}/graph?view=workflow&level=agent"), 400, "bad_parameter"),
+        (format!("{session}/export?format=markdown&tool=Bash"), 400, "bad_parameter"),
+        (format!("{session}/export?format=csv&theme=dark"), 400, "bad_parameter"),
         (format!("{session}/steps/s0"), 404, "not_found"),
         (format!("{session}/records/none"), 404, "not_found"),
         (format!("{session}/explain/nothing"), 404, "not_found"),
@@ -430,6 +433,8 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
         let answer = asked.running.get(&path);
         assert_eq!((answer.status, answer.error().as_str()), (status, code), "{path}");
     }
+    assert_eq!(asked.running.post("/api/v1/sessions", "").error(), "wrong_method");
+    assert_eq!(asked.running.get("/v1/traces").error(), "wrong_method");
     let wrong = asked.running.get("/api/v1/query?q=tool:Bash%20colour:red").json();
     assert_eq!(
         (wrong["error"]["position"].as_u64(), wrong["error"]["code"].as_str()),

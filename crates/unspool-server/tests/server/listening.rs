@@ -30,7 +30,8 @@ impl Listening {
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let resume = last.map(|id| format!("Last-Event-ID: {id}\r\n")).unwrap_or_default();
         let host = running.http;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n{resume}\r\n").unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: gzip\r\n{resume}\r\n")
+            .unwrap();
         let mut lines = BufReader::new(stream);
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {

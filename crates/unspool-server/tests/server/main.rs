@@ -7,6 +7,7 @@ mod guard;
 mod hooks;
 mod listening;
 mod nonsense;
+mod overload;
 mod page;
 mod running;
 mod thoughtflow;

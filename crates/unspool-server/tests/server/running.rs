@@ -42,7 +42,17 @@ impl Running {
     }
 
     pub(crate) fn start_in(folder: Arc<TempDir>, change: impl FnOnce(&mut App)) -> Running {
-        let mut app = App::new(Engine::open(Options::new(folder.path(), now)).unwrap());
+        Running::start_options(folder, |_| {}, change)
+    }
+
+    pub(crate) fn start_options(
+        folder: Arc<TempDir>,
+        choose: impl FnOnce(&mut Options),
+        change: impl FnOnce(&mut App),
+    ) -> Running {
+        let mut options = Options::new(folder.path(), now);
+        choose(&mut options);
+        let mut app = App::new(Engine::open(options).unwrap());
         change(&mut app);
         let app = Arc::new(app);
         let (stop, stopped) = oneshot::channel::<()>();

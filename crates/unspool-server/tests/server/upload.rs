@@ -169,6 +169,10 @@ fn too_much_is_refused_by_the_name_of_the_limit() {
         assert!(answer.json()["error"]["message"].as_str().unwrap().contains(limit));
     }
     assert_eq!(server.app.engine.log().end(), 0);
+    assert_eq!(server.app.refusals.all(), [("too_large", 2)]);
+    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
+    assert!(metrics.contains("unspool_requests_refused_total{code=\"too_large\"} 2\n"), "{metrics}");
+    assert!(metrics.contains("unspool_hook_events_dropped_total 0\n"), "{metrics}");
     // The files of a form share the room.
     let answer = server.request("POST", "/v1/ingest", &[FORM], &form(&[("a.gz", &half), ("b.gz", &half)]));
     let document = answer.json();
@@ -184,4 +188,35 @@ fn many_megabytes_of_lines_are_one_body() {
     let answer = server.post("/v1/ingest?name=long.ndjson", &lines);
     assert_eq!((answer.status, answer.json()["files"][0]["records"].as_u64()), (200, Some(10_000)));
     assert_eq!(server.app.engine.log().read(0).unwrap().unwrap().bytes, lines.as_bytes());
+}
+
+#[test]
+fn when_too_much_waits_the_rest_is_refused_and_what_was_answered_is_kept() {
+    let folder = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    let server = Running::start_options(folder, |options| options.max_pending_bytes = 1, |_| {});
+    let kept: u64 = std::thread::scope(|scope| {
+        let send = |sender: usize| {
+            let server = &server;
+            move || {
+                let sent = (0..10_usize).map(|n| {
+                    let lines = hook_lines(1).replace("number 0", &format!("{sender} {n}"));
+                    let answer = server.post("/v1/ingest?name=e.jsonl", lines);
+                    if answer.status == 429 {
+                        assert_eq!(answer.error(), "busy");
+                        assert!(answer.head.to_lowercase().contains("retry-after: 1"), "{}", answer.head);
+                        return 0;
+                    }
+                    assert_eq!(answer.status, 200);
+                    1
+                });
+                sent.sum::<u64>()
+            }
+        };
+        let senders: Vec<_> = (0..4).map(|sender| scope.spawn(send(sender))).collect();
+        senders.into_iter().map(|sender| sender.join().unwrap()).sum()
+    });
+    assert!(kept > 0);
+    assert_eq!(server.records(), (kept, 0, 0));
+    let refused = server.app.refusals.all().iter().map(|(_, count)| count).sum::<u64>();
+    assert_eq!(kept + refused, 40);
 }

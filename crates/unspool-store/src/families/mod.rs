@@ -3,6 +3,8 @@
 //! In: pieces of records with their keys, as numbers. Out: the family of each, and where the records of a family lie. Never here: what
 //! a key means. Like everything derived, the file can be deleted and made again from the log.
 
+mod forget;
+
 use crate::error::StoreError;
 use crate::files::private_file;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -11,8 +13,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use unspool_model::Id;
 
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 const CACHE_KIB: i64 = 8 << 10;
+const TABLES: [&str; 8] =
+    ["standing", "keys", "offers", "joined", "entries", "streams", "sessions", "counts"];
 
 /// A family's number. Numbers of families that were joined stay valid names for what they became.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,7 +105,11 @@ pub struct Families {
     name: String,
     joined: FxHashMap<i64, i64>,
     next: i64,
+    /// Every record before this position has been placed.
+    through: u64,
     in_transaction: bool,
+    /// What `SQLite` said of others' writing when this was read.
+    seen: Option<i64>,
 }
 
 impl Families {
@@ -127,8 +135,15 @@ impl Families {
     }
 
     fn over(connection: Connection, name: String) -> Result<Families, StoreError> {
-        let mut families =
-            Families { connection, name, joined: FxHashMap::default(), next: 1, in_transaction: false };
+        let mut families = Families {
+            connection,
+            name,
+            joined: FxHashMap::default(),
+            next: 1,
+            through: 0,
+            in_transaction: false,
+            seen: None,
+        };
         families.prepare().map_err(|error| failed(&families.name, &error))?;
         Ok(families)
     }
@@ -141,17 +156,17 @@ impl Families {
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
         let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if version == 0 {
+        if version != VERSION {
+            // Nothing in it is worth a migration: it is made again from the log.
+            let drop: Vec<String> =
+                TABLES.iter().map(|table| format!("DROP TABLE IF EXISTS {table};")).collect();
             connection.execute_batch(&format!(
-                "BEGIN IMMEDIATE; {} PRAGMA user_version = {VERSION}; COMMIT;",
+                "BEGIN IMMEDIATE; {} {} PRAGMA user_version = {VERSION}; COMMIT;",
+                drop.concat(),
                 include_str!("schema.sql")
             ))?;
         }
-        self.next = connection.query_row("SELECT next FROM standing", [], |row| row.get(0))?;
-        let mut statement = connection.prepare("SELECT family, into_family FROM joined")?;
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        self.joined = rows.collect::<Result<_, _>>()?;
-        Ok(())
+        self.read_standing()
     }
 
     /// What a family became.
@@ -248,7 +263,30 @@ impl Families {
 
     /// Takes notice of what another value of the same file has written.
     pub fn refresh(&mut self) -> Result<(), StoreError> {
-        self.prepare().map_err(|error| failed(&self.name, &error))
+        self.read_standing().map_err(|error| failed(&self.name, &error))
+    }
+
+    /// Reads how far it has come and which families were joined, if anybody else wrote since that was read.
+    fn read_standing(&mut self) -> rusqlite::Result<()> {
+        let connection = &self.connection;
+        let seen: i64 = connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
+        if self.seen == Some(seen) {
+            return Ok(());
+        }
+        let standing = connection.query_row("SELECT next, through FROM standing", [], |row| {
+            Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned()))
+        });
+        (self.next, self.through) = standing?;
+        let mut statement = connection.prepare_cached("SELECT family, into_family FROM joined")?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        self.joined = rows.collect::<Result<_, _>>()?;
+        self.seen = Some(seen);
+        Ok(())
+    }
+
+    /// Every record before this position has been placed; what is behind it has to be placed again.
+    pub fn through(&self) -> u64 {
+        self.through
     }
 
     /// Notes that an entry of the log holds records of a family.
@@ -299,7 +337,8 @@ impl Families {
         Ok(gone)
     }
 
-    fn sessions_of(&self, family: FamilyId) -> Result<Vec<Id>, StoreError> {
+    /// The sessions a family came to.
+    pub fn sessions_of(&self, family: FamilyId) -> Result<Vec<Id>, StoreError> {
         let query = || {
             let mut statement =
                 self.connection.prepare_cached("SELECT id FROM sessions WHERE family = ?1")?;
@@ -308,6 +347,29 @@ impl Families {
         };
         let found = query().map_err(|error| failed(&self.name, &error))?;
         Ok(found.into_iter().map(|bytes| Id::from_u128(u128::from_be_bytes(bytes))).collect())
+    }
+
+    /// The sessions of all families.
+    pub fn all_sessions(&self) -> Result<Vec<Id>, StoreError> {
+        let query = || {
+            let mut statement = self.connection.prepare_cached("SELECT id FROM sessions")?;
+            let rows = statement.query_map([], |row| row.get::<_, [u8; 16]>(0))?;
+            rows.collect::<Result<Vec<_>, _>>()
+        };
+        let found = query().map_err(|error| failed(&self.name, &error))?;
+        Ok(found.into_iter().map(|bytes| Id::from_u128(u128::from_be_bytes(bytes))).collect())
+    }
+
+    /// Reads the whole file and says what is damaged in it; nothing when all is well.
+    pub fn check(&self) -> Result<Vec<String>, StoreError> {
+        let query = || {
+            let mut statement = self.connection.prepare("PRAGMA integrity_check")?;
+            let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
+            rows.collect::<Result<Vec<_>, _>>()
+        };
+        let mut found = query().map_err(|error| failed(&self.name, &error))?;
+        found.retain(|line| line != "ok");
+        Ok(found)
     }
 
     /// The family of a session.
@@ -366,24 +428,38 @@ impl Families {
         query().map_err(|error: rusqlite::Error| failed(&self.name, &error))
     }
 
-    /// Makes what was said last.
-    pub fn save(&mut self) -> Result<(), StoreError> {
+    /// Makes what was said last. Every record before that position has been placed.
+    pub fn save(&mut self, through: u64) -> Result<(), StoreError> {
         if self.in_transaction {
-            self.run("UPDATE standing SET next = ?1", params![self.next])?;
-            self.in_transaction = false;
+            self.run(
+                "UPDATE standing SET next = ?1, through = ?2",
+                params![self.next, through.cast_signed()],
+            )?;
             self.batch("COMMIT")?;
+            self.in_transaction = false;
+            self.through = through;
         }
         Ok(())
     }
 
+    /// Takes back what was said since it was last saved.
+    pub fn take_back(&mut self) -> Result<(), StoreError> {
+        self.in_transaction = false;
+        // What failed for want of room was taken back by the database itself.
+        if !self.connection.is_autocommit() {
+            self.batch("ROLLBACK")?;
+        }
+        self.refresh()
+    }
+
     /// Forgets everything: it is about to be made again from the log.
     pub fn clear(&mut self) -> Result<(), StoreError> {
-        self.save()?;
-        let tables = ["keys", "offers", "joined", "entries", "streams", "sessions", "counts"];
-        let sql: Vec<String> = tables.iter().map(|table| format!("DELETE FROM {table};")).collect();
-        self.batch(&format!("BEGIN IMMEDIATE; {} COMMIT;", sql.concat()))?;
-        self.joined.clear();
-        Ok(())
+        self.take_back()?;
+        let emptied: Vec<String> =
+            TABLES.iter().skip(1).map(|table| format!("DELETE FROM {table};")).collect();
+        let sql = format!("BEGIN IMMEDIATE; {} UPDATE standing SET through = 0; COMMIT;", emptied.concat());
+        self.batch(&sql)?;
+        self.refresh()
     }
 
     fn begin(&mut self) -> Result<(), StoreError> {

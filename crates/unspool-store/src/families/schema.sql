@@ -1,6 +1,7 @@
 -- Which records of the log belong together. Everything here follows from the log and can be made again.
-CREATE TABLE standing (only INTEGER PRIMARY KEY CHECK (only = 1), next INTEGER NOT NULL) STRICT;
-INSERT INTO standing VALUES (1, 1);
+-- The number of the next family, and the position of the log before which every record has been placed.
+CREATE TABLE standing (only INTEGER PRIMARY KEY CHECK (only = 1), next INTEGER NOT NULL, through INTEGER NOT NULL) STRICT;
+INSERT INTO standing VALUES (1, 1, 0);
 -- What a family is known by.
 CREATE TABLE keys (hash INTEGER PRIMARY KEY, family INTEGER NOT NULL) STRICT;
 -- What families may be joined by once somebody asks for it.
@@ -9,10 +10,12 @@ CREATE TABLE offers (hash INTEGER NOT NULL, family INTEGER NOT NULL, PRIMARY KEY
 CREATE TABLE joined (family INTEGER PRIMARY KEY, into_family INTEGER NOT NULL) STRICT;
 -- The entries of the log that hold records of a family.
 CREATE TABLE entries (family INTEGER NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (family, position)) STRICT, WITHOUT ROWID;
+CREATE INDEX entries_by_position ON entries (position);
 -- Streams that came in several entries, in their order, and where in the stream each begins.
 CREATE TABLE streams (
     name TEXT NOT NULL, position INTEGER NOT NULL, "offset" INTEGER NOT NULL, PRIMARY KEY (name, position)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX streams_by_position ON streams (position);
 -- The sessions a family came to, and what became of its records.
 CREATE TABLE sessions (id BLOB PRIMARY KEY, family INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_family ON sessions (family);

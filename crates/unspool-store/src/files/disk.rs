@@ -72,6 +72,10 @@ impl Files for DiskFiles {
         file.sync_all()
     }
 
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.folder.join(from), self.folder.join(to))
+    }
+
     fn remove(&self, name: &str) -> io::Result<()> {
         fs::remove_file(self.folder.join(name))
     }

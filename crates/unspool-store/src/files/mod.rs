@@ -22,6 +22,8 @@ pub trait Files: Send + Sync {
     fn open(&self, name: &str) -> io::Result<Box<dyn Reading>>;
     /// Cuts a file to that length, and returns when what is left has reached the disk.
     fn truncate(&self, name: &str, len: u64) -> io::Result<()>;
+    /// Gives a file another name, in the place of the file that has it.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     /// Deletes a file.
     fn remove(&self, name: &str) -> io::Result<()>;
     /// Returns when created and removed names have reached the disk.

@@ -7,6 +7,8 @@
 
 mod append;
 mod blocks;
+mod compact;
+mod dropped;
 mod frame;
 mod open;
 mod read;
@@ -15,11 +17,13 @@ mod report;
 mod segment;
 mod write;
 
+pub use compact::Compacted;
 pub use read::{Scan, Scanned};
 pub use report::{Damage, DamageKind, Recovery};
 
 use crate::files::Files;
 use append::Queue;
+use dropped::Dropped;
 use read::Cache;
 use recover::Placed;
 use segment::SegmentName;
@@ -108,6 +112,7 @@ pub struct Log {
     answered: Condvar,
     writer: Mutex<Writer>,
     cache: Mutex<Cache>,
+    dropped: Mutex<Arc<Dropped>>,
 }
 
 /// A segment as far as it is acknowledged.
@@ -126,7 +131,7 @@ pub struct LogSize {
     pub segments: u64,
     /// Bytes on the disk.
     pub bytes: u64,
-    /// Records, also those that are damaged.
+    /// Records, also those that are damaged, without those that were dropped.
     pub records: u64,
 }
 
@@ -147,7 +152,14 @@ impl Log {
         let bytes = segments.iter().map(|segment| segment.bytes).sum();
         let count = segments.len() as u64;
         drop(segments);
-        LogSize { segments: count, bytes, records: self.end().saturating_sub(self.start()) }
+        let positions = self.start()..self.end();
+        let dropped = self.dropped().count(&positions);
+        let records = positions.end.saturating_sub(positions.start).saturating_sub(dropped);
+        LogSize { segments: count, bytes, records }
+    }
+
+    fn dropped(&self) -> Arc<Dropped> {
+        Arc::clone(&held(&self.dropped))
     }
 
     /// Deletes the segments all of whose records lie before that position, and says how much went. The segment that is being

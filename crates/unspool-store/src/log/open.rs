@@ -4,6 +4,8 @@
 //! machine stopped, so only it is read; the others are looked at when they are read, or by `check`.
 
 use super::append::Queue;
+use super::compact::REWRITE;
+use super::dropped::Dropped;
 use super::read::Cache;
 use super::recover::{Care, walk};
 use super::report::{Damage, DamageKind};
@@ -26,6 +28,12 @@ impl Log {
         let mut names: Vec<SegmentName> = listed.iter().filter_map(|name| SegmentName::parse(name)).collect();
         names.sort_unstable();
         let mut recovery = Recovery::default();
+        let dropped = Dropped::open(&*files, &listed, &mut recovery.left_as_is)
+            .map_err(|source| io_error("read", "the list of dropped records", source))?;
+        if listed.iter().any(|name| name == REWRITE) {
+            // A segment that was being written anew; the old one is there.
+            drop(files.remove(REWRITE));
+        }
         let next_sequence = names.last().map_or(0, |last| last.sequence + 1);
         let mut segments = Vec::new();
         for name in &names {
@@ -49,6 +57,8 @@ impl Log {
             limit = last.name.first;
             segments.pop();
         }
+        // The last records may have been dropped and are gone: their positions are not given out again.
+        end = end.max(dropped.end());
         if end < options.next_at_least {
             note_missing(&segments, end, options.next_at_least, &mut recovery);
             end = options.next_at_least;
@@ -61,6 +71,7 @@ impl Log {
             answered: Condvar::new(),
             writer: Mutex::new(Writer::new(next_sequence)),
             cache: Mutex::new(Cache::default()),
+            dropped: Mutex::new(Arc::new(dropped)),
         };
         Ok((log, recovery))
     }

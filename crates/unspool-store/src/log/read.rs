@@ -2,6 +2,7 @@
 //!
 //! In: positions. Out: entries exactly as they were appended, or what is damaged. Only acknowledged records are seen.
 
+use super::dropped::Dropped;
 use super::frame::{Frame, Unreadable};
 use super::recover::{Care, Placed, walk};
 use super::report::{Damage, DamageKind};
@@ -22,6 +23,10 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
+    pub(super) fn clear(&mut self) {
+        *self = Cache::default();
+    }
+
     fn get(&mut self, key: (u64, usize)) -> Option<Arc<Frame>> {
         self.uses += 1;
         let (frame, used) = self.frames.get_mut(&key)?;
@@ -42,9 +47,9 @@ impl Cache {
 
 /// A segment to read from.
 #[derive(Clone)]
-struct Indexed {
-    name: SegmentName,
-    frames: Arc<Vec<Placed>>,
+pub(super) struct Indexed {
+    pub(super) name: SegmentName,
+    pub(super) frames: Arc<Vec<Placed>>,
 }
 
 /// What a scan comes upon.
@@ -57,9 +62,14 @@ pub enum Scanned {
 }
 
 impl Log {
-    /// The record at that position; `None` before the first and behind the last.
+    /// Lets go of the frames that were read lately.
+    pub fn forget_frames(&self) {
+        *held(&self.cache) = Cache::default();
+    }
+
+    /// The record at that position; `None` before the first, behind the last and where it was dropped.
     pub fn read(&self, position: u64) -> Result<Option<Entry>, LogError> {
-        if position >= self.end() {
+        if position >= self.end() || self.dropped().contains(position) {
             return Ok(None);
         }
         let Some(segment) = self.segment_of(position)? else { return Ok(None) };
@@ -72,7 +82,9 @@ impl Log {
 
     /// All records from that position on, in order, up to the last that is acknowledged now.
     pub fn scan(&self, from: u64) -> Scan<'_> {
-        Scan { log: self, next: from.max(self.start()), end: self.end(), frame: None }
+        let dropped = self.dropped();
+        let next = dropped.kept_from(from.max(self.start()));
+        Scan { log: self, next, end: self.end(), frame: None, dropped }
     }
 
     /// Reads everything and lists what is damaged.
@@ -83,6 +95,9 @@ impl Log {
             let limit = if limit == u64::MAX { self.end() } else { limit };
             damages.extend(walk(&mut *file, &name, limit, Care::Bodies)?.damages);
         }
+        // What was dropped may be missing.
+        let dropped = self.dropped();
+        damages.retain(|damage| !damage.is_loss() || !dropped.covers(&damage.positions));
         for found in self.scan(0) {
             match found? {
                 Scanned::Lost(damage) if damage.kind == DamageKind::Record => damages.push(damage),
@@ -93,14 +108,14 @@ impl Log {
     }
 
     /// The segments, and where the records of each end.
-    fn names(&self) -> Vec<(SegmentName, u64)> {
+    pub(super) fn names(&self) -> Vec<(SegmentName, u64)> {
         let segments = held(&self.segments);
         let limits = segments.iter().skip(1).map(|next| next.name.first).chain([u64::MAX]);
         segments.iter().zip(limits).map(|(segment, limit)| (segment.name.clone(), limit)).collect()
     }
 
     /// The segment that holds, or should hold, that record.
-    fn segment_of(&self, position: u64) -> Result<Option<Indexed>, LogError> {
+    pub(super) fn segment_of(&self, position: u64) -> Result<Option<Indexed>, LogError> {
         let mut segments = held(&self.segments);
         let behind = segments.partition_point(|segment| segment.name.first <= position);
         let limit = segments.get(behind).map_or(u64::MAX, |next| next.name.first);
@@ -191,6 +206,7 @@ pub struct Scan<'a> {
     next: u64,
     end: u64,
     frame: Option<(Indexed, usize, Arc<Frame>)>,
+    dropped: Arc<Dropped>,
 }
 
 impl Scan<'_> {
@@ -248,6 +264,7 @@ impl Iterator for Scan<'_> {
             return None;
         }
         let step = self.step();
+        self.next = self.dropped.kept_from(self.next);
         if step.is_err() {
             self.next = self.end;
         }

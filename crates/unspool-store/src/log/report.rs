@@ -79,6 +79,14 @@ pub struct Recovery {
 }
 
 impl Recovery {
+    /// All of it in plain words, a line each.
+    pub fn notices(&self) -> Vec<String> {
+        let damages = self.damages.iter().map(ToString::to_string);
+        let aside = self.kept_aside.iter();
+        let aside = aside.map(|file| format!("bytes that belong to no record were put aside in {file}"));
+        damages.chain(self.left_as_is.iter().cloned()).chain(aside).collect()
+    }
+
     /// Whether everything was as it should be.
     pub fn is_clean(&self) -> bool {
         *self == Recovery::default()

@@ -33,6 +33,11 @@ impl Writer {
         Writer { next_sequence, open: None }
     }
 
+    /// Whether there is a segment to go on in.
+    pub(crate) fn is_writing(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// Writes entries from that position on, and returns when they are on the disk.
     pub(crate) fn write<'a>(
         &mut self,

@@ -68,6 +68,11 @@ impl SqliteStore {
         Ok(SqliteStore { connection, name })
     }
 
+    /// Gives room back to the system that nothing is in any more.
+    pub fn shrink(&self) -> Result<(), StoreError> {
+        self.connection.execute_batch("VACUUM").map_err(|error| self.failed(&error))
+    }
+
     /// Reads the whole file and says what is damaged in it; nothing when all is well.
     pub fn check(&self) -> Result<Vec<String>, StoreError> {
         let mut found: Vec<String> = self.reading(|connection| {
@@ -146,7 +151,7 @@ pub(crate) fn database_error(name: &str, error: &rusqlite::Error) -> StoreError 
     let hint = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Some("free some space; what was acknowledged is safe in the log"),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            Some("move the file away and run `unspool rebuild`: the records are in the log")
+            return StoreError::Damaged { name: name.into(), why: error.to_string() };
         }
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             Some("the file and its folder must be writable")

@@ -206,7 +206,9 @@ pub(super) fn pack_edges(edges: &[EdgeRow], names: &Names) -> Vec<u8> {
         edge.evidence.iter().for_each(|id| put(id, &mut evidence, &mut body));
     }
     put_number(&mut out, strange.len() as u64);
-    strange.iter().for_each(|id| out.extend_from_slice(&id.to_bytes()));
+    for id in &strange {
+        out.extend_from_slice(&id.to_bytes());
+    }
     put_bytes(&mut out, &body);
     let bare = |edge: &EdgeRow| EdgeRow {
         from_id: Id::default(),

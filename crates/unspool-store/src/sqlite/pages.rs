@@ -1,6 +1,6 @@
 //! Pages of packed rows: a session's agents, runs, steps, edges and issues.
 //!
-//! In: facts. Out: pages that changed, written; and the facts again. SQLite then has a few rows for a session where it would have three for
+//! In: facts. Out: pages that changed, written; and the facts again. `SQLite` then has a few rows for a session where it would have three for
 //! every step, which takes a fifth of the room and of the time. Inside a transaction of the caller's.
 
 use super::Problem;
@@ -8,6 +8,7 @@ use super::pack::{Names, PackedRow, pack_edges, unpack_edges};
 use crate::error::StoreError;
 use crate::rows::{EdgeRow, IssueRow, SessionFacts, SessionRow, StepRow};
 use rusqlite::{Connection, OptionalExtension as _, params};
+use std::cell::RefCell;
 use std::ops::Range;
 use unspool_model::Id;
 use xxhash_rust::xxh3::xxh3_64;
@@ -63,8 +64,7 @@ pub(super) fn put(connection: &Connection, session: i64, facts: &SessionFacts) -
     for (key, bytes) in &pages {
         let sum = xxh3_64(bytes).cast_signed();
         if known.binary_search(&(*key, sum)).is_err() {
-            let packed =
-                zstd::bulk::compress(bytes, LEVEL).map_err(|_| StoreError::Value { column: "bytes" })?;
+            let packed = compress(bytes)?;
             insert.execute(params![key, sum, packed])?;
         }
     }
@@ -75,6 +75,20 @@ pub(super) fn put(connection: &Connection, session: i64, facts: &SessionFacts) -
         }
     }
     Ok(())
+}
+
+thread_local! {
+    /// Making one takes as long as packing a page.
+    static PACKER: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn compress(bytes: &[u8]) -> Result<Vec<u8>, Problem> {
+    PACKER
+        .with_borrow_mut(|packer| match packer {
+            Some(packer) => packer.compress(bytes),
+            None => packer.insert(zstd::bulk::Compressor::new(LEVEL)?).compress(bytes),
+        })
+        .map_err(|_| Problem::Store(StoreError::Value { column: "bytes" }))
 }
 
 fn add<R>(

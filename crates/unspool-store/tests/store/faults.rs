@@ -85,6 +85,16 @@ impl Files for FaultyFiles {
         Ok(())
     }
 
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut state = self.state();
+        if state.stuck {
+            return Err(ErrorKind::PermissionDenied.into());
+        }
+        let content = state.files.remove(from).ok_or_else(missing)?;
+        state.files.insert(to.into(), content);
+        Ok(())
+    }
+
     fn remove(&self, name: &str) -> io::Result<()> {
         let mut state = self.state();
         if state.stuck {

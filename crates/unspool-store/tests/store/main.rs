@@ -3,6 +3,7 @@
 
 mod conformance;
 mod crashes;
+mod dropping;
 mod facts;
 mod faults;
 mod ground;

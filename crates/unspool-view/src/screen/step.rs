@@ -274,7 +274,9 @@ mod tests {
     #[test]
     fn bytes_are_text_where_they_can_be() {
         let words = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")];
-        words.iter().for_each(|(plain, packed)| assert_eq!(base64(plain.as_bytes()), *packed));
+        for (plain, packed) in words {
+            assert_eq!(base64(plain.as_bytes()), packed);
+        }
         let cut = record_content(Some("aé".as_bytes()), 2);
         assert_eq!((cut.encoding, cut.content.as_str(), cut.bytes_left_out), ("utf-8", "a", 2));
         assert_eq!(record_content(Some(&[255, 0]), 9).encoding, "base64");

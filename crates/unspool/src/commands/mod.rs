@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod db;
 mod demo;
 pub(crate) mod diff;
 mod doctor;
@@ -18,12 +19,14 @@ mod otel_env;
 mod path;
 mod process;
 pub(crate) mod query;
+mod rebuild;
 mod serve;
 mod show;
 mod stats;
 pub(crate) mod timeline;
 mod token;
 
+pub(crate) use db::DbArgs;
 pub(crate) use failures::FailuresArgs;
 pub(crate) use findings::FindingsArgs;
 pub(crate) use hook::HookArgs;
@@ -32,6 +35,7 @@ pub(crate) use metrics::MetricsArgs;
 pub(crate) use otel_env::OtelEnvArgs;
 pub(crate) use path::PathArgs;
 pub(crate) use process::ProcessArgs;
+pub(crate) use rebuild::RebuildArgs;
 pub(crate) use serve::ServeArgs;
 pub(crate) use token::TokenArgs;
 
@@ -72,6 +76,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
             hook::run(hook);
             Ok(())
         }
+        Some(Command::Db(db)) => return db::run(args, db),
+        Some(Command::Rebuild(rebuild)) => rebuild::run(args, rebuild),
         Some(Command::Demo(demo)) => demo::run(args, demo),
     };
     done.map(|()| ExitCode::SUCCESS)

@@ -49,8 +49,9 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
     let mut options = Options::new(&folder, crate::load::now);
     options.holder = format!("unspool serve, process {}", std::process::id());
     (options.table, options.prices) = (settings.table, settings.prices);
+    options.retention = settings.retention;
     let engine = Engine::open(options).map_err(|error| opening(&error))?;
-    tell_recovery(&engine);
+    engine.notices().iter().for_each(|line| note(line));
     let engine = Arc::new(engine);
     let mut app = App::new(Arc::clone(&engine));
     app.access = Access {
@@ -97,18 +98,7 @@ pub(crate) fn data_folder(named: Option<&Path>) -> Result<PathBuf, CliError> {
         })
 }
 
-fn tell_recovery(engine: &Engine) {
-    let recovery = engine.recovery();
-    let damages = recovery.damages.iter().map(ToString::to_string);
-    for line in damages.chain(recovery.left_as_is.iter().cloned()) {
-        note(&line);
-    }
-    for file in &recovery.kept_aside {
-        note(&format!("bytes that belong to no record were put aside in {file}"));
-    }
-}
-
-fn opening(error: &OpenError) -> CliError {
+pub(crate) fn opening(error: &OpenError) -> CliError {
     CliError::Data { why: error.to_string(), hint: error.hint().map(Into::into) }
 }
 

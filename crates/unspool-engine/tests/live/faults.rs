@@ -1,0 +1,177 @@
+//! Whatever breaks: what was acknowledged is kept, it is said what is wrong, and it goes on when that is mended.
+
+use crate::bodies::{assert_once, calls, send, send_all};
+use crate::same::{never, open};
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use unspool_engine::live::{Engine, OpenError, Options, Refused};
+
+/// Waits for something that must happen.
+fn until(what: &str, mut happened: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !happened() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn database(folder: &Path, name: &str) -> Connection {
+    let connection = Connection::open(folder.join(name)).unwrap();
+    connection.busy_timeout(Duration::from_secs(10)).unwrap();
+    connection
+}
+
+/// A table that is not there stands for anything a database refuses while the server runs.
+#[test]
+fn a_database_that_refuses_costs_nothing_but_time() {
+    for (name, table) in
+        [("store.db", "session_versions"), ("families.db", "entries"), ("families.db", "counts")]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = open(folder.path());
+        send_all(&engine, 0..20);
+        engine.settle();
+        let connection = database(folder.path(), name);
+        connection.execute_batch(&format!("ALTER TABLE {table} RENAME TO away")).unwrap();
+        send_all(&engine, 20..40);
+        until("it says that it is degraded", || engine.broken().is_some());
+        send_all(&engine, 40..60);
+        let why = engine.broken().unwrap();
+        assert!(why.contains(name) && why.contains("no such table"), "{why}");
+        connection.execute_batch(&format!("ALTER TABLE away RENAME TO {table}")).unwrap();
+        engine.settle();
+        assert_once(&engine, 0..60);
+        assert_eq!(engine.broken(), None);
+        assert_eq!(engine.health().steps_visible, 60, "{name} {table}");
+    }
+}
+
+#[test]
+fn more_than_may_wait_is_refused_and_nothing_acknowledged_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let limit = 8_000;
+    let options = Options { max_pending_bytes: limit, ..Options::new(folder.path(), never) };
+    let engine = Engine::open(options).unwrap();
+    send_all(&engine, 0..1);
+    engine.settle();
+    let stall = database(folder.path(), "families.db");
+    stall.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let mut acknowledged = 1;
+    let refused = loop {
+        match send(&engine, acknowledged) {
+            Ok(_) => acknowledged += 1,
+            Err(refused) => break refused,
+        }
+        assert!(engine.health().pending_bytes <= limit);
+        assert!(acknowledged < 1000, "nothing was ever refused");
+    };
+    assert!(matches!(refused, Refused::Busy { .. }), "{refused}");
+    assert!(acknowledged > 5);
+    assert_eq!(engine.health().refused, 1);
+    stall.execute_batch("ROLLBACK").unwrap();
+    engine.settle();
+    assert_once(&engine, 0..acknowledged);
+    send_all(&engine, acknowledged..acknowledged + 10);
+    engine.settle();
+    assert_once(&engine, 0..acknowledged + 10);
+    assert_eq!(engine.health().pending_bytes, 0);
+}
+
+/// A folder with forty calls in it, closed.
+fn filled() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path());
+    send_all(&engine, 0..40);
+    engine.settle();
+    folder
+}
+
+fn change(file: &Path, with: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = std::fs::read(file).unwrap();
+    with(&mut bytes);
+    std::fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_database_is_put_aside_and_made_again() {
+    for name in ["store.db", "families.db"] {
+        let cut = |bytes: &mut Vec<u8>| bytes.truncate(bytes.len() / 2 + 100);
+        let no_head = |bytes: &mut Vec<u8>| bytes[..64].fill(7);
+        let damages: [(&str, &dyn Fn(&mut Vec<u8>)); 2] = [("cut", &cut), ("head", &no_head)];
+        for (what, damage) in damages {
+            let folder = filled();
+            change(&folder.path().join(name), |bytes| damage(bytes));
+            let engine = open(folder.path());
+            engine.settle();
+            assert_once(&engine, 0..40);
+            let notices = engine.notices();
+            assert!(
+                notices.iter().any(|line| line.contains(&format!("{name}.damaged-1"))),
+                "{what}: {notices:?}"
+            );
+            assert!(folder.path().join(format!("{name}.damaged-1")).exists());
+        }
+    }
+}
+
+/// Damage that opening does not come upon is mended when it is come upon, or by a rebuild.
+#[test]
+fn damaged_pages_are_mended() {
+    for name in ["store.db", "families.db"] {
+        let folder = filled();
+        // All pages but the first, which has the schema.
+        change(&folder.path().join(name), |bytes| bytes[8192..].fill(0xa5));
+        if name == "store.db" {
+            let engine = Engine::rebuild(Options::new(folder.path(), never)).unwrap();
+            engine.settle();
+            engine.rebuilt();
+            assert_once(&engine, 0..40);
+            assert!(engine.notices()[0].contains("store.db was damaged"), "{:?}", engine.notices());
+            continue;
+        }
+        let engine = open(folder.path());
+        engine.settle();
+        send_all(&engine, 40..60);
+        engine.settle();
+        assert_once(&engine, 0..60);
+    }
+}
+
+fn segments(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        std::fs::read_dir(folder.join("log")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn a_damaged_segment_is_told_of_and_the_rest_is_served() {
+    let folder = filled();
+    let file = segments(folder.path()).pop().unwrap();
+    change(&file, |bytes| {
+        let middle = bytes.len() / 2;
+        bytes[middle..middle + 16].fill(0);
+    });
+    let engine = Engine::rebuild(Options::new(folder.path(), never)).unwrap();
+    engine.settle();
+    let notices = engine.notices();
+    assert!(notices.iter().any(|line| line.contains("lost")), "{notices:?}");
+    let calls = calls(&engine);
+    assert!(calls.len() >= 20 && calls.len() < 40, "{calls:?}");
+    assert!(calls.values().all(|count| *count == 1));
+    send_all(&engine, 40..45);
+    engine.settle();
+    assert_eq!(self::calls(&engine).len(), calls.len() + 5);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_to_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    // A file where a folder should be stops even those who may write anywhere.
+    let place = folder.path().join("file");
+    std::fs::write(&place, "").unwrap();
+    let error = Engine::open(Options::new(&place.join("data"), never)).err().unwrap();
+    assert!(matches!(error, OpenError::Folder { .. }), "{error}");
+    assert!(error.hint().unwrap().contains("--data-dir"));
+}
