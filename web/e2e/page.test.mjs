@@ -181,6 +181,39 @@ test("a file that is given is read", async () => {
   await page.locator(".uploads .errors").waitFor();
 });
 
+test("a session is played along its time, and all views follow", async () => {
+  await page.goto(session("?view=tree"));
+  await page.locator(".tree-row.step").first().waitFor();
+  await page.getByRole("button", { name: /Replay/ }).click();
+  await page.getByLabel("Speed").selectOption("1000");
+  await until(async () => Number(await page.getByLabel("Moment").inputValue()) > 0, "time goes on");
+  await page.getByLabel("Moment").fill("0");
+  await page.getByRole("button", { name: "Pause" }).or(page.getByRole("button", { name: "Play" })).first().click();
+  await page.getByRole("button", { name: "End the replay" }).click();
+  await until(async () => (await page.locator(".tree-row.is-later").count()) === 0, "all is shown again");
+  await page.getByRole("button", { name: /Replay/ }).click();
+  await page.getByLabel("Speed").selectOption("1");
+  await page.locator(".tree-row.is-later").first().waitFor();
+});
+
+test("two sessions are compared", async () => {
+  await server.put("shop/other.jsonl", another("a3").replaceAll("npm test -- pricing", "npm test"));
+  const other = await server.session(`${DEMO.slice(0, -2)}a3`, 10);
+  await page.goto(session());
+  await page.getByRole("button", { name: "Compare…" }).click();
+  await page.getByRole("dialog", { name: "Compare" }).getByRole("button", { name: other.title }).first().click();
+  await page.locator(".diff-row").first().waitFor();
+  assert.equal(param("b"), other.id);
+  await page.locator(".diff-step").first().click();
+  await page.locator(".session-head h1").waitFor();
+});
+
+test("what was odd is listed, and what became of the records", async () => {
+  await page.goto(`${server.base}/issues`);
+  await shown("What became of every record");
+  await page.getByRole("rowheader", { name: "upload" }).waitFor();
+});
+
 test("everything by keyboard", async () => {
   await page.goto(server.base);
   await page.getByRole("link", { name: demo.title }).waitFor();
@@ -222,9 +255,9 @@ test("no session, no step: said, with a way on", async () => {
 test("anybody can use it: no violation of WCAG 2 A and AA", async () => {
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme });
-    for (const path of ["/", `/sessions/${demo.id}?step=${failing.id}`, `/sessions/${demo.id}?view=graph`, `/sessions/${demo.id}?view=stats`]) {
+    for (const path of ["/", `/sessions/${demo.id}?step=${failing.id}`, `/sessions/${demo.id}?view=graph`, `/sessions/${demo.id}?view=stats`, "/issues", `/diff?a=${demo.id}&b=${demo.id}`]) {
       await page.goto(server.base + path);
-      await page.locator(".list, .stats, canvas").first().waitFor();
+      await page.locator(".list, .stats, canvas, .diff-head").first().waitFor();
       await page.locator(".skeleton").first().waitFor({ state: "detached" });
       await page.evaluate(axe);
       const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }));

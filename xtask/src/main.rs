@@ -24,10 +24,10 @@ usage: cargo xtask COMMAND
   tidy           house rules: dependency direction, file sizes, docs complete
   docs [--check] write (or check) the generated documents and fuzz targets
   validate [BIN] read exports with the readers of their formats (default: of the release binary)
-  clients [BIN]  let real clients talk to a real server (default: the release binary)
   page [--check] build the page from web/ (or check that the built one is what its sources make)
   page --e2e [BIN]
                  try the page in Chromium (default: served by the release binary)
+  clients [BIN]  let real clients talk to a real server (default: the release binary)
   picture        draw the README's pictures from the release binary's output
   fuzz [SECONDS] run every fuzz target, one per decoder, for so long (default: briefly)
   bench [DIR]    measure the figures of docs/benchmarks.md
@@ -46,12 +46,12 @@ fn main() -> ExitCode {
         ["docs", "--check"] => docs::check(&root),
         ["validate"] => validate::run(&root, None),
         ["validate", binary] => validate::run(&root, Some(binary)),
-        ["clients"] => clients::run(&root, None),
-        ["clients", binary] => clients::run(&root, Some(binary)),
         ["page"] => page::build(&root),
         ["page", "--check"] => page::check(&root),
         ["page", "--e2e"] => page::end_to_end(&root, None),
         ["page", "--e2e", binary] => page::end_to_end(&root, Some(binary)),
+        ["clients"] => clients::run(&root, None),
+        ["clients", binary] => clients::run(&root, Some(binary)),
         ["picture"] => picture::write(&root),
         ["fuzz"] => fuzz::run(&root, fuzz::Seconds::BRIEF),
         ["fuzz", seconds] => match seconds.parse() {

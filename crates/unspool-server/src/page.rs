@@ -31,6 +31,8 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/", part(HTML))
         .route("/sessions", part(HTML))
         .route("/sessions/{id}", part(HTML))
+        .route("/issues", part(HTML))
+        .route("/diff", part(HTML))
         .route("/app.js", part(SCRIPT))
         .route("/app.css", part(STYLE))
 }

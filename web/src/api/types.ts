@@ -36,7 +36,7 @@ export type LiveChangeDoc = {
   step_ids: string[];
   /** How many steps are new or different. */
   step_count: number;
-  /** Ids of steps that are no more. */
+  /** Ids of steps that are no more; empty when there are more than `max_change_ids` (10,000). */
   removed: string[];
   /** More may be different than is told here: look at the session again. */
   whole: boolean;
@@ -212,8 +212,12 @@ export type HealthDoc = {
   /** How long the oldest record that is kept and not visible has been waiting. */
   lag_ms: number;
   pending_bytes: number;
+  /** Families over `max_family_records`, which are linked less often. */
+  large_families: number;
   refused: number;
   problem?: string | null;
+  /** What was found and mended at the start and since, in plain words. */
+  notices: string[];
 };
 
 /** A page of sessions. */
@@ -2065,10 +2069,10 @@ export interface Questions {
   "/api/v1/sessions": { q?: string | undefined; title?: string | undefined; native_id?: string | undefined; format?: string | undefined; cwd?: string | undefined; status?: string | undefined; since?: string | undefined; until?: string | undefined; errors?: boolean | undefined; sort?: string | undefined; order?: string | undefined; cursor?: string | undefined; limit?: number | undefined };
   "/api/v1/sessions/{id}": {  };
   "/api/v1/sessions/{id}/explain/{thing}": {  };
-  "/api/v1/sessions/{id}/export": { format?: string | undefined; view?: string | undefined; theme?: string | undefined; drill_down?: boolean | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; where?: string | undefined };
+  "/api/v1/sessions/{id}/export": { format?: string | undefined; view?: string | undefined; theme?: string | undefined; drill_down?: boolean | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; where?: string | undefined; min_share?: number | undefined };
   "/api/v1/sessions/{id}/failures": {  };
   "/api/v1/sessions/{id}/findings": { only?: string[] | undefined };
-  "/api/v1/sessions/{id}/graph": { view?: string | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; where?: string | undefined; direction?: string | undefined; routing?: string | undefined };
+  "/api/v1/sessions/{id}/graph": { view?: string | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; where?: string | undefined; min_share?: number | undefined; direction?: string | undefined; routing?: string | undefined };
   "/api/v1/sessions/{id}/line": {  };
   "/api/v1/sessions/{id}/metrics": {  };
   "/api/v1/sessions/{id}/path": { run?: string | undefined; agent?: string | undefined; what_if?: string[] | undefined };

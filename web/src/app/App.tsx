@@ -1,11 +1,13 @@
 // The frame of every page.
+import { Diff } from "../panels/Diff.tsx";
 import { Dialogs } from "../panels/Dialogs.tsx";
+import { Issues } from "../panels/Issues.tsx";
 import { Session } from "../panels/Session.tsx";
 import { Sessions } from "../panels/Sessions.tsx";
 import { isHelpOpen, isPaletteOpen } from "../state/commands.ts";
 import { connected } from "../state/live.ts";
 import { prefer, preferences, type Theme } from "../state/preferences.ts";
-import { openList, route } from "../state/route.ts";
+import { go, openList, route } from "../state/route.ts";
 import { trouble } from "../state/trouble.ts";
 
 function Live() {
@@ -14,8 +16,17 @@ function Live() {
   return <span class={is ? "live on" : "live off"} role="status" title={is ? "What changes is shown as it does" : "The stream broke; nothing is lost, it goes on where it was"}><span class="dot" aria-hidden="true" />{is ? "live" : "reconnecting…"}</span>;
 }
 
+function Page() {
+  switch (route.value.page) {
+    case "session": return <Session />;
+    case "issues": return <Issues />;
+    case "diff": return <Diff />;
+    default: return <Sessions />;
+  }
+}
+
 export function App() {
-  const isSession = route.value.page === "session";
+  const isList = route.value.page === "sessions";
   const home = (event: MouseEvent) => {
     if (event.metaKey || event.ctrlKey) return;
     event.preventDefault();
@@ -25,9 +36,10 @@ export function App() {
     <>
       <div class="top">
         <a class="brand" href="/" onClick={home}>Unspool</a>
-        {isSession && <><span class="quiet" aria-hidden="true">/</span><a href="/" onClick={home}>Sessions</a></>}
+        {!isList && <><span class="quiet" aria-hidden="true">/</span><a href="/" onClick={home}>Sessions</a></>}
         <span class="grow" />
         <Live />
+        <a class="small" href="/issues" onClick={(event) => { event.preventDefault(); go({ page: "issues", id: "", params: {} }); }}>Issues</a>
         <button class="small" onClick={() => (isPaletteOpen.value = true)}>Find <kbd>Ctrl K</kbd></button>
         <select class="small" aria-label="Theme" value={preferences.value.theme} onChange={(event) => prefer({ theme: event.currentTarget.value as Theme })}>
           <option value="system">system</option><option value="light">light</option><option value="dark">dark</option>
@@ -36,7 +48,7 @@ export function App() {
         <button class="small" aria-label="Keys" onClick={() => (isHelpOpen.value = true)}>?</button>
       </div>
       {trouble.value && <div class="trouble" role="alert">{trouble.value.message}{trouble.value.hint && `: ${trouble.value.hint}`} <button class="small" onClick={() => (trouble.value = undefined)}>Close</button></div>}
-      {isSession ? <Session /> : <Sessions />}
+      <Page />
       <Dialogs />
     </>
   );

@@ -3,8 +3,10 @@
 export const VIEWS = ["timeline", "tree", "graph", "workflow", "stats"] as const;
 export type View = (typeof VIEWS)[number];
 
+const PAGES = ["issues", "diff"] as const;
+
 export interface Route {
-  page: "sessions" | "session";
+  page: "sessions" | "session" | "issues" | "diff";
   /** Of the session. */
   id: string;
   params: Readonly<Record<string, string>>;
@@ -15,7 +17,8 @@ export function parseRoute(path: string, search: string): Route {
   for (const [name, value] of new URLSearchParams(search)) params[name] = value;
   const session = /^\/sessions\/([^/]+)\/?$/.exec(path);
   if (session) return { page: "session", id: decoded(session[1] ?? ""), params };
-  return { page: "sessions", id: "", params };
+  const page = PAGES.find((name) => path === `/${name}`) ?? "sessions";
+  return { page, id: "", params };
 }
 
 function decoded(text: string): string {
@@ -27,7 +30,7 @@ function decoded(text: string): string {
 }
 
 export function formatRoute(route: Route): string {
-  const path = route.page === "session" ? `/sessions/${encodeURIComponent(route.id)}` : "/";
+  const path = route.page === "session" ? `/sessions/${encodeURIComponent(route.id)}` : route.page === "sessions" ? "/" : `/${route.page}`;
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(route.params)) if (value !== "") search.set(name, value);
   const text = search.toString();

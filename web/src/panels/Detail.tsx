@@ -40,7 +40,7 @@ function Edge({ edge }: { edge: StepEdgeDoc }) {
       <p class="quiet">
         rule {edge.rule}
         {edge.tool_use_id && <> · {edge.tool_use_id}</>}
-        {edge.evidence.length > 0 && <> · {plural(edge.evidence.length, "record")} show it</>}
+        {edge.evidence.length > 0 && <> · shown by {plural(edge.evidence.length, "record")}</>}
       </p>
     </li>
   );

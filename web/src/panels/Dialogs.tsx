@@ -3,12 +3,12 @@ import type { ComponentChildren } from "preact";
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { address, get } from "../api/client.ts";
-import { plain } from "../logic/words.ts";
-import { COMMANDS, isExportOpen, isHelpOpen, isPaletteOpen, VIEW_KEYS } from "../state/commands.ts";
+import { moment, plain } from "../logic/words.ts";
+import { COMMANDS, isCompareOpen, isExportOpen, isHelpOpen, isPaletteOpen, VIEW_KEYS } from "../state/commands.ts";
 import { isDark } from "../state/preferences.ts";
-import { openSession, query, select, sessionId } from "../state/route.ts";
+import { go, openSession, query, select, sessionId } from "../state/route.ts";
 import { words } from "../state/schema.ts";
-import { giveToken, needsToken } from "../state/trouble.ts";
+import { failed, giveToken, needsToken } from "../state/trouble.ts";
 
 function Dialog({ open, label, children }: { open: Signal<boolean>; label: string; children: ComponentChildren }) {
   const box = useRef<HTMLDialogElement>(null);
@@ -104,6 +104,25 @@ function Export() {
   );
 }
 
+function Compare() {
+  const text = useSignal("");
+  const rows = useSignal<Choice[]>([]);
+  const id = sessionId.value;
+  useEffect(() => {
+    const timer = setTimeout(() => void get("/api/v1/sessions", {}, { q: text.value, limit: OFFERED * 3 }).then(({ sessions }) => {
+      rows.value = sessions.filter((row) => row.id !== id).map((row) => ({ title: row.title ?? row.id, note: moment(row.started_at), run: () => go({ page: "diff", id: "", params: { a: id, b: row.id } }) }));
+    }, failed), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text.value]);
+  return (
+    <Dialog open={isCompareOpen} label="Compare">
+      <h2>Compare with</h2>
+      <input autofocus class="palette-text" aria-label="Search titles of sessions" placeholder="Search titles" value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
+      <ul class="palette-list">{rows.value.map((row, n) => <li key={n}><button class="link" onClick={() => { isCompareOpen.value = false; row.run(); }}>{row.title}</button><span class="quiet">{row.note}</span></li>)}</ul>
+    </Dialog>
+  );
+}
+
 function Token() {
   const text = useSignal("");
   return (
@@ -123,6 +142,7 @@ export function Dialogs() {
       {isPaletteOpen.value && <Palette />}
       {isHelpOpen.value && <Help />}
       {isExportOpen.value && sessionId.value !== "" && <Export />}
+      {isCompareOpen.value && sessionId.value !== "" && <Compare />}
       {needsToken.value && <Token />}
     </>
   );

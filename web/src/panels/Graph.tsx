@@ -8,15 +8,19 @@ import { clamp } from "../logic/scale.ts";
 import { count, duration, money, plain, plural } from "../logic/words.ts";
 import { answerOf } from "../state/answers.ts";
 import { versionOf } from "../state/live.ts";
+import { isLater, playedMs } from "../state/replay.ts";
 import { query, route, select, selected, sessionId, setParams } from "../state/route.ts";
 import { lookTitle, palette, words } from "../state/schema.ts";
 import { chain, lightOf, queryTrouble, type Light } from "../state/session.ts";
+import { timeline } from "../state/timeline.ts";
+import { savePicture } from "../widgets/picture.ts";
 import { Canvas, type Size } from "../widgets/Canvas.tsx";
 import { Swatch } from "../widgets/Small.tsx";
 import { Empty, Loading, Wrong } from "../widgets/States.tsx";
 import { drawGraph } from "./graph-draw.ts";
 
 const CLICK_PX = 4;
+const SURE = [["", "all links"], ["0.8", "80 % sure"], ["1", "sure links"]] as const;
 const ZOOM_PER_PX = 0.0015;
 
 interface Hover {
@@ -26,6 +30,8 @@ interface Hover {
 }
 
 function lightOfNode(node: PlacedNodeDoc): Light {
+  const first = timeline.value.data?.first_at;
+  if (playedMs.value !== undefined && first && node.started_at && isLater(Date.parse(node.started_at) - Date.parse(first))) return "dim";
   let best: Light = node.step_ids.length === 0 ? "plain" : "dim";
   for (const step of node.step_ids) {
     const light = lightOf(step);
@@ -39,14 +45,15 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
   const size = useSignal<Size>({ width: 0, height: 0 });
   const camera = useSignal<Camera | undefined>(undefined);
   const hover = useSignal<Hover | undefined>(undefined);
+  const box = useRef<HTMLElement>(null);
   const press = useRef<{ x: number; y: number; moved: boolean } | undefined>(undefined);
   const answer = useMemo(() => answerOf(() => {
     const id = sessionId.value;
     if (id === "") return undefined;
     versionOf(id).value;
-    const { level, direction } = route.value.params;
+    const { level, direction, sure } = route.value.params;
     const where = queryTrouble.value ? undefined : query.value;
-    const asked = drawn === "workflow" ? { view: "workflow", direction, where } : { level: level ?? "step", direction, where };
+    const asked = drawn === "workflow" ? { view: "workflow", direction, where } : { level: level ?? "step", direction, where, min_confidence: sure ? Number(sure) : undefined };
     return { key: JSON.stringify([id, asked]), get: (signal) => get("/api/v1/sessions/{id}/graph", { id }, asked, signal) };
   }), [drawn]);
   useEffect(() => () => answer.stop(), [answer]);
@@ -119,14 +126,16 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
   const level = route.value.params["level"] ?? "step";
   const direction = route.value.params["direction"] ?? "down";
   return (
-    <section class="graph" aria-label={drawn === "dag" ? "Graph" : "Workflow"}>
+    <section ref={box} class="graph" aria-label={drawn === "dag" ? "Graph" : "Workflow"}>
       <div class="tools">
         {drawn === "dag" && <div role="group" aria-label="What a node is" class="choice">{(words.value?.levels ?? []).map((name) => <button key={name} aria-pressed={level === name} onClick={() => setParams({ level: name === "step" ? "" : name })}>{plain(name)}</button>)}</div>}
         <div role="group" aria-label="Direction" class="choice">{["down", "right"].map((name) => <button key={name} aria-pressed={direction === name} onClick={() => setParams({ direction: name === "down" ? "" : name })}>{name}</button>)}</div>
+        {drawn === "dag" && <select class="small" aria-label="Links" value={route.value.params["sure"] ?? ""} onChange={(event) => setParams({ sure: event.currentTarget.value })}>{SURE.map(([value, title]) => <option key={value} value={value}>{title}</option>)}</select>}
         <span class="legend">{(graph?.looks ?? []).map((look) => <span key={look}><Swatch look={look} /> {lookTitle(look)}</span>)}</span>
         <span class="grow" />
         {graph && <span class="quiet">{plural(graph.nodes.length, "node")}, {plural(graph.edges.length, "edge")}{loading && " …"}</span>}
         <button class="small" onClick={() => (camera.value = undefined)}>Fit</button>
+        <button class="small" title="Save what is seen as a picture" onClick={() => savePicture(box.current, `${drawn}.png`, palette.value.paper)}>PNG</button>
       </div>
       {error ? <Wrong error={error} /> : !graph ? <Loading what={drawn === "dag" ? "the graph" : "the workflow"} /> : graph.nodes.length === 0 ? <Empty title="Nothing to draw"><p>No step is shown with this filter.</p></Empty> : (
         <div class="timeline-box">

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { VIEWS, type View } from "../logic/route.ts";
 import { count, duration, moment, money, plain, plural, shortPath } from "../logic/words.ts";
-import { isExportOpen } from "../state/commands.ts";
+import { isCompareOpen, isExportOpen } from "../state/commands.ts";
 import { preferences, prefer } from "../state/preferences.ts";
 import { openList, query, replaceParams, setParams, view } from "../state/route.ts";
 import { palette } from "../state/schema.ts";
@@ -12,6 +12,7 @@ import { Fact, SplitBar, Status } from "../widgets/Small.tsx";
 import { Wrong } from "../widgets/States.tsx";
 import { Detail } from "./Detail.tsx";
 import { Graph } from "./Graph.tsx";
+import { Replay } from "./Replay.tsx";
 import { splitShares } from "./split.ts";
 import { Stats } from "./Stats.tsx";
 import { Timeline } from "./Timeline.tsx";
@@ -100,6 +101,8 @@ export function Session() {
       <nav class="session-bar" aria-label="Views">
         <div role="tablist" class="tabs">{VIEWS.map((name, n) => <button key={name} role="tab" aria-selected={shown === name} title={`Key ${n + 1}`} onClick={() => setParams({ view: name === "timeline" ? "" : name })}>{plain(name)}</button>)}</div>
         <Filter />
+        <Replay />
+        <button onClick={() => (isCompareOpen.value = true)}>Compare…</button>
         <button onClick={() => (isExportOpen.value = true)}>Export…</button>
       </nav>
       <div class="session-body" style={{ gridTemplateColumns: `minmax(0, 1fr) 5px ${preferences.value.detailPx}px` }}>

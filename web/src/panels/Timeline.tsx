@@ -6,10 +6,12 @@ import { barAt, GUTTER_PX, laneName, MAP_PX, TOP_PX } from "../logic/lanes.ts";
 import { clamp, moved, toTime, zoomed, type Scale } from "../logic/scale.ts";
 import { duration, plural } from "../logic/words.ts";
 import { preferences, prefer } from "../state/preferences.ts";
+import { playAt, playedNs } from "../state/replay.ts";
 import { select, selected } from "../state/route.ts";
 import { lookTitle, palette } from "../state/schema.ts";
 import { chain, lightOf, onPath, path } from "../state/session.ts";
 import { foldLane, lanes, showWindow, shownWindow, spanNs, timeline, widthPx, windowNs } from "../state/timeline.ts";
+import { savePicture } from "../widgets/picture.ts";
 import { Canvas, type Size } from "../widgets/Canvas.tsx";
 import { Swatch } from "../widgets/Small.tsx";
 import { Empty, Loading, Wrong } from "../widgets/States.tsx";
@@ -43,6 +45,7 @@ export function Timeline() {
   const hover = useSignal<Hover | undefined>(undefined);
   const scrolled = useSignal(0);
   const range = useSignal<{ from: number; to: number } | undefined>(undefined);
+  const box = useRef<HTMLElement>(null);
   const press = useRef<Press | undefined>(undefined);
 
   useEffect(() => size.subscribe(({ width }) => {
@@ -72,7 +75,7 @@ export function Timeline() {
       segmentsAtMs: pathDelayMs(current.first_at),
       arrows: preferences.value.arrows, onPath: preferences.value.path ? onPath.value : undefined,
       light: lightOf, hasChain: selected.value !== "" && (chain.value?.size ?? 0) > 0,
-      hovered: hover.value?.bar.step_id ?? "", colours: palette.value,
+      hovered: hover.value?.bar.step_id ?? "", colours: palette.value, playedNs: playedNs.value,
     }, width, height);
     if (range.value) {
       ctx.fillStyle = palette.value.spawn;
@@ -133,6 +136,7 @@ export function Timeline() {
     }
     if (!held || held.moved || held.onMap) return;
     if (x < GUTTER_PX) return fold(y);
+    if (playedNs.peek() !== undefined && y < TOP_PX) return playAt(toTime(scale(), x - GUTTER_PX));
     const bar = under(x, y);
     if (bar) return select(bar.step_id);
     const arrow = arrowAt(x, y);
@@ -186,8 +190,8 @@ export function Timeline() {
   };
 
   return (
-    <section class="timeline" aria-label="Timeline">
-      <Tools looks={[...new Set(data.bars.map((bar) => bar.look))]} untimed={data.untimed_steps} />
+    <section ref={box} class="timeline" aria-label="Timeline">
+      <Tools save={() => savePicture(box.current, "timeline.png", palette.value.paper)} looks={[...new Set(data.bars.map((bar) => bar.look))]} untimed={data.untimed_steps} />
       <div class="timeline-box">
         <Canvas label={`Timeline: ${plural(data.total_bars, "step")} in ${plural(data.lanes.length, "lane")}`} size={size} draw={paint} onWheel={onWheel} onPointer={onPointer} onDoubleClick={onDouble} onKeyDown={onKey} />
         {hover.value && <Tip hover={hover.value} width={size.value.width} lane={laneName(data.lanes[hover.value.bar.lane] ?? { agents: [], depth: 0, rows: 0 })} />}
@@ -196,7 +200,7 @@ export function Timeline() {
   );
 }
 
-function Tools({ looks, untimed }: { looks: string[]; untimed: number }) {
+function Tools({ looks, untimed, save }: { looks: string[]; untimed: number; save(): void }) {
   const { arrows, path: isPath } = preferences.value;
   const toggle = (name: keyof typeof arrows, title: string) => (
     <label class="check" title={title}>
@@ -214,6 +218,7 @@ function Tools({ looks, untimed }: { looks: string[]; untimed: number }) {
       {toggle("error", "Arrows that carry an error")}
       <label class="check"><input type="checkbox" checked={isPath} onChange={() => prefer({ path: !isPath })} /> critical path</label>
       <button class="small" onClick={() => showWindow(undefined)} disabled={!shownWindow.value}>Whole session</button>
+      <button class="small" title="Save what is seen as a picture" onClick={save}>PNG</button>
     </div>
   );
 }

@@ -1,6 +1,7 @@
 // The tree: rows of agents and their steps, opened and closed by agent.
 import type { AgentRowDoc, StepRowDoc, TreeRowDoc } from "../api/types.ts";
 import { count, duration, money, plural } from "../logic/words.ts";
+import { isLater } from "../state/replay.ts";
 import { select, selected } from "../state/route.ts";
 import { lightOf } from "../state/session.ts";
 import { closeAll, needTree, onlyErrors, openAll, rowAt, selectedRow, toggleAgent, treeAsked, treeError, treeRows } from "../state/tree.ts";
@@ -29,7 +30,7 @@ function StepRow({ row }: { row: StepRowDoc }) {
   const light = lightOf(row.id);
   const choose = () => select(light === "selected" ? undefined : row.id);
   return (
-    <div class={`tree-row step is-${light}`} role="treeitem" aria-level={row.depth + row.indent + 2} aria-selected={light === "selected"} onClick={choose} title={row.error ?? row.detail}>
+    <div class={`tree-row step is-${light}${isLater(row.elapsed_ms) ? " is-later" : ""}`} role="treeitem" aria-level={row.depth + row.indent + 2} aria-selected={light === "selected"} onClick={choose} title={row.error ?? row.detail}>
       <span class="tree-text" style={{ paddingLeft: `${(row.depth + 1) * INDENT_PX + Math.min(row.indent, 6) * 10}px` }}>
         <Swatch look={row.look} error={row.is_error} />
         <span class={row.is_error ? "label errors" : "label"}>{row.label}</span>

@@ -21,6 +21,8 @@ export interface Scene {
   light(step: string): Light;
   hasChain: boolean;
   hovered: string;
+  /** The moment that is played; nothing when all is shown. */
+  playedNs: number | undefined;
   colours: Palette;
 }
 
@@ -35,6 +37,7 @@ export function draw(ctx: CanvasRenderingContext2D, scene: Scene, width: number,
   drawIdle(ctx, scene, height);
   drawBars(ctx, scene, height);
   drawArrows(ctx, scene);
+  drawPlayed(ctx, scene, height);
   ctx.restore();
   drawGutter(ctx, scene, height);
   drawRuler(ctx, scene, width);
@@ -66,6 +69,18 @@ function drawMarks(ctx: CanvasRenderingContext2D, { scale, colours, scrolled }: 
   }
   ctx.stroke();
   ctx.globalAlpha = 1;
+}
+
+/** What is later than the moment that is played lies behind a veil. */
+function drawPlayed(ctx: CanvasRenderingContext2D, { scale, playedNs, colours, scrolled }: Scene, height: number): void {
+  if (playedNs === undefined) return;
+  const x = toX(scale, playedNs);
+  ctx.globalAlpha = 0.85;
+  ctx.fillStyle = colours.paper;
+  ctx.fillRect(x, scrolled, scale.width - x, height);
+  ctx.globalAlpha = 1;
+  ctx.fillStyle = colours.error;
+  ctx.fillRect(x - 0.75, scrolled, 1.5, height);
 }
 
 /** Stretches in which nothing happened are hatched. */
@@ -266,21 +281,37 @@ export function classColour(name: string, colours: Palette): string {
   }
 }
 
-/** The whole session in one line: what held it up, and which part of it is shown. */
-function drawMap(ctx: CanvasRenderingContext2D, scene: Scene, width: number): void {
-  const { timeline, segments, segmentsAtMs, scale, colours } = scene;
-  const room = width - GUTTER_PX;
-  const at = (ns: number) => GUTTER_PX + (Math.max(0, Math.min(1, ns / Math.max(1, timeline.span_ns))) * room);
-  ctx.fillStyle = colours.paper;
-  ctx.fillRect(0, 0, width, MAP_PX);
+const strips = new WeakMap<readonly SegmentDoc[], { key: string; strip: HTMLCanvasElement }>();
+
+/** The path as a strip, drawn once: it may have as many parts as the session has steps. */
+function stripOf({ segments, segmentsAtMs, timeline, colours }: Scene, room: number): HTMLCanvasElement {
+  const key = `${room} ${colours.paper} ${timeline.span_ns} ${segmentsAtMs} ${devicePixelRatio}`;
+  const known = strips.get(segments);
+  if (known?.key === key) return known.strip;
+  const strip = document.createElement("canvas");
+  strip.width = Math.max(1, Math.round(room * devicePixelRatio));
+  strip.height = 1;
+  const ctx = strip.getContext("2d");
+  const at = (ms: number) => (((ms + segmentsAtMs) * 1e6) / Math.max(1, timeline.span_ns)) * strip.width;
   for (const segment of segments) {
-    const from = at((segment.at_ms + segmentsAtMs) * 1e6);
-    const to = at((segment.at_ms + segment.ms + segmentsAtMs) * 1e6);
+    if (!ctx) break;
     ctx.fillStyle = classColour(segment.class, colours);
     ctx.globalAlpha = segment.class === "idle" ? 0.5 : 0.9;
-    ctx.fillRect(from, 4, Math.max(0.75, to - from), MAP_PX - 8);
+    const from = at(segment.at_ms);
+    ctx.fillRect(from, 0, Math.max(0.75, at(segment.at_ms + segment.ms) - from), 1);
   }
-  ctx.globalAlpha = 1;
+  strips.set(segments, { key, strip });
+  return strip;
+}
+
+/** The whole session in one line: what held it up, and which part of it is shown. */
+function drawMap(ctx: CanvasRenderingContext2D, scene: Scene, width: number): void {
+  const { timeline, segments, scale, colours } = scene;
+  const room = width - GUTTER_PX;
+  const at = (ns: number) => GUTTER_PX + Math.max(0, Math.min(1, ns / Math.max(1, timeline.span_ns))) * room;
+  ctx.fillStyle = colours.paper;
+  ctx.fillRect(0, 0, width, MAP_PX);
+  if (segments.length > 0 && room > 0) ctx.drawImage(stripOf(scene, room), GUTTER_PX, 4, room, MAP_PX - 8);
   const [left, right] = [at(scale.from), at(scale.to)];
   if (right - left < room - 2) {
     ctx.fillStyle = colours.paper;

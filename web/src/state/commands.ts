@@ -3,7 +3,8 @@ import { signal } from "@preact/signals";
 import { get } from "../api/client.ts";
 import { VIEWS } from "../logic/route.ts";
 import { prefer, preferences, type Theme } from "./preferences.ts";
-import { openList, route, select, selected, sessionId, setParams } from "./route.ts";
+import { isPlaying, pause, play } from "./replay.ts";
+import { go, openList, route, select, selected, sessionId, setParams } from "./route.ts";
 import { failed } from "./trouble.ts";
 
 export interface Command {
@@ -17,6 +18,7 @@ export interface Command {
 export const isPaletteOpen = signal(false);
 export const isHelpOpen = signal(false);
 export const isExportOpen = signal(false);
+export const isCompareOpen = signal(false);
 
 const anywhere = () => true;
 const inSession = () => route.value.page === "session";
@@ -48,11 +50,14 @@ function nextTheme(): void {
 export const COMMANDS: Command[] = [
   { title: "Find anything", keys: "Ctrl K", isThere: anywhere, run: () => (isPaletteOpen.value = true) },
   { title: "Search or filter", keys: "/", isThere: anywhere, run: focusSearch },
-  { title: "All sessions", keys: "g", isThere: inSession, run: openList },
+  { title: "All sessions", keys: "g", isThere: anywhere, run: openList },
   ...VIEWS.map((name, n) => ({ title: `Show the ${name}`, keys: String(n + 1), isThere: inSession, run: () => setParams({ view: name === "timeline" ? "" : name }) })),
   { title: "Next error", keys: "e", isThere: inSession, run: () => void nextError(1) },
   { title: "Previous error", keys: "E", isThere: inSession, run: () => void nextError(-1) },
   { title: "Choose no step", keys: "Escape", isThere: () => inSession() && selected.value !== "", run: () => select(undefined) },
+  { title: "Play or pause", keys: "p", isThere: inSession, run: () => (isPlaying.value ? pause() : play()) },
+  { title: "Compare with another session…", keys: "c", isThere: inSession, run: () => (isCompareOpen.value = true) },
+  { title: "Issues of all sessions", keys: "i", isThere: anywhere, run: () => go({ page: "issues", id: "", params: {} }) },
   { title: "Export…", keys: "x", isThere: inSession, run: () => (isExportOpen.value = true) },
   { title: "Theme: system, light, dark", keys: "t", isThere: anywhere, run: nextTheme },
   { title: "Keys", keys: "?", isThere: anywhere, run: () => (isHelpOpen.value = true) },
@@ -81,7 +86,7 @@ export function startKeys(): void {
       isPaletteOpen.value = !isPaletteOpen.value;
       return;
     }
-    const isOpen = [isPaletteOpen, isHelpOpen, isExportOpen].find((open) => open.value);
+    const isOpen = [isPaletteOpen, isHelpOpen, isExportOpen, isCompareOpen].find((open) => open.value);
     if (event.key === "Escape" && isOpen) {
       isOpen.value = false;
       return;
