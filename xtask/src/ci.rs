@@ -1,6 +1,6 @@
 //! The sequence CI runs, step by step, stopping at the first failure.
 
-use crate::{dependencies, docs, fuzz, picture, say, tidy, validate};
+use crate::{clients, dependencies, docs, fuzz, page, picture, say, tidy, validate};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -10,6 +10,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     step("tidy", || tidy::run(root))?;
     step("dependencies", || dependencies::check(root))?;
     step("docs", || docs::check(root))?;
+    step("page", || page::check(root))?;
     step("lints", || {
         cargo(
             root,
@@ -21,6 +22,8 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     step("picture", || picture::check(root))?;
     step("tests", || cargo(root, &["test", "--workspace", "--locked", "--quiet"], "cargo test --workspace"))?;
     step("exports", || validate::run(root, None))?;
+    step("page in a browser", || page::end_to_end(root, None))?;
+    step("clients", || clients::run(root, None))?;
     step("fuzz", || fuzz::run(root, fuzz::Seconds::BRIEF))
 }
 

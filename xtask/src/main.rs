@@ -4,11 +4,14 @@
 
 mod bench;
 mod ci;
+mod clients;
 mod dependencies;
 mod docs;
 mod fuzz;
+mod page;
 mod picture;
 mod tidy;
+mod tools;
 mod validate;
 
 use std::path::PathBuf;
@@ -16,11 +19,15 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
-  ci             everything CI checks: format, lints, tidy, docs, tests, exports, a brief fuzz
+  ci             everything CI checks: format, lints, tidy, docs, tests, exports, the page, a brief fuzz
   format         format every source file, also those that `cargo fmt` does not see
   tidy           house rules: dependency direction, file sizes, docs complete
   docs [--check] write (or check) the generated documents and fuzz targets
   validate [BIN] read exports with the readers of their formats (default: of the release binary)
+  clients [BIN]  let real clients talk to a real server (default: the release binary)
+  page [--check] build the page from web/ (or check that the built one is what its sources make)
+  page --e2e [BIN]
+                 try the page in Chromium (default: served by the release binary)
   picture        draw the README's pictures from the release binary's output
   fuzz [SECONDS] run every fuzz target, one per decoder, for so long (default: briefly)
   bench [DIR]    measure the figures of docs/benchmarks.md
@@ -39,6 +46,12 @@ fn main() -> ExitCode {
         ["docs", "--check"] => docs::check(&root),
         ["validate"] => validate::run(&root, None),
         ["validate", binary] => validate::run(&root, Some(binary)),
+        ["clients"] => clients::run(&root, None),
+        ["clients", binary] => clients::run(&root, Some(binary)),
+        ["page"] => page::build(&root),
+        ["page", "--check"] => page::check(&root),
+        ["page", "--e2e"] => page::end_to_end(&root, None),
+        ["page", "--e2e", binary] => page::end_to_end(&root, Some(binary)),
         ["picture"] => picture::write(&root),
         ["fuzz"] => fuzz::run(&root, fuzz::Seconds::BRIEF),
         ["fuzz", seconds] => match seconds.parse() {

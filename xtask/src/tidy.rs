@@ -51,6 +51,7 @@ const DOCUMENTS: &[&str] = &[
     "docs/formats.md",
     "docs/exports.md",
     "docs/store.md",
+    "docs/page.md",
 ];
 
 pub(crate) fn run(root: &Path) -> Result<(), String> {

@@ -5,7 +5,7 @@
 
 mod hostile;
 
-use crate::say;
+use crate::tools::{finish, install, npm_ci, works};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,14 +72,6 @@ pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), String> {
 
 fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
-}
-
-fn finish(status: std::io::Result<std::process::ExitStatus>, what: &str) -> Result<(), String> {
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(_) => Err(what.to_string()),
-        Err(error) => Err(format!("{what}: {error}")),
-    }
 }
 
 /// The program under test, with a home of its own.
@@ -184,21 +176,7 @@ impl Tools {
         if !works("rsvg-convert", &["--version"]) {
             install("librsvg2-bin")?;
         }
-        if !works("node", &["--version"]) || !works("npm", &["--version"]) {
-            install("npm")?;
-        }
-        // npm leaves a copy of what it installed; nothing is done when that is what is asked for.
-        let stamp = folder.join("node_modules/.installed-lock.json");
-        let lock = fs::read(folder.join("package-lock.json")).map_err(|error| error.to_string())?;
-        if fs::read(&stamp).ok().as_ref() != Some(&lock) {
-            say("   installing the readers of D2 and Mermaid");
-            let npm = Command::new("npm")
-                .args(["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"])
-                .current_dir(&folder)
-                .status();
-            finish(npm, "`npm ci` in tools/validators failed; D2 and Mermaid cannot be checked")?;
-            fs::write(&stamp, &lock).map_err(|error| error.to_string())?;
-        }
+        npm_ci(&folder, "the readers of D2 and Mermaid")?;
         let has_networkx = |python: &&str| works(python, &["-c", "import networkx"]);
         let pythons = ["python3", "/usr/bin/python3"];
         let find = || pythons.into_iter().find(has_networkx);
@@ -207,23 +185,5 @@ impl Tools {
         }
         let python = find().ok_or("no Python has networkx; GraphML cannot be checked")?;
         Ok(Tools { folder, python })
-    }
-}
-
-fn works(program: &str, args: &[&str]) -> bool {
-    Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
-}
-
-fn install(package: &str) -> Result<(), String> {
-    say(&format!("   installing {package}"));
-    let apt = |args: &[&str]| {
-        Command::new("apt-get").args(args).output().is_ok_and(|output| output.status.success())
-    };
-    let done = apt(&["install", "-y", "-q", package])
-        || (apt(&["update", "-q"]) && apt(&["install", "-y", "-q", package]));
-    if done {
-        Ok(())
-    } else {
-        Err(format!("{package} is missing and could not be installed (Debian package {package})"))
     }
 }

@@ -7,7 +7,7 @@
 //! Any other file is read anew whenever it changes.
 
 use crate::discover::{Source, discover, looks_like_data};
-use crate::live::{Arrival, Engine, Refused};
+use crate::live::{Engine, Part, Refused};
 use crate::packed;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,6 +128,15 @@ impl Reached {
     }
 }
 
+/// Parts that are handed over together.
+#[derive(Default)]
+struct Parcel {
+    parts: Vec<Part>,
+    /// How far each file is read with them.
+    reached: Vec<Reached>,
+    bytes: usize,
+}
+
 struct Work {
     engine: Arc<Engine>,
     stop: Arc<AtomicBool>,
@@ -221,14 +230,17 @@ impl Work {
         let workers =
             std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(sources.len());
         let work = || {
+            let mut parcel = Parcel::default();
             while let Some(source) = sources.get(next.fetch_add(1, Ordering::Relaxed)) {
                 if self.stopping() {
                     break;
                 }
                 if let Some(path) = &source.path {
-                    self.read(path, false);
+                    self.read_into(&mut parcel, path, false);
                 }
             }
+            // It fails only when the engine or the watcher ends.
+            drop(self.hand_over(&mut parcel));
         };
         std::thread::scope(|scope| {
             for _ in 1..workers {
@@ -258,14 +270,21 @@ impl Work {
     }
 
     fn read(&self, path: &Path, to_the_end: bool) {
+        let mut parcel = Parcel::default();
+        self.read_into(&mut parcel, path, to_the_end);
+        // It fails only when the engine or the watcher ends.
+        drop(self.hand_over(&mut parcel));
+    }
+
+    fn read_into(&self, parcel: &mut Parcel, path: &Path, to_the_end: bool) {
         self.watched.files.fetch_add(1, Ordering::Relaxed);
-        if self.read_on(path, to_the_end).is_err() {
+        if self.read_on(parcel, path, to_the_end).is_err() {
             // It may be gone, or not be ours to read; the next change asks again.
             self.watched.unreadable.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    fn read_on(&self, path: &Path, to_the_end: bool) -> io::Result<()> {
+    fn read_on(&self, parcel: &mut Parcel, path: &Path, to_the_end: bool) -> io::Result<()> {
         let name = path.to_string_lossy().into_owned();
         let meta = std::fs::metadata(path)?;
         let changed_ns = meta.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
@@ -293,29 +312,34 @@ impl Work {
             Reached { offset: 0, head: of_head(head_bytes), head_bytes: head_bytes as u64, changed_ns };
         if has_lines {
             let offset = known.filter(same).map_or(0, |known| known.offset);
-            self.lines(path, &name, &mut file, Reached { offset, ..reached }, to_the_end)
+            self.lines(parcel, path, &mut file, Reached { offset, ..reached }, to_the_end)
         } else {
-            self.whole(path, &name, reached)
+            self.whole(parcel, path, reached)
         }
     }
 
     /// Reads a file of lines from where it was left, up to its last whole line.
     fn lines(
         &self,
+        parcel: &mut Parcel,
         path: &Path,
-        name: &str,
         file: &mut File,
         mut reached: Reached,
         to_the_end: bool,
     ) -> io::Result<()> {
+        let name = &*path.to_string_lossy();
         file.seek(SeekFrom::Start(reached.offset))?;
+        let length = file.metadata()?.len();
         let mut part: Vec<u8> = Vec::new();
         loop {
             let filled = part.len();
-            part.resize(filled + PART_BYTES, 0);
+            // One byte more than there should be: then its end is seen.
+            let left = length.saturating_sub(reached.offset + filled as u64).saturating_add(1);
+            let wanted = PART_BYTES.min(usize::try_from(left).unwrap_or(PART_BYTES));
+            part.resize(filled + wanted, 0);
             let read = fill(file, &mut part[filled..])?;
             part.truncate(filled + read);
-            let ended = read < PART_BYTES;
+            let ended = read < wanted;
             let whole = memchr::memrchr(b'\n', &part).map_or(0, |at| at + 1);
             let end = if ended && to_the_end { part.len() } else { whole };
             if end > 0 {
@@ -323,7 +347,7 @@ impl Work {
                 let bytes = std::mem::replace(&mut part, rest);
                 let offset = reached.offset;
                 reached.offset += bytes.len() as u64;
-                self.hand_over(name, offset, &bytes, &reached)?;
+                self.pack(parcel, name, offset, bytes, &reached)?;
             }
             if ended {
                 break;
@@ -336,7 +360,8 @@ impl Work {
     }
 
     /// Reads a file that is one piece, or packed.
-    fn whole(&self, path: &Path, name: &str, mut reached: Reached) -> io::Result<()> {
+    fn whole(&self, parcel: &mut Parcel, path: &Path, mut reached: Reached) -> io::Result<()> {
+        let name = &*path.to_string_lossy();
         let mut bytes = Vec::new();
         let file = File::open(path)?;
         let length = file.metadata()?.len();
@@ -350,29 +375,42 @@ impl Work {
             held(&self.known).insert(name.into(), reached);
             return Ok(());
         }
-        self.hand_over(name, 0, &bytes, &reached)
+        self.pack(parcel, name, 0, bytes, &reached)
     }
 
-    fn hand_over(&self, name: &str, offset: u64, bytes: &[u8], reached: &Reached) -> io::Result<()> {
-        let length = bytes.len() as u64;
+    /// Puts a part into the parcel, and hands that over when it is large enough.
+    fn pack(
+        &self,
+        parcel: &mut Parcel,
+        name: &str,
+        offset: u64,
+        bytes: Vec<u8>,
+        reached: &Reached,
+    ) -> io::Result<()> {
         let checkpoint = Some(reached.checkpoint(name));
+        parcel.bytes += bytes.len();
+        parcel.parts.push(Part { path: name.into(), offset, bytes, checkpoint });
+        parcel.reached.push(reached.clone());
+        if parcel.bytes >= PART_BYTES { self.hand_over(parcel) } else { Ok(()) }
+    }
+
+    /// Hands a parcel over, with one write for all of it.
+    fn hand_over(&self, parcel: &mut Parcel) -> io::Result<()> {
+        let Parcel { parts, reached, bytes } = std::mem::take(parcel);
+        if parts.is_empty() {
+            return Ok(());
+        }
         loop {
-            let part = Arrival::Part {
-                path: name.into(),
-                offset,
-                bytes: bytes.to_vec(),
-                checkpoint: checkpoint.clone(),
-            };
-            match self.engine.take(part) {
-                Ok(_) => break,
+            match self.engine.take_parts(parts.clone()) {
+                Ok(()) => break,
                 Err(Refused::Stopping) => return Err(io::Error::other("the engine is closed")),
                 // A full disk, most likely; what was not acknowledged is handed over again.
                 Err(_) if !self.stopping() => std::thread::sleep(Duration::from_secs(1)),
                 Err(_) => return Err(io::Error::other("the watcher ends")),
             }
         }
-        self.watched.bytes.fetch_add(length, Ordering::Relaxed);
-        held(&self.known).insert(name.into(), reached.clone());
+        self.watched.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        held(&self.known).extend(parts.into_iter().map(|part| part.path).zip(reached));
         Ok(())
     }
 

@@ -105,6 +105,9 @@ struct Raw {
     /// Prices stand in the same file and are read elsewhere.
     #[serde(rename = "price")]
     _price: Option<serde::de::IgnoredAny>,
+    /// So does what the server keeps for how long.
+    #[serde(rename = "retention")]
+    _retention: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Deserialize, Default)]

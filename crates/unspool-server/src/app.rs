@@ -4,7 +4,7 @@ use crate::guard::{self, Access, Door};
 use crate::ingest::thoughtflow::{self, Ledgers};
 use crate::notices::Notices;
 use crate::refusals::{self, Refusals};
-use crate::{api, ingest};
+use crate::{api, ingest, page};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
@@ -64,6 +64,7 @@ pub(crate) fn router(app: Arc<App>, door: Door, stopping: &api::Stopping) -> Rou
         .route("/v1/ingest", post(ingest::upload::ingest))
         .route("/v1/hooks", post(ingest::hooks::hooks))
         .merge(thoughtflow_routes())
+        .merge(page::routes())
         .method_not_allowed_fallback(api::wrong_method)
         .fallback(api::missing)
         .layer(CompressionLayer::new())

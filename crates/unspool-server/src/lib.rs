@@ -12,6 +12,7 @@ mod guard;
 mod ingest;
 mod listen;
 mod notices;
+mod page;
 mod refusals;
 
 pub use app::{App, Limits};

@@ -233,6 +233,18 @@ Examples:
     OtelEnv(crate::commands::OtelEnvArgs),
     /// Send one hook event from standard input; this is what the hooks run.
     Hook(crate::commands::HookArgs),
+    /// Look after what the server keeps: how much, whether it is sound, less of it, all of it elsewhere.
+    #[command(after_help = "\
+Examples:
+  unspool db stats               how much there is, by source
+  unspool db check               read everything; what is not as it should be
+  unspool db prune --older-than 30d --dry-run    what would go
+  unspool db compact             give the room of deleted records back
+  unspool db export -o all.zst   all records in one file
+  unspool db import all.zst --data-dir DIR     add those that are not there yet
+
+The server has to be stopped meanwhile. prune, compact and import change what is kept.")]
+    Db(crate::commands::DbArgs),
     /// Throw away everything the server derived and make it again from the records.
     #[command(after_help = "\
 Examples:

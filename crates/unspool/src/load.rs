@@ -7,6 +7,7 @@ use crate::progress;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
+use unspool_engine::live::Retention;
 use unspool_engine::{DATA_ENDINGS, Found, Natives, Progress, discover, looks_like_data, read, usual_places};
 use unspool_formats::Detail;
 use unspool_link::{Corpus, Table};
@@ -27,6 +28,8 @@ pub(crate) struct Loaded {
 pub(crate) struct Settings {
     pub(crate) table: Table,
     pub(crate) prices: Prices,
+    /// What a server keeps for how long.
+    pub(crate) retention: Retention,
     /// The moment "running" is judged by.
     pub(crate) as_of: Timestamp,
 }
@@ -34,12 +37,15 @@ pub(crate) struct Settings {
 pub(crate) fn settings(args: &Args) -> Result<Settings, CliError> {
     let (table, prices) = (Table::default(), Prices::default());
     let as_of = args.as_of.unwrap_or_else(now);
-    let Some(path) = config_path(args) else { return Ok(Settings { table, prices, as_of }) };
+    let Some(path) = config_path(args) else {
+        return Ok(Settings { table, prices, retention: Retention::default(), as_of });
+    };
     let error = |why: String| CliError::Config { path: path.display().to_string(), why: one_line(&why) };
     let text = std::fs::read_to_string(&path).map_err(|why| error(why.to_string()))?;
     let table = table.with(&text).map_err(|why| error(why.to_string()))?;
     let prices = prices.with(&text).map_err(error)?;
-    Ok(Settings { table, prices, as_of })
+    let retention = crate::retention::parse(&text).map_err(error)?;
+    Ok(Settings { table, prices, retention, as_of })
 }
 
 fn one_line(text: &str) -> String {

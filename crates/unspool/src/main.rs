@@ -10,6 +10,7 @@ mod load;
 mod natives;
 mod output;
 mod progress;
+mod retention;
 mod table;
 mod term;
 

@@ -27,8 +27,12 @@ use unspool_view::Pricer;
 const ROUND_BYTES: u64 = 4 << 20;
 /// A family rests so many times as long as it took to link.
 const REST: u32 = 3;
+/// One that is over `max_family_records` rests longer.
+const LONG_REST: u32 = 20;
 /// What takes less needs no rest.
 const NO_REST: Duration = Duration::from_millis(5);
+/// While more is waiting, families are linked only so often: much of what comes belongs together.
+const TOGETHER: Duration = Duration::from_millis(200);
 /// After so long without anything new, memory is given back.
 const IDLE: Duration = Duration::from_secs(10);
 /// Then it is looked after what was asked for meanwhile only so often.
@@ -47,6 +51,8 @@ pub(crate) struct Deriver {
     pub(super) numbers: RecordCounts,
     /// Entries whose families are not known yet.
     pub(super) backlog: VecDeque<Waiting>,
+    /// When families were linked last.
+    pub(super) derived_at: Instant,
     /// All entries before this position have been placed.
     pub(super) placed: u64,
     /// Where the log ended when the process began.
@@ -55,6 +61,8 @@ pub(crate) struct Deriver {
     pub(super) checkpoints: Vec<Checkpoint>,
     /// Sessions that are no more, which no commit has said yet.
     pub(super) gone: Vec<Id>,
+    /// When what is too old or too much is looked for next.
+    pub(super) retain_at: Option<Instant>,
 }
 
 /// What came of the families of one round.
@@ -84,10 +92,12 @@ impl Deriver {
             growing: FxHashMap::default(),
             numbers: RecordCounts::default(),
             backlog: VecDeque::new(),
+            derived_at: Instant::now(),
             placed: 0,
             first_end,
             checkpoints: Vec::new(),
             gone: Vec::new(),
+            retain_at: None,
         };
         deriver.numbers = deriver.families.counts(None)?;
         deriver.tell();
@@ -101,9 +111,11 @@ impl Deriver {
             return;
         }
         loop {
+            self.retain_when_due();
             let stopping = self.shared.stopping.load(Ordering::Acquire);
             let patience = self.patience(stopping);
             let pulled = self.shared.queue.pull(ROUND_BYTES, patience, &self.shared.stopping);
+            self.carry_out_orders();
             if pulled.is_empty() && self.hot.oldest_dirty().is_none() {
                 if stopping {
                     return;
@@ -128,7 +140,8 @@ impl Deriver {
             return Duration::ZERO;
         }
         let idle = if self.hot.is_empty() && !self.shared.snapshots.are_kept() { ASLEEP } else { IDLE };
-        self.hot.dirty().iter().map(rest).min().unwrap_or(idle)
+        let retain = self.retain_at.map_or(idle, |at| at.saturating_duration_since(now));
+        self.hot.dirty().iter().map(rest).min().unwrap_or(idle).min(retain)
     }
 
     /// Nothing has come for a while: what was kept at hand is let go, and read again when it is needed.
@@ -167,6 +180,10 @@ impl Deriver {
             self.checkpoints.extend(waiting.place.checkpoint.take());
             self.place(&waiting, decoded)?;
             self.placed = waiting.position + 1;
+        }
+        let more_waits = self.shared.queue.is_ready();
+        if !all && more_waits && self.derived_at.elapsed() < TOGETHER {
+            return Ok(());
         }
         self.derive(all)
     }
@@ -273,6 +290,7 @@ impl Deriver {
     /// Links the families that changed and have rested, and shows what came of it.
     pub(super) fn derive(&mut self, all: bool) -> Result<(), GroundError> {
         let now = Instant::now();
+        self.derived_at = now;
         let mut round = Round::default();
         let mut derived: Vec<FamilyId> = Vec::new();
         self.read_grown(now, all)?;
@@ -378,9 +396,22 @@ impl Deriver {
         round.linked.push((family, Linked::new(corpus, parts)));
         round.shown.push((family, shown));
         let took = began.elapsed() + std::mem::take(&mut one.reading);
-        one.rest_until = (took > NO_REST).then(|| Instant::now() + took * REST);
+        let is_large = one.records() > self.shared.options.max_family_records;
+        self.large(family, is_large);
+        let rest = if is_large { LONG_REST } else { REST };
+        one.rest_until = (took > NO_REST).then(|| Instant::now() + took * rest);
         self.hot.put(family, one);
         Ok(())
+    }
+
+    /// Takes note of families over `max_family_records`, and says so once for each.
+    fn large(&self, family: FamilyId, is_large: bool) {
+        let mut large = held(&self.shared.large);
+        if is_large {
+            large.insert(family);
+        } else {
+            large.remove(&family);
+        }
     }
 
     fn facts(&self, flow: &Flow, corpus: &Corpus, positions: std::ops::Range<u64>) -> SessionFacts {
@@ -438,7 +469,7 @@ fn positions(one: &HotFamily) -> std::ops::Range<u64> {
     first..one.parts.keys().next_back().map_or(first, |last| last + 1)
 }
 
-fn gone_change(session: Id, at: Timestamp) -> Change {
+pub(super) fn gone_change(session: Id, at: Timestamp) -> Change {
     Change { sequence: 0, at, session, row: None, steps: Vec::new(), removed: Vec::new(), whole: true }
 }
 

@@ -5,7 +5,7 @@ use super::queue::Waiting;
 use super::{Shared, streams};
 use std::sync::atomic::Ordering;
 use unspool_store::rows::Checkpoint;
-use unspool_store::{Entry, LogError};
+use unspool_store::{Entry, LogError, Receipt};
 
 /// Something that arrived.
 #[derive(Clone, Debug)]
@@ -20,16 +20,20 @@ pub enum Arrival {
         bytes: Vec<u8>,
     },
     /// The next part of a file.
-    Part {
-        /// The file.
-        path: String,
-        /// Where in it the part begins.
-        offset: u64,
-        /// Its bytes.
-        bytes: Vec<u8>,
-        /// What lets the source be read on behind it.
-        checkpoint: Option<Checkpoint>,
-    },
+    Part(Part),
+}
+
+/// A part of a file.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// The file.
+    pub path: String,
+    /// Where in it the part begins.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// What lets the source be read on behind it.
+    pub checkpoint: Option<Checkpoint>,
 }
 
 /// Where something lies in its stream.
@@ -78,16 +82,41 @@ impl Shared {
         }
         match arrival {
             Arrival::Body { source, name, bytes } => self.body(&source, &name, bytes),
-            Arrival::Part { path, offset, bytes, checkpoint } => {
-                let room = bytes.len() as u64;
-                if !self.queue.promise_when_there_is_room(room, &self.stopping) {
-                    return Err(Refused::Stopping);
-                }
-                // A file that begins is read here, where there are many threads; one that goes on, when its turn comes.
-                let decoded = if offset == 0 { decode(&path, &bytes) } else { None };
-                self.keep(streams::file(&path), Place { offset, checkpoint }, bytes, decoded)
+            Arrival::Part(part) => {
+                let positions = self.parts(vec![part])?;
+                Ok(Taken { position: positions.first, counted: Counted::default() })
             }
         }
+    }
+
+    /// Keeps parts of files, all with one write; waits for room.
+    pub(crate) fn parts(&self, parts: Vec<Part>) -> Result<Receipt, Refused> {
+        let room = parts.iter().map(|part| part.bytes.len() as u64).sum();
+        if !self.queue.promise_when_there_is_room(room, &self.stopping) {
+            return Err(Refused::Stopping);
+        }
+        let received = (self.options.now)();
+        let mut waiting: Vec<Waiting> = Vec::with_capacity(parts.len());
+        let mut entries: Vec<Entry> = Vec::with_capacity(parts.len());
+        for Part { path, offset, bytes, checkpoint } in parts {
+            let stream = streams::file(&path);
+            waiting.push(Waiting {
+                position: 0,
+                place: Place { offset, checkpoint },
+                stream: stream.clone(),
+                received,
+                bytes: bytes.len() as u64,
+                // A file that begins is read here, where there are many threads; one that goes on, when its turn comes.
+                decoded: if offset == 0 { decode(&path, &bytes) } else { None },
+            });
+            entries.push(Entry { stream, offset, received, bytes });
+        }
+        let receipt = self.log.append(entries).inspect_err(|_| self.queue.release(room))?;
+        for (position, one) in (receipt.first..).zip(&mut waiting) {
+            one.position = position;
+        }
+        self.queue.push(waiting);
+        Ok(receipt)
     }
 
     fn body(&self, source: &str, name: &str, bytes: Vec<u8>) -> Result<Taken, Refused> {

@@ -62,6 +62,11 @@ impl HotFamily {
         }
     }
 
+    /// How many records it has.
+    pub(crate) fn records(&self) -> usize {
+        self.parts.values().map(|part| part.records.len()).sum()
+    }
+
     /// All its records.
     pub(crate) fn batch(&self) -> Batch {
         let mut parts = self.parts.values();

@@ -16,18 +16,23 @@ mod keep;
 mod queue;
 mod rebuild;
 mod repair;
+mod retain;
 mod snapshots;
 mod streams;
+mod upkeep;
 
 pub use changes::{Change, Changes, Feed};
 pub use decode::Counted;
-pub use entries::{Arrival, Refused, Taken};
+pub use entries::{Arrival, Part, Refused, Taken};
+pub use retain::{Keep, Pruned, Retention};
 pub use snapshots::Snapshot;
+pub use upkeep::{Imported, SourceSize, Stats, check, compact, export, import, stats};
 
 use derive::Deriver;
 use queue::Queue;
 use repair::Databases;
 use snapshots::Snapshots;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,8 +42,8 @@ use unspool_link::Table;
 use unspool_model::{Id, Timestamp};
 use unspool_store::files::FolderLock;
 use unspool_store::{
-    Families, Ground, GroundError, Log, LogOptions, LogSize, Page, Question, RecordCounts, Recovery,
-    SqliteStore, Store, StoreError,
+    Families, FamilyId, Ground, GroundError, Log, LogOptions, LogSize, Page, Question, RecordCounts,
+    Recovery, SqliteStore, Store, StoreError,
 };
 use unspool_view::Prices;
 
@@ -59,8 +64,10 @@ pub struct Options {
     pub max_hot_bytes: usize,
     /// Linked sessions that were asked for may take so many bytes: `max_snapshot_bytes`.
     pub max_snapshot_bytes: usize,
-    /// Steps of a family beyond which it is linked less often, and said so: `max_family_records`.
+    /// A family with more records is linked less often, and that is said: `max_family_records`.
     pub max_family_records: usize,
+    /// What goes at the start and every hour.
+    pub retention: Retention,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
@@ -74,9 +81,10 @@ impl Options {
             table: Table::default(),
             prices: Prices::default(),
             max_pending_bytes: 64 << 20,
-            max_hot_bytes: 48 << 20,
-            max_snapshot_bytes: 64 << 20,
+            max_hot_bytes: 32 << 20,
+            max_snapshot_bytes: 48 << 20,
             max_family_records: 200_000,
+            retention: Retention::default(),
             now,
         }
     }
@@ -105,6 +113,8 @@ pub struct Health {
     pub pending_bytes: u64,
     /// Arrivals that were refused because too much waited.
     pub refused: u64,
+    /// Families over `max_family_records`, which are linked less often.
+    pub large_families: u64,
 }
 
 /// The engine. Cheap to share.
@@ -121,6 +131,8 @@ pub(crate) struct Shared {
     pub(crate) changes: Changes,
     pub(crate) numbers: Mutex<Health>,
     pub(crate) refused: AtomicU64,
+    /// Families over `max_family_records`.
+    pub(crate) large: Mutex<BTreeSet<FamilyId>>,
     /// The deriver found something it cannot go on from; what it was.
     pub(crate) broken: Mutex<Option<String>>,
     pub(crate) stopping: AtomicBool,
@@ -128,6 +140,8 @@ pub(crate) struct Shared {
     pub(crate) families: Mutex<Families>,
     /// What was found and mended, in plain words.
     pub(crate) notices: Mutex<Vec<String>>,
+    /// What the deriver is to do between two rounds.
+    pub(crate) orders: Mutex<Vec<retain::Order>>,
     recovery: Recovery,
 }
 
@@ -203,11 +217,13 @@ impl Engine {
             changes: Changes::counted_from(began),
             numbers: Mutex::default(),
             refused: AtomicU64::new(0),
+            large: Mutex::default(),
             broken: Mutex::default(),
             stopping: AtomicBool::new(false),
             reader: Mutex::new(again.store),
             families: Mutex::new(again.families),
             notices: Mutex::new(notices),
+            orders: Mutex::default(),
             recovery: ground.recovery().clone(),
             options,
         });
@@ -220,6 +236,14 @@ impl Engine {
     /// Keeps what arrived. It is on the disk when this returns; what follows from it is shown a moment later.
     pub fn take(&self, arrival: Arrival) -> Result<Taken, Refused> {
         self.shared.take(arrival)
+    }
+
+    /// Keeps parts of files, all with one write; waits until there is room for them.
+    pub fn take_parts(&self, parts: Vec<Part>) -> Result<(), Refused> {
+        if self.shared.stopping.load(Ordering::Acquire) {
+            return Err(Refused::Stopping);
+        }
+        self.shared.parts(parts).map(drop)
     }
 
     /// A page of sessions.
@@ -262,7 +286,8 @@ impl Engine {
         // Only when nothing waits it is 0.
         let lag_ms = oldest.map_or(0, |at| (self.shared.options.now)().ms_since(at).unwrap_or(0).max(1));
         let refused = self.shared.refused.load(Ordering::Relaxed);
-        Health { lag_ms, pending_bytes, refused, ..*held(&self.shared.numbers) }
+        let large_families = held(&self.shared.large).len() as u64;
+        Health { lag_ms, pending_bytes, refused, large_families, ..*held(&self.shared.numbers) }
     }
 
     /// What opening found and did.

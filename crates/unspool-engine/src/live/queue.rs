@@ -38,6 +38,8 @@ struct State {
     promised: u64,
     /// When the oldest of what is not shown was received.
     oldest: Timestamp,
+    /// Whoever pulls has something else to do.
+    interrupted: bool,
 }
 
 impl Queue {
@@ -49,6 +51,7 @@ impl Queue {
             bytes: 0,
             promised: 0,
             oldest: Timestamp::NONE,
+            interrupted: false,
         };
         Queue { state: Mutex::new(state), changed: Condvar::new(), max_bytes }
     }
@@ -100,12 +103,13 @@ impl Queue {
     /// What comes next in the order of the log, up to so many bytes; waits when there is nothing, at most so long.
     pub(crate) fn pull(&self, most: u64, patience: Duration, stopping: &AtomicBool) -> Vec<Waiting> {
         let mut state = held(&self.state);
-        if !state.is_ready() && !stopping.load(Ordering::Acquire) {
+        if !state.is_ready() && !state.interrupted && !stopping.load(Ordering::Acquire) {
             let waited = self.changed.wait_timeout_while(state, patience, |state| {
-                !state.is_ready() && !stopping.load(Ordering::Acquire)
+                !state.is_ready() && !state.interrupted && !stopping.load(Ordering::Acquire)
             });
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        state.interrupted = false;
         let mut pulled = Vec::new();
         let mut bytes = 0;
         while state.is_ready() && bytes < most {
@@ -140,6 +144,11 @@ impl Queue {
         state.next = state.next.max(position);
     }
 
+    /// Whether there is something to pull.
+    pub(crate) fn is_ready(&self) -> bool {
+        held(&self.state).is_ready()
+    }
+
     /// The position the deriver wants next.
     pub(crate) fn next(&self) -> u64 {
         held(&self.state).next
@@ -160,6 +169,12 @@ impl Queue {
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         state.shown >= Some(position)
+    }
+
+    /// Lets whoever pulls look up, though nothing may have come.
+    pub(crate) fn interrupt(&self) {
+        held(&self.state).interrupted = true;
+        self.changed.notify_all();
     }
 
     pub(crate) fn wake(&self) {

@@ -5,5 +5,6 @@
 mod bodies;
 mod faults;
 mod rebuild;
+mod retain;
 mod same;
 mod watch;

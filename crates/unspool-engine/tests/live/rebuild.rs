@@ -3,7 +3,7 @@
 use crate::bodies::{assert_once, body, send_all};
 use crate::same::{never, open, shown};
 use std::path::Path;
-use unspool_engine::live::{Arrival, Engine, OpenError, Options};
+use unspool_engine::live::{Arrival, Engine, OpenError, Options, Part};
 use unspool_testkit::witness::{hooks, spans};
 use unspool_testkit::{Shape, generate};
 
@@ -14,12 +14,12 @@ fn fill(engine: &Engine) {
         let half = bytes.iter().take(bytes.len() / 2).rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         for (offset, part) in [(0, &bytes[..half]), (half, &bytes[half..])] {
             if !part.is_empty() {
-                let part = Arrival::Part {
+                let part = Arrival::Part(Part {
                     path: name.clone(),
                     offset: offset as u64,
                     bytes: part.to_vec(),
                     checkpoint: None,
-                };
+                });
                 engine.take(part).unwrap();
             }
         }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::path::Path;
-use unspool_engine::live::{Arrival, Engine, Options};
+use unspool_engine::live::{Arrival, Engine, Options, Part};
 use unspool_formats::{Decoder, Detail, best};
 use unspool_link::{Corpus, Table};
 use unspool_model::{Batch, Timestamp};
@@ -87,7 +87,9 @@ fn arrivals(trees: &[Tree], random: &mut Random) -> Vec<Event> {
         queues.push(vec![Event::Body("otlp-http", "traces.json".into(), spans(tree))]);
     }
     let mut all = Vec::new();
-    queues.iter_mut().for_each(|queue| queue.reverse());
+    for queue in &mut queues {
+        queue.reverse();
+    }
     while queues.iter().any(|queue| !queue.is_empty()) {
         let at = random.below(queues.len());
         all.extend(queues[at].pop());
@@ -114,8 +116,12 @@ fn play(events: Vec<Event>) -> Result<(), TestCaseError> {
             }
             Event::Part(path, offset, bytes) => {
                 let offset = offset as u64;
-                let part =
-                    Arrival::Part { path: path.clone(), offset, bytes: bytes.clone(), checkpoint: None };
+                let part = Arrival::Part(Part {
+                    path: path.clone(),
+                    offset,
+                    bytes: bytes.clone(),
+                    checkpoint: None,
+                });
                 engine.take(part).unwrap();
                 match streams.iter_mut().find(|(name, _)| *name == path) {
                     Some((_, whole)) => whole.extend(bytes),

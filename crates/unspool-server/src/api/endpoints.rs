@@ -43,6 +43,14 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         ask: Ask::Session(sessions::flow),
     },
     Endpoint {
+        path: "/api/v1/sessions/{id}/line",
+        about: "A session in one line, as in the list",
+        params: &[],
+        answer: Answer::of::<sessions::SessionLineDoc>(),
+        example: "",
+        ask: Ask::Session(sessions::line),
+    },
+    Endpoint {
         path: "/api/v1/sessions/{id}/tree",
         about: "A window of the rows of a session's tree",
         params: windows::TREE,
@@ -134,7 +142,7 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         path: "/api/v1/sessions/{id}/export",
         about: "A session as a file in a format other tools open",
         params: export::EXPORT,
-        answer: Answer::Media("application/octet-stream"),
+        answer: Answer::Media("*/*"),
         example: "?format=svg&view=timeline",
         ask: Ask::Session(export::export),
     },

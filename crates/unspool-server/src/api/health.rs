@@ -20,6 +20,8 @@ pub(crate) struct HealthDoc {
     /// How long the oldest record that is kept and not visible has been waiting.
     lag_ms: i64,
     pending_bytes: u64,
+    /// Families over `max_family_records`, which are linked less often.
+    large_families: u64,
     refused: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
@@ -41,6 +43,7 @@ pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
         sessions: health.sessions,
         lag_ms: health.lag_ms,
         pending_bytes: health.pending_bytes,
+        large_families: health.large_families,
         refused: health.refused,
         problem,
         notices: engine.notices(),

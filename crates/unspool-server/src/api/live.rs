@@ -54,6 +54,7 @@ pub(crate) const LIVE: &[Param] = &[
 
 /// A session became different.
 #[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LiveChangeDoc")]
 pub(crate) struct ChangeDoc {
     /// The number of the change; the id of the event.
     sequence: u64,

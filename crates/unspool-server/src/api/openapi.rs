@@ -3,8 +3,10 @@
 use super::asked::{Param, Sort};
 use super::endpoint::{Answer, Call, Endpoint};
 use super::endpoints::ENDPOINTS;
+use super::live::ChangeDoc;
 use super::reply::Reply;
 use crate::error::{ApiError, ErrorDoc};
+use crate::ingest::upload::UploadDoc;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -53,6 +55,9 @@ fn description() -> Result<Value, ApiError> {
     });
     let mut generator = SchemaGenerator::new(settings);
     let error = reference(generator.subschema_for::<ErrorDoc<'static>>().as_value());
+    // What is told beside answers: events of the live stream, and receipts of files.
+    generator.subschema_for::<ChangeDoc>();
+    generator.subschema_for::<UploadDoc>();
     let mut paths = PathsBuilder::new();
     for endpoint in ENDPOINTS {
         let operation = operation(endpoint, &mut generator, error.as_ref());

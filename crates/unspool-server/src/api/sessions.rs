@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::sync::Arc;
 use unspool_model::{Status, Timestamp};
 use unspool_store::rows::SessionRow;
-use unspool_store::{Cursor, Filter, Question, Sort as Order};
+use unspool_store::{Cursor, Filter, Question, Sort as Order, Store as _};
 use unspool_view::flow_json::session_doc;
 
 /// Sessions of a page when nobody says how many.
@@ -149,6 +149,23 @@ pub(crate) fn list(call: &Call) -> Result<Reply, ApiError> {
         next_cursor: page.next.map(|cursor| cursor.show()),
         matching: page.matching,
     }))
+}
+
+pub(crate) fn line(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
+    let (engine, session) = (&seen.app.engine, &seen.snapshot.flow.session);
+    let native = session.native_ids.first().map(|id| seen.snapshot.corpus.batch.text.get(*id).to_string());
+    if native.is_some() {
+        // The list is asked first: that reads no step.
+        let filter = Filter { native_id: native, ..Filter::default() };
+        let question = Question { filter, limit: USUAL_SESSIONS, ..Question::default() };
+        let page = engine.sessions(&question)?;
+        if let Some(row) = page.sessions.iter().find(|row| row.id == session.id) {
+            return Ok(Reply::json(SessionLineDoc::from(row)));
+        }
+    }
+    let facts = engine.with_store(|store| store.session(session.id))?;
+    let facts = facts.ok_or_else(|| ApiError::not_found("session", call.part("id")))?;
+    Ok(Reply::json(SessionLineDoc::from(&facts.session)))
 }
 
 pub(crate) fn flow(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {

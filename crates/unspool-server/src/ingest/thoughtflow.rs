@@ -16,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use unspool_engine::live::{Arrival, Refused};
+use unspool_engine::live::{Arrival, Part, Refused};
 use unspool_view::export::{d2, name_lanes, thoughtflow};
 use unspool_view::graph::{GroupBy, View, graph};
 
@@ -266,7 +266,7 @@ fn write(app: &App, session: &str, bytes: Vec<u8>) -> Result<(), ApiError> {
         app.engine.file_end(&path)?
     };
     let length = bytes.len() as u64;
-    app.engine.take(Arrival::Part { path, offset, bytes, checkpoint: None })?;
+    app.engine.take(Arrival::Part(Part { path, offset, bytes, checkpoint: None }))?;
     *end = Some(offset + length);
     Ok(())
 }

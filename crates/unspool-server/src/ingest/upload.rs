@@ -15,6 +15,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{DefaultBodyLimit, FromRequest, Multipart, Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::sync::Arc;
@@ -37,14 +38,24 @@ struct Sent {
     bytes: Vec<u8>,
 }
 
+/// What became of the files that were sent.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct UploadDoc {
+    /// One for each file, in their order.
+    files: Vec<ReceiptDoc>,
+}
+
 /// What became of a file.
-#[derive(Default, Serialize)]
+#[derive(Default, Serialize, JsonSchema)]
+#[schemars(rename = "FileReceiptDoc")]
 struct ReceiptDoc {
+    /// What it is called.
     name: String,
     /// As what it was read; none when it was refused.
     format: Option<String>,
     /// Where it lies in the record log.
     position: Option<u64>,
+    /// Records in it.
     records: u64,
     /// Records that could not be read; their bytes are kept.
     rejected: u64,
@@ -98,7 +109,7 @@ pub(crate) async fn ingest(
             response.extensions_mut().insert(Refusal(error.code));
             Ok(response)
         }
-        _ => Ok(Json(json!({"files": receipts})).into_response()),
+        _ => Ok(Json(UploadDoc { files: receipts }).into_response()),
     }
 }
 

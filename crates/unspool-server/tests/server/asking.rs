@@ -2,7 +2,7 @@
 
 use crate::running::{Answer, Running};
 use serde_json::Value;
-use unspool_engine::live::Arrival;
+use unspool_engine::live::{Arrival, Part};
 use unspool_testkit::{Labelled, Shape, generate};
 
 const FORMATS: &[(&str, &str, &str)] = &[
@@ -57,7 +57,8 @@ impl Asked {
 /// Gives a server the files of a session.
 pub(crate) fn put(running: &Running, labelled: &Labelled) {
     for (path, bytes) in &labelled.tree.files {
-        let part = Arrival::Part { path: path.clone(), offset: 0, bytes: bytes.clone(), checkpoint: None };
+        let part =
+            Arrival::Part(Part { path: path.clone(), offset: 0, bytes: bytes.clone(), checkpoint: None });
         running.app.engine.take(part).unwrap();
     }
     running.app.engine.settle();
@@ -267,7 +268,7 @@ fn what_did_not_change_is_not_sent_again() {
          \"message\":{{\"role\":\"user\",\"content\":\"one thing more\"}}}}\n"
     );
     let offset = file.1.len() as u64;
-    let part = Arrival::Part { path: file.0.clone(), offset, bytes: line.into(), checkpoint: None };
+    let part = Arrival::Part(Part { path: file.0.clone(), offset, bytes: line.into(), checkpoint: None });
     asked.running.app.engine.take(part).unwrap();
     asked.running.app.engine.settle();
     assert_eq!(ask(&path, &tag).status, 200);

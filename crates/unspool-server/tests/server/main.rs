@@ -7,6 +7,8 @@ mod guard;
 mod hooks;
 mod listening;
 mod nonsense;
+mod overload;
+mod page;
 mod running;
 mod thoughtflow;
 mod upload;

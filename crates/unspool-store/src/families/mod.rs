@@ -3,6 +3,8 @@
 //! In: pieces of records with their keys, as numbers. Out: the family of each, and where the records of a family lie. Never here: what
 //! a key means. Like everything derived, the file can be deleted and made again from the log.
 
+mod forget;
+
 use crate::error::StoreError;
 use crate::files::private_file;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -106,6 +108,8 @@ pub struct Families {
     /// Every record before this position has been placed.
     through: u64,
     in_transaction: bool,
+    /// What `SQLite` said of others' writing when this was read.
+    seen: Option<i64>,
 }
 
 impl Families {
@@ -138,6 +142,7 @@ impl Families {
             next: 1,
             through: 0,
             in_transaction: false,
+            seen: None,
         };
         families.prepare().map_err(|error| failed(&families.name, &error))?;
         Ok(families)
@@ -161,14 +166,7 @@ impl Families {
                 include_str!("schema.sql")
             ))?;
         }
-        let standing = connection.query_row("SELECT next, through FROM standing", [], |row| {
-            Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned()))
-        });
-        (self.next, self.through) = standing?;
-        let mut statement = connection.prepare("SELECT family, into_family FROM joined")?;
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        self.joined = rows.collect::<Result<_, _>>()?;
-        Ok(())
+        self.read_standing()
     }
 
     /// What a family became.
@@ -265,7 +263,25 @@ impl Families {
 
     /// Takes notice of what another value of the same file has written.
     pub fn refresh(&mut self) -> Result<(), StoreError> {
-        self.prepare().map_err(|error| failed(&self.name, &error))
+        self.read_standing().map_err(|error| failed(&self.name, &error))
+    }
+
+    /// Reads how far it has come and which families were joined, if anybody else wrote since that was read.
+    fn read_standing(&mut self) -> rusqlite::Result<()> {
+        let connection = &self.connection;
+        let seen: i64 = connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
+        if self.seen == Some(seen) {
+            return Ok(());
+        }
+        let standing = connection.query_row("SELECT next, through FROM standing", [], |row| {
+            Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned()))
+        });
+        (self.next, self.through) = standing?;
+        let mut statement = connection.prepare_cached("SELECT family, into_family FROM joined")?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        self.joined = rows.collect::<Result<_, _>>()?;
+        self.seen = Some(seen);
+        Ok(())
     }
 
     /// Every record before this position has been placed; what is behind it has to be placed again.

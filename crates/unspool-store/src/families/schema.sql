@@ -15,6 +15,7 @@ CREATE INDEX entries_by_position ON entries (position);
 CREATE TABLE streams (
     name TEXT NOT NULL, position INTEGER NOT NULL, "offset" INTEGER NOT NULL, PRIMARY KEY (name, position)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX streams_by_position ON streams (position);
 -- The sessions a family came to, and what became of its records.
 CREATE TABLE sessions (id BLOB PRIMARY KEY, family INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_family ON sessions (family);

@@ -16,7 +16,7 @@ use crate::files::private_file;
 use crate::question::{Page, Question};
 use crate::rows::{Checkpoint, IssueRow, ManualLink, SessionFacts, SourceReceipt, StepRow};
 use crate::store::{Commit, Forgotten, Standing, Store, Totals};
-use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
@@ -66,6 +66,25 @@ impl SqliteStore {
         };
         prepare(&mut connection).map_err(failed)?;
         Ok(SqliteStore { connection, name })
+    }
+
+    /// What can still be read, in a damaged file, of what is not derived: how far sources have been read, what became of their records, and
+    /// what people said about links.
+    pub fn salvage(path: &Path) -> Commit {
+        fn all<R: columns::TableRow>(connection: &Connection) -> Vec<R> {
+            read::rows(connection, "", []).unwrap_or_default()
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let Ok(connection) = Connection::open_with_flags(path, flags) else { return Commit::default() };
+        // Nothing is written; it only lets a file be read that is shorter than it says.
+        drop(connection.pragma_update(None, "writable_schema", "ON"));
+        let (checkpoints, receipts, links) = (all(&connection), all(&connection), all(&connection));
+        Commit { checkpoints, receipts, links, ..Commit::default() }
+    }
+
+    /// Gives room back to the system that nothing is in any more.
+    pub fn shrink(&self) -> Result<(), StoreError> {
+        self.connection.execute_batch("VACUUM").map_err(|error| self.failed(&error))
     }
 
     /// Reads the whole file and says what is damaged in it; nothing when all is well.

@@ -1,5 +1,6 @@
 //! One file per command.
 
+mod db;
 mod demo;
 pub(crate) mod diff;
 mod doctor;
@@ -25,6 +26,7 @@ mod stats;
 pub(crate) mod timeline;
 mod token;
 
+pub(crate) use db::DbArgs;
 pub(crate) use failures::FailuresArgs;
 pub(crate) use findings::FindingsArgs;
 pub(crate) use hook::HookArgs;
@@ -74,6 +76,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
             hook::run(hook);
             Ok(())
         }
+        Some(Command::Db(db)) => return db::run(args, db),
         Some(Command::Rebuild(rebuild)) => rebuild::run(args, rebuild),
         Some(Command::Demo(demo)) => demo::run(args, demo),
     };

@@ -8,7 +8,7 @@ use crate::load::{now, settings};
 use crate::term::note;
 use clap::Args as ClapArgs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unspool_engine::live::{Engine, Options};
 
@@ -23,19 +23,9 @@ pub(crate) struct RebuildArgs {
 }
 
 pub(crate) fn run(args: &Args, rebuild: &RebuildArgs) -> Result<(), CliError> {
-    let settings = settings(args)?;
-    let folder = data_folder(rebuild.data_dir.as_deref())?;
-    let mut options = Options::new(&folder, now);
-    options.holder = format!("unspool rebuild, process {}", std::process::id());
-    (options.table, options.prices) = (settings.table, settings.prices);
+    let options = options(args, rebuild.data_dir.as_deref(), "rebuild")?;
     let engine = Engine::rebuild(options).map_err(|error| opening(&error))?;
-    while !engine.settle_within(GLANCE) {
-        if let Some(why) = engine.broken() {
-            engine.close();
-            let hint = Some("run it again when that is mended: it goes on where it was".into());
-            return Err(CliError::Data { why, hint });
-        }
-    }
+    settle(&engine)?;
     engine.rebuilt();
     engine.notices().iter().for_each(|line| note(line));
     let health = engine.health();
@@ -47,5 +37,26 @@ pub(crate) fn run(args: &Args, rebuild: &RebuildArgs) -> Result<(), CliError> {
         count(engine.log_size().records)
     )?;
     engine.close();
+    Ok(())
+}
+
+/// The engine's options for work on a folder that no server uses.
+pub(super) fn options(args: &Args, folder: Option<&Path>, command: &str) -> Result<Options, CliError> {
+    let settings = settings(args)?;
+    let mut options = Options::new(&data_folder(folder)?, now);
+    options.holder = format!("unspool {command}, process {}", std::process::id());
+    (options.table, options.prices) = (settings.table, settings.prices);
+    Ok(options)
+}
+
+/// Waits until everything is derived, or something is in the way.
+pub(super) fn settle(engine: &Engine) -> Result<(), CliError> {
+    while !engine.settle_within(GLANCE) {
+        if let Some(why) = engine.broken() {
+            engine.close();
+            let hint = Some("run it again when that is mended: it goes on where it was".into());
+            return Err(CliError::Data { why, hint });
+        }
+    }
     Ok(())
 }

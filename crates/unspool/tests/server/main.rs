@@ -4,4 +4,5 @@
 
 mod crashes;
 mod demo;
+mod faults;
 mod process;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use unspool_engine::live::{Arrival, Engine, Refused};
+use unspool_engine::live::{Arrival, Engine, Part, Refused};
 use unspool_model::Timestamp;
 
 /// The first round began so long ago: there is something to see at once.
@@ -94,7 +94,7 @@ fn play_round(
         let bytes = shifted(&round.text(line.text), by).into_bytes();
         let (path, offset) = (round.text(LIVE[line.file].0), written[line.file]);
         written[line.file] += bytes.len() as u64;
-        engine.take(Arrival::Part { path, offset, bytes, checkpoint: None })?;
+        engine.take(Arrival::Part(Part { path, offset, bytes, checkpoint: None }))?;
     }
     Ok(true)
 }

@@ -1,0 +1,89 @@
+//! More than it can take: refused in the words of each protocol, with a bound on what waits, and nothing acknowledged is lost.
+
+use crate::running::Running;
+use axum::http::Request;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
+use prost::Message;
+use std::sync::Arc;
+
+/// A request with one span of its own.
+fn span(n: u32) -> Vec<u8> {
+    let span = Span {
+        trace_id: vec![1; 16],
+        span_id: u64::from(n + 1).to_be_bytes().to_vec(),
+        name: format!("call {n}"),
+        start_time_unix_nano: 1_767_348_000_000_000_000,
+        end_time_unix_nano: 1_767_348_001_000_000_000,
+        ..Span::default()
+    };
+    let scope = ScopeSpans { spans: vec![span], ..ScopeSpans::default() };
+    let resource = ResourceSpans { scope_spans: vec![scope], ..ResourceSpans::default() };
+    ExportTraceServiceRequest { resource_spans: vec![resource] }.encode_to_vec()
+}
+
+/// Exports over gRPC; the status and the metadata `retry-after`.
+fn export(server: &Running, message: &[u8]) -> (u32, Option<String>) {
+    let method = "opentelemetry.proto.collector.trace.v1.TraceService/Export";
+    let request = Request::post(format!("http://{}/{method}", server.grpc))
+        .header("content-type", "application/grpc")
+        .header("te", "trailers");
+    let length = u32::try_from(message.len()).unwrap().to_be_bytes();
+    let framed = [&[0], &length[..], message].concat();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let stream = tokio::net::TcpStream::connect(server.grpc).await.unwrap();
+        let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
+        tokio::spawn(connection);
+        let (answer, mut body) = client.send_request(request.body(()).unwrap(), false).unwrap();
+        body.send_data(framed.into(), true).unwrap();
+        let mut answer = answer.await.unwrap();
+        let mut said = answer.headers().clone();
+        while let Some(data) = answer.body_mut().data().await {
+            data.unwrap();
+        }
+        said.extend(answer.body_mut().trailers().await.unwrap().unwrap_or_default());
+        let text = |name: &str| said.get(name).map(|value| value.to_str().unwrap().to_string());
+        (text("grpc-status").unwrap().parse().unwrap(), text("retry-after"))
+    })
+}
+
+#[test]
+fn too_much_is_refused_and_nothing_acknowledged_is_lost() {
+    let limit = 3_000;
+    let folder = Arc::new(tempfile::tempdir().unwrap());
+    let server = Running::start_options(folder, |options| options.max_pending_bytes = limit, |_| {});
+    let protobuf = [("Content-Type", "application/x-protobuf")];
+    let post = |n: u32| server.request("POST", "/v1/traces", &protobuf, &span(n));
+    assert_eq!(post(0).status, 200);
+    assert_eq!(server.records(), (1, 0, 0));
+
+    // Whoever holds the index of families holds up everything that is derived.
+    let stall = rusqlite::Connection::open(server.folder.path().join("families.db")).unwrap();
+    stall.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let mut kept = 1;
+    let refused = loop {
+        let answer = post(kept);
+        if answer.status != 200 {
+            break answer;
+        }
+        kept += 1;
+        assert!(server.app.engine.health().pending_bytes <= limit);
+        assert!(kept < 1_000, "nothing was ever refused");
+    };
+    assert_eq!(refused.status, 429);
+    assert!(refused.head.to_lowercase().contains("retry-after: 1"), "{}", refused.head);
+    // Field 1 of the status is the code: 8, resource exhausted.
+    assert_eq!(refused.body[..2], [8, 8]);
+    assert!(String::from_utf8_lossy(&refused.body).contains("max_pending_bytes"));
+    assert_eq!(export(&server, &span(kept)), (8, Some("1".into())));
+    assert_eq!(server.app.engine.health().refused, 2);
+    assert!(kept > 5);
+
+    stall.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(server.records(), (u64::from(kept), 0, 0));
+    assert_eq!(export(&server, &span(kept)), (0, None));
+    assert_eq!(post(kept + 1).status, 200);
+    assert_eq!(server.records(), (u64::from(kept) + 2, 0, 0));
+    assert_eq!(server.app.engine.health().pending_bytes, 0);
+}

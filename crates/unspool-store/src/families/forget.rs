@@ -1,0 +1,69 @@
+//! Families that are no longer wanted.
+
+use super::{Families, FamilyId, failed};
+use crate::error::StoreError;
+use rusqlite::params;
+
+impl Families {
+    /// Every family that came to a session, with its sessions.
+    pub fn with_sessions(&self) -> Result<Vec<FamilyId>, StoreError> {
+        let found = self.numbers("SELECT DISTINCT family FROM sessions ORDER BY family", [])?;
+        Ok(found.into_iter().map(|family| FamilyId(family.cast_signed())).collect())
+    }
+
+    /// Where the records of a family came from.
+    pub fn sources(&self, family: FamilyId) -> Result<Vec<String>, StoreError> {
+        let query = || {
+            let mut statement =
+                self.connection.prepare_cached("SELECT source FROM counts WHERE family = ?1")?;
+            let rows = statement.query_map([family.0], |row| row.get(0))?;
+            rows.collect::<Result<Vec<String>, _>>()
+        };
+        query().map_err(|error| failed(&self.name, &error))
+    }
+
+    /// All entries that hold records of a family or are parts of a stream, in order.
+    pub fn all_positions(&self) -> Result<Vec<u64>, StoreError> {
+        self.numbers("SELECT position FROM entries UNION SELECT position FROM streams ORDER BY position", [])
+    }
+
+    /// The entries that these families need and no other does, in order.
+    pub fn positions_of(&mut self, families: &[FamilyId]) -> Result<Vec<u64>, StoreError> {
+        self.mark(families)?;
+        self.numbers(
+            &format!("{ALONE} UNION SELECT position FROM streams WHERE name IN ({STREAMS}) ORDER BY 1"),
+            [],
+        )
+    }
+
+    /// Forgets families, with everything they are known by.
+    pub fn forget(&mut self, families: &[FamilyId]) -> Result<(), StoreError> {
+        self.begin()?;
+        self.mark(families)?;
+        self.batch(&format!("DELETE FROM streams WHERE name IN ({STREAMS});"))?;
+        for table in ["entries", "sessions", "counts", "keys", "offers", "joined"] {
+            self.batch(&format!("DELETE FROM {table} WHERE family IN (SELECT family FROM going);"))?;
+        }
+        Ok(())
+    }
+
+    /// Notes families that are to go, under all numbers they ever had.
+    fn mark(&mut self, families: &[FamilyId]) -> Result<(), StoreError> {
+        self.batch("CREATE TEMP TABLE IF NOT EXISTS going (family INTEGER PRIMARY KEY); DELETE FROM going;")?;
+        let mut numbers: Vec<i64> = self.joined.keys().copied().collect();
+        numbers.retain(|number| families.contains(&self.settle(FamilyId(*number))));
+        for number in numbers.into_iter().chain(families.iter().map(|family| family.0)) {
+            self.run("INSERT OR IGNORE INTO going (family) VALUES (?1)", params![number])?;
+        }
+        Ok(())
+    }
+}
+
+/// Entries of families that are to go, which no other family needs.
+const ALONE: &str = "SELECT position FROM entries WHERE family IN (SELECT family FROM going) AND NOT EXISTS
+    (SELECT 1 FROM entries AS other WHERE other.position = entries.position AND other.family NOT IN (SELECT family FROM going))";
+
+/// Streams that begin with one of those.
+const STREAMS: &str = "SELECT name FROM streams WHERE position IN (SELECT position FROM entries WHERE family IN
+    (SELECT family FROM going) AND NOT EXISTS (SELECT 1 FROM entries AS other WHERE other.position = entries.position
+    AND other.family NOT IN (SELECT family FROM going)))";

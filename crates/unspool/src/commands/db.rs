@@ -1,0 +1,177 @@
+//! `unspool db`: looking after what the server keeps, while it is stopped.
+
+use super::rebuild::{options, settle};
+use super::serve::opening;
+use crate::args::Args;
+use crate::error::CliError;
+use crate::figures::count;
+use crate::output::write_to;
+use crate::retention::{age, bytes};
+use crate::table::{Column, cell, write_table};
+use clap::Subcommand;
+use std::fs::File;
+use std::io::{BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use unspool_engine::live::{Engine, Keep, Options, Retention, check, compact, export, import, stats};
+
+/// Segments are written anew when more than one record in so many is not wanted.
+const HALF: u64 = 2;
+
+#[derive(clap::Args)]
+pub(crate) struct DbArgs {
+    #[command(subcommand)]
+    action: Action,
+
+    /// Where everything is kept (default: `$UNSPOOL_DATA_DIR`, else unspool in your data folder).
+    #[arg(long, global = true, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// How much there is: files, records by source, sessions, and how well they are packed.
+    Stats,
+    /// Read everything and say what is not as it should be; exits with 1 when something is not.
+    Check,
+    /// Delete whole sessions, the oldest first.
+    Prune {
+        /// Sessions whose last moment is longer ago: `30d`, `12h`.
+        #[arg(long, value_name = "AGE", value_parser = age)]
+        older_than: Option<i64>,
+        /// The oldest, until the records of all others come to no more, as they were received: `500M`, `20G`.
+        #[arg(long, value_name = "N", value_parser = bytes)]
+        max_bytes: Option<u64>,
+        /// Only sessions with records of this source: `otlp-http`, `hooks`, `files`, as `stats` names them.
+        #[arg(long, value_name = "NAME")]
+        source: Option<String>,
+        /// Only say what would go.
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Give the room of deleted records back to the system.
+    Compact,
+    /// Write all records into one file.
+    Export {
+        /// The file, or `-` for standard output.
+        #[arg(long, short, value_name = "FILE")]
+        output: PathBuf,
+    },
+    /// Add the records of an export that are not there yet.
+    Import {
+        /// The file.
+        file: PathBuf,
+    },
+}
+
+pub(crate) fn run(args: &Args, db: &DbArgs) -> Result<ExitCode, CliError> {
+    let options = options(args, db.data_dir.as_deref(), "db")?;
+    match &db.action {
+        Action::Stats => print_stats(&options)?,
+        Action::Check => return print_check(&options),
+        Action::Prune { older_than, max_bytes, source, dry_run } => {
+            let keep = Keep { max_age_ms: *older_than, max_bytes: *max_bytes };
+            if keep == Keep::default() {
+                let why = "nothing to go by".into();
+                return Err(CliError::Usage { why, hint: "say --older-than 30d or --max-bytes 20G" });
+            }
+            let retention = match source {
+                Some(source) => {
+                    Retention { sources: [(source.clone(), keep)].into(), ..Retention::default() }
+                }
+                None => Retention { all: keep, ..Retention::default() },
+            };
+            prune(options, &retention, *dry_run)?;
+        }
+        Action::Compact => {
+            let done = compact(&options, HALF).map_err(|error| opening(&error))?;
+            let (segments, freed) = (count(done.segments), count(done.bytes));
+            say(&format!("{segments} segments were written anew; {freed} bytes of the log are free"))?;
+            if done.damaged > 0 {
+                say(&format!("{} segments are damaged and were left as they are", done.damaged))?;
+            }
+        }
+        Action::Export { output } => {
+            let mut written = Ok(0);
+            write_to(Some(output), |out| {
+                written = export(&options, out);
+                written.as_ref().map(drop).map_err(opening)
+            })?;
+            let records = written.map_err(|error| opening(&error))?;
+            crate::term::note(&format!("{} records were written", count(records)));
+        }
+        Action::Import { file } => take_in(options, file)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn say(line: &str) -> Result<(), CliError> {
+    Ok(writeln!(anstream::stdout().lock(), "{line}")?)
+}
+
+fn print_stats(options: &Options) -> Result<(), CliError> {
+    let stats = stats(options).map_err(|error| opening(&error))?;
+    let mut out = anstream::stdout().lock();
+    let raw: u64 = stats.sources.values().map(|one| one.bytes).sum();
+    let sources = stats.sources.iter();
+    let sources =
+        sources.map(|(source, size)| vec![cell(source), cell(count(size.entries)), cell(count(size.bytes))]);
+    let columns = [Column::text("source"), Column::number("entries"), Column::number("bytes")];
+    write_table(&mut out, &columns, &sources.collect::<Vec<_>>())?;
+    let files = stats.files.iter().map(|(name, bytes)| vec![cell(name), cell(count(*bytes))]);
+    writeln!(out)?;
+    write_table(&mut out, &[Column::text("file"), Column::number("bytes")], &files.collect::<Vec<_>>())?;
+    let disk: u64 = stats.files.iter().map(|(_, bytes)| bytes).sum();
+    #[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
+    let ratio = raw as f64 / disk.max(1) as f64;
+    writeln!(
+        out,
+        "\n{} sessions with {} steps; {} bytes received, {} on the disk ({ratio:.1} times less), {} segments",
+        count(stats.totals.sessions),
+        count(stats.totals.steps),
+        count(raw),
+        count(disk),
+        count(stats.segments)
+    )?;
+    Ok(())
+}
+
+fn print_check(options: &Options) -> Result<ExitCode, CliError> {
+    let found = check(options).map_err(|error| opening(&error))?;
+    found.iter().try_for_each(|line| say(line))?;
+    if found.is_empty() {
+        say("everything is as it should be")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    crate::term::note("`unspool rebuild` makes everything but the log again");
+    Ok(ExitCode::from(1))
+}
+
+fn prune(options: Options, retention: &Retention, dry: bool) -> Result<(), CliError> {
+    let engine = Engine::open(options).map_err(|error| opening(&error))?;
+    settle(&engine)?;
+    let failed = |why| CliError::Data { why, hint: Some("nothing is half done; try again".into()) };
+    let pruned = engine.prune(retention, dry).map_err(failed)?;
+    engine.close();
+    let (sessions, steps, bytes) = (count(pruned.sessions), count(pruned.steps), count(pruned.bytes));
+    let verb = if dry { "would be" } else { "were" };
+    say(&format!("{sessions} sessions with {steps} steps and {bytes} bytes of records {verb} deleted"))?;
+    if !dry && pruned.sessions > 0 {
+        let freed = count(pruned.log.bytes);
+        say(&format!("{freed} bytes of the log are free; `unspool db compact` gives the rest back"))?;
+    }
+    Ok(())
+}
+
+fn take_in(options: Options, file: &Path) -> Result<(), CliError> {
+    let unreadable =
+        |why: std::io::Error| CliError::Unreadable { path: file.display().to_string(), why: why.to_string() };
+    let from = BufReader::new(File::open(file).map_err(unreadable)?);
+    let imported = import(&options, from).map_err(|error| opening(&error))?;
+    let engine = Engine::open(options).map_err(|error| opening(&error))?;
+    settle(&engine)?;
+    let sessions = engine.health().sessions;
+    engine.close();
+    let (added, known) = (count(imported.added), count(imported.known));
+    say(&format!("{added} records were added, {known} were there before; {} sessions", count(sessions)))
+}

@@ -1,0 +1,235 @@
+// The page as a person uses it: find what failed, read why, share it, watch it change.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import { fitted } from "../src/logic/camera.ts";
+import { boxOf, GUTTER_PX, placeLanes, TOP_PX } from "../src/logic/lanes.ts";
+import { whole } from "../src/logic/scale.ts";
+import { DEMO, launch, open, Server, until } from "./harness.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+let server, browser, demo, failing, opened, page;
+
+before(async () => {
+  server = await Server.start();
+  browser = await launch();
+  for (const [name, text] of server.demo()) await server.put(name, text);
+  demo = await server.session(DEMO, 41);
+  failing = (await server.json(`/api/v1/query?q=is:error&session=${demo.id}`)).sessions[0].steps[0];
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+beforeEach(async () => {
+  opened = await open(browser, server.base);
+  page = opened.page;
+});
+
+afterEach(async () => {
+  const { wrong } = opened;
+  await opened.close();
+  assert.deepEqual(wrong, []);
+});
+
+const session = (query = "") => `${server.base}/sessions/${demo.id}${query}`;
+const shown = (text) => page.getByText(text, { exact: false }).first().waitFor();
+const param = (name) => new URL(page.url()).searchParams.get(name);
+
+test("from the list to the failing step, and why it is linked", async () => {
+  await page.goto(server.base);
+  await page.getByRole("link", { name: demo.title }).click();
+  await page.getByRole("heading", { name: demo.title }).waitFor();
+  await page.keyboard.press("e");
+  const detail = page.getByRole("complementary", { name: "Step" });
+  await detail.getByText("Failed.").waitFor();
+  assert.equal(param("step"), failing.id);
+  await page.locator(".tree-row.is-selected").waitFor();
+  await detail.getByRole("tab", { name: "Why" }).click();
+  await detail.getByRole("heading", { name: "What led to it", level: 3 }).waitFor();
+  const { edges_in: [cause] } = await server.json(`/api/v1/sessions/${demo.id}/steps/${failing.id}`);
+  await detail.getByText(cause.rule_sentence).first().waitFor();
+  await detail.locator(".edge .link").first().click();
+  await until(() => param("step") === cause.from, "the cause is chosen");
+  await detail.getByRole("tab", { name: /Records/ }).click();
+  await detail.getByText("claude-code-transcript").first().waitFor();
+});
+
+test("search and filters of the list", async () => {
+  await page.goto(server.base);
+  await page.getByLabel("Search titles").fill("nothing is called so");
+  await shown("No session matches");
+  await page.getByRole("button", { name: "Clear the filters" }).click();
+  await page.getByRole("link", { name: demo.title }).waitFor();
+  await page.getByLabel("with errors").check();
+  await until(() => param("errors") === "true", "the filter is in the address");
+  await page.getByRole("link", { name: demo.title }).waitFor();
+});
+
+test("a deep link is the whole state, and the way back works", async () => {
+  await page.goto(session(`?view=graph&step=${failing.id}&level=agent`));
+  await page.getByRole("tab", { name: "graph", exact: false, selected: true }).waitFor();
+  await page.getByRole("complementary", { name: "Step" }).getByText("Failed.").waitFor();
+  assert.equal(await page.getByRole("button", { name: "agent", pressed: true }).count(), 1);
+  const url = page.url();
+  await page.getByRole("tab", { name: "stats" }).click();
+  await shown("Where the time went");
+  await page.goBack();
+  await page.getByRole("tab", { name: "graph", selected: true }).waitFor();
+  assert.equal(page.url(), url);
+  await page.goBack();
+  await page.goForward();
+  await page.reload();
+  await page.getByRole("complementary", { name: "Step" }).getByText("Failed.").waitFor();
+  assert.equal(page.url(), url);
+});
+
+test("the timeline zooms at the pointer, a click chooses a bar, and the address remembers", async () => {
+  await page.goto(session());
+  const canvas = page.getByRole("img", { name: /Timeline/ });
+  const box = await until(() => canvas.boundingBox(), "the canvas");
+  const { span_ns: span, bars, lanes } = await server.json(`/api/v1/sessions/${demo.id}/timeline?px=700`);
+  const bar = bars.find((one) => one.step_id === failing.id);
+  const { lanes: rows } = placeLanes(lanes, new Set());
+  const place = boxOf(bar, rows, { ...whole(span), width: box.width - GUTTER_PX });
+  await page.mouse.click(box.x + GUTTER_PX + place.x + place.width / 2, box.y + TOP_PX + place.y + place.height / 2);
+  await until(() => param("step") === failing.id, "the bar is chosen");
+  await page.mouse.wheel(0, -600);
+  await until(() => param("from") !== null, "the zoom is in the address");
+  const [from, to] = [Number(param("from")), Number(param("to"))];
+  const middle = (bar.from_ns + bar.to_ns) / 2e6;
+  assert.ok(from < middle && middle < to && to - from < span / 1e6, `${from} ${middle} ${to}`);
+  await page.getByRole("button", { name: "Whole session" }).click();
+  await until(() => param("from") === null, "the whole is shown");
+});
+
+test("arrows are hidden and stay hidden", async () => {
+  await page.goto(session());
+  await page.getByLabel("answers").uncheck();
+  await page.reload();
+  assert.equal(await page.getByLabel("answers").isChecked(), false);
+});
+
+test("a query filters every view, and a wrong one says where", async () => {
+  await page.goto(session());
+  await page.getByLabel("Filter steps").fill("tool:Bash");
+  await page.locator(".filter-note", { hasText: /\d+ steps/ }).waitFor();
+  await page.locator(".tree-row.is-dim").first().waitFor();
+  await page.getByLabel("Filter steps").fill("tool:Bash and (");
+  await page.locator(".filter-note.errors", { hasText: "letter" }).waitFor();
+  await page.getByLabel("Filter steps").fill("");
+  await until(async () => (await page.locator(".tree-row.is-dim").count()) === 0, "nothing is dimmed");
+});
+
+test("agents close and open", async () => {
+  await page.goto(session("?view=tree"));
+  await page.locator(".tree-row.step").first().waitFor();
+  await page.getByRole("button", { name: "Close agents" }).click();
+  await page.getByRole("button", { name: /^Open Explore/ }).first().click();
+  await page.getByRole("button", { name: /^Close Explore/ }).first().waitFor();
+  await page.getByRole("button", { name: "Open all" }).click();
+  await until(async () => (await page.getByRole("button", { name: /^Open Explore/ }).count()) === 0, "all are open");
+});
+
+test("a workflow's node goes through its steps", async () => {
+  await page.goto(session("?view=workflow"));
+  const canvas = page.getByRole("img", { name: /nodes/ });
+  const box = await until(() => canvas.boundingBox(), "the canvas");
+  const graph = await server.json(`/api/v1/sessions/${demo.id}/graph?view=workflow`);
+  const node = graph.nodes.find((one) => one.step_ids.length > 2);
+  const camera = fitted(graph, box.width, box.height);
+  const [x, y] = [box.x + camera.x + (node.place.x + node.place.width / 2) * camera.zoom, box.y + camera.y + (node.place.y + node.place.height / 2) * camera.zoom];
+  const seen = new Set();
+  for (const expected of node.step_ids.slice(0, 3)) {
+    await page.mouse.click(x, y);
+    await until(() => param("step") === expected, "the next step is chosen");
+    seen.add(param("step"));
+  }
+  assert.equal(seen.size, 3);
+});
+
+/** The main file of the demo as another session. */
+function another(n) {
+  const [, text] = server.demo().find(([name]) => name.endsWith(`${DEMO}.jsonl`));
+  return text.replaceAll(DEMO, DEMO.slice(0, -2) + n).replaceAll("d0d0d0d0-", `${n}${n}${n}${n}-`).replaceAll("msg_demo", `msg_${n}`).replaceAll("toolu_", `toolu_${n}`).replaceAll("req_demo", `req_${n}`).replaceAll("Fix checkout total", `Session ${n}`);
+}
+
+test("what happens elsewhere is seen while looking", async () => {
+  await page.goto(server.base);
+  await page.getByRole("link", { name: demo.title }).waitFor();
+  const lines = another("e1").trim().split("\n");
+  await server.put("shop/live.jsonl", `${lines.slice(0, 6).join("\n")}\n`);
+  const first = await server.session(`${DEMO.slice(0, -2)}e1`, 1);
+  await page.locator(`a[href="/sessions/${first.id}"]`).click();
+  const steps = page.locator(".session-head .fact", { hasText: "steps" }).locator("dd");
+  await until(async () => (await steps.textContent()) === String(first.steps), "the steps so far");
+  await server.put("shop/live.jsonl", lines.join("\n"));
+  const all = await server.session(`${DEMO.slice(0, -2)}e1`, first.steps + 1);
+  await until(async () => Number(await steps.textContent()) >= all.steps, "the new steps");
+});
+
+test("a file that is given is read", async () => {
+  await page.goto(server.base);
+  await page.locator('input[type="file"]').setInputFiles({ name: "given.jsonl", mimeType: "application/jsonl", buffer: Buffer.from(another("f2")) });
+  await shown("read as claude-code-transcript");
+  const row = await server.session(`${DEMO.slice(0, -2)}f2`, 1);
+  await page.locator(`a[href="/sessions/${row.id}"]`).waitFor();
+  await page.locator('input[type="file"]').setInputFiles({ name: "odd.bin", mimeType: "x", buffer: Buffer.from("no format has this") });
+  await page.locator(".uploads .errors").waitFor();
+});
+
+test("everything by keyboard", async () => {
+  await page.goto(server.base);
+  await page.getByRole("link", { name: demo.title }).waitFor();
+  await page.locator(".list").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.locator(".session-head h1").waitFor();
+  await page.keyboard.press("2");
+  await page.getByRole("tab", { name: "tree", selected: true }).waitFor();
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page.keyboard.press("Control+k");
+  await page.getByLabel("Find anything").last().fill(demo.title);
+  await page.getByRole("option", { name: demo.title }).first().waitFor();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("/");
+  await page.keyboard.type("is:error");
+  await page.locator(".filter-note").waitFor();
+});
+
+test("every export can be had", async () => {
+  await page.goto(session());
+  await page.getByRole("button", { name: "Export…" }).click();
+  await page.getByRole("dialog", { name: "Export" }).locator("a").first().waitFor();
+  const links = await page.getByRole("dialog", { name: "Export" }).locator("a").evaluateAll((all) => all.map((one) => one.getAttribute("href")));
+  assert.ok(links.length > 20);
+  for (const link of links) assert.equal((await fetch(server.base + link)).status, 200, link);
+});
+
+test("no session, no step: said, with a way on", async () => {
+  await page.goto(`${server.base}/sessions/x00000000000000000000000000000000`);
+  await shown("there is no session");
+  await page.getByRole("button", { name: "All sessions" }).click();
+  await page.getByRole("link", { name: demo.title }).waitFor();
+});
+
+test("anybody can use it: no violation of WCAG 2 A and AA", async () => {
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    for (const path of ["/", `/sessions/${demo.id}?step=${failing.id}`, `/sessions/${demo.id}?view=graph`, `/sessions/${demo.id}?view=stats`]) {
+      await page.goto(server.base + path);
+      await page.locator(".list, .stats, canvas").first().waitFor();
+      await page.locator(".skeleton").first().waitFor({ state: "detached" });
+      await page.evaluate(axe);
+      const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }));
+      const told = violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
+      assert.deepEqual(told, [], `${path} ${colorScheme}`);
+    }
+  }
+});

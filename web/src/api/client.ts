@@ -1,0 +1,86 @@
+// In: a path of the server, its parts and parameters. Out: the typed answer, or an ApiError. Never here: what an answer means.
+import type { Answers, ErrorDoc, Questions, UploadDoc } from "./types.ts";
+
+/** What went wrong, as the server or the network said it. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly hint: string | undefined;
+  readonly position: number | undefined;
+  readonly length: number | undefined;
+
+  constructor(status: number, code: string, message: string, hint?: string, position?: number, length?: number) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.hint = hint;
+    this.position = position;
+    this.length = length;
+  }
+}
+
+type Value = string | number | boolean | string[] | undefined | null;
+
+let token = "";
+
+/** The token that is sent with every request; empty for none. */
+export function useToken(text: string): void {
+  token = text;
+}
+
+export function headers(): Record<string, string> {
+  return token === "" ? {} : { authorization: `Bearer ${token}` };
+}
+
+/** The address of a path with its `{parts}` filled in. */
+export function address(path: string, parts: Record<string, string> = {}, query: Record<string, Value> = {}): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(parts[name] ?? ""));
+  const asked = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || value === null || value === "") continue;
+    for (const one of Array.isArray(value) ? value : [value]) asked.append(name, String(one));
+  }
+  const text = asked.toString();
+  return text === "" ? filled : `${filled}?${text}`;
+}
+
+/** An error as the server wrote it; every error of it has one form. */
+export async function errorOf(response: Response): Promise<ApiError> {
+  try {
+    const { error } = (await response.json()) as ErrorDoc;
+    return new ApiError(response.status, error.code, error.message, error.hint ?? undefined, error.position ?? undefined, error.length ?? undefined);
+  } catch {
+    return new ApiError(response.status, "no_answer", `the server answered ${response.status} without saying why`);
+  }
+}
+
+/** Asks for anything. */
+export async function ask(url: string, options: RequestInit = {}): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, { ...options, headers: { ...headers(), ...(options.headers as Record<string, string> | undefined) } });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new ApiError(0, "unreachable", "the server cannot be reached", "is `unspool serve` still running?");
+  }
+  if (!response.ok) throw await errorOf(response);
+  return response;
+}
+
+/** Asks for a document. */
+export async function get<P extends keyof Answers & keyof Questions>(
+  path: P,
+  parts: Record<string, string> = {},
+  query: Questions[P] = {} as Questions[P],
+  signal?: AbortSignal,
+): Promise<Answers[P]> {
+  const response = await ask(address(path, parts, query as Record<string, Value>), signal ? { signal } : {});
+  return (await response.json()) as Answers[P];
+}
+
+/** Sends a file as it is. */
+export async function upload(file: File): Promise<UploadDoc> {
+  const path = (file as File & { webkitRelativePath?: string }).webkitRelativePath || file.name;
+  const response = await ask(address("/v1/ingest", {}, { name: path }), { method: "POST", body: file });
+  return (await response.json()) as UploadDoc;
+}

@@ -1,0 +1,15 @@
+// Where the page begins.
+import { render } from "preact";
+import { startKeys } from "../state/commands.ts";
+import { startLive } from "../state/live.ts";
+import { loadWords } from "../state/schema.ts";
+import { startList } from "../state/sessions.ts";
+import { App } from "./App.tsx";
+import "./style.css";
+
+void loadWords();
+startLive();
+startList();
+startKeys();
+const root = document.getElementById("app");
+if (root) render(<App />, root);

@@ -1,0 +1,95 @@
+// Everything that a key or the palette can do, in one list: the sheet of keys is made from it.
+import { signal } from "@preact/signals";
+import { get } from "../api/client.ts";
+import { VIEWS } from "../logic/route.ts";
+import { prefer, preferences, type Theme } from "./preferences.ts";
+import { openList, route, select, selected, sessionId, setParams } from "./route.ts";
+import { failed } from "./trouble.ts";
+
+export interface Command {
+  title: string;
+  /** As it is written on the sheet; empty for none. */
+  keys: string;
+  isThere(): boolean;
+  run(): void;
+}
+
+export const isPaletteOpen = signal(false);
+export const isHelpOpen = signal(false);
+export const isExportOpen = signal(false);
+
+const anywhere = () => true;
+const inSession = () => route.value.page === "session";
+
+async function nextError(by: 1 | -1): Promise<void> {
+  const id = sessionId.value;
+  try {
+    const found = await get("/api/v1/query", {}, { q: "is:error", session: [id] });
+    const steps = found.sessions.flatMap((session) => session.steps.map((step) => step.id));
+    if (steps.length === 0) return;
+    const at = steps.indexOf(selected.value);
+    select(steps[at < 0 ? 0 : (at + by + steps.length) % steps.length]);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+function focusSearch(): void {
+  const field = document.getElementById("search");
+  if (field instanceof HTMLInputElement) field.select();
+}
+
+const THEMES: Theme[] = ["system", "light", "dark"];
+
+function nextTheme(): void {
+  prefer({ theme: THEMES[(THEMES.indexOf(preferences.value.theme) + 1) % THEMES.length] ?? "system" });
+}
+
+export const COMMANDS: Command[] = [
+  { title: "Find anything", keys: "Ctrl K", isThere: anywhere, run: () => (isPaletteOpen.value = true) },
+  { title: "Search or filter", keys: "/", isThere: anywhere, run: focusSearch },
+  { title: "All sessions", keys: "g", isThere: inSession, run: openList },
+  ...VIEWS.map((name, n) => ({ title: `Show the ${name}`, keys: String(n + 1), isThere: inSession, run: () => setParams({ view: name === "timeline" ? "" : name }) })),
+  { title: "Next error", keys: "e", isThere: inSession, run: () => void nextError(1) },
+  { title: "Previous error", keys: "E", isThere: inSession, run: () => void nextError(-1) },
+  { title: "Choose no step", keys: "Escape", isThere: () => inSession() && selected.value !== "", run: () => select(undefined) },
+  { title: "Export…", keys: "x", isThere: inSession, run: () => (isExportOpen.value = true) },
+  { title: "Theme: system, light, dark", keys: "t", isThere: anywhere, run: nextTheme },
+  { title: "Keys", keys: "?", isThere: anywhere, run: () => (isHelpOpen.value = true) },
+];
+
+/** Keys of a view, for the sheet; the view itself hears them. */
+export const VIEW_KEYS: [string, string][] = [
+  ["↑ ↓ or j k", "Move in a list or tree"],
+  ["Enter", "Open the session"],
+  ["← → ↑ ↓", "Move the timeline or graph"],
+  ["+ −", "Zoom in or out"],
+  ["0", "All of it"],
+  ["Wheel", "Zoom at the pointer; with Shift, move"],
+  ["Shift drag", "Zoom to a range of the timeline"],
+];
+
+function isTyping(event: KeyboardEvent): boolean {
+  const target = event.target;
+  return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+}
+
+export function startKeys(): void {
+  addEventListener("keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      isPaletteOpen.value = !isPaletteOpen.value;
+      return;
+    }
+    const isOpen = [isPaletteOpen, isHelpOpen, isExportOpen].find((open) => open.value);
+    if (event.key === "Escape" && isOpen) {
+      isOpen.value = false;
+      return;
+    }
+    if (isOpen || isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+    const command = COMMANDS.find((one) => one.keys === event.key && one.isThere());
+    if (!command) return;
+    event.preventDefault();
+    command.run();
+  });
+}

@@ -1,0 +1,55 @@
+// What somebody likes, remembered in the browser.
+import { effect, signal } from "@preact/signals";
+
+export type Theme = "system" | "light" | "dark";
+
+export interface Arrows {
+  spawn: boolean;
+  return: boolean;
+  error: boolean;
+}
+
+interface Kept {
+  theme: Theme;
+  arrows: Arrows;
+  path: boolean;
+  detailPx: number;
+}
+
+const KEY = "unspool.preferences";
+const USUAL: Kept = { theme: "system", arrows: { spawn: true, return: true, error: true }, path: true, detailPx: 420 };
+
+function kept(): Kept {
+  try {
+    return { ...USUAL, ...(JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Kept>) };
+  } catch {
+    return USUAL;
+  }
+}
+
+export const preferences = signal<Kept>(kept());
+
+export function prefer(changed: Partial<Kept>): void {
+  preferences.value = { ...preferences.value, ...changed };
+}
+
+effect(() => {
+  try {
+    localStorage.setItem(KEY, JSON.stringify(preferences.value));
+  } catch {
+    // A browser that keeps nothing forgets; nothing else depends on it.
+  }
+});
+
+const system = matchMedia("(prefers-color-scheme: dark)");
+const isSystemDark = signal(system.matches);
+system.addEventListener("change", () => {
+  isSystemDark.value = system.matches;
+});
+
+export const isDark = signal(false);
+effect(() => {
+  const { theme } = preferences.value;
+  isDark.value = theme === "dark" || (theme === "system" && isSystemDark.value);
+  document.documentElement.dataset["theme"] = isDark.value ? "dark" : "light";
+});

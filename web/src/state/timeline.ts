@@ -1,0 +1,83 @@
+// The part of the timeline that is looked at, and the bars of it. The window of the address is the one that is shared.
+import { computed, effect, signal } from "@preact/signals";
+import { get } from "../api/client.ts";
+import { placeLanes } from "../logic/lanes.ts";
+import { whole, type Span } from "../logic/scale.ts";
+import { answerOf } from "./answers.ts";
+import { versionOf } from "./live.ts";
+import { replaceParams, route, sessionId } from "./route.ts";
+
+const NS_PER_MS = 1e6;
+/** What is asked for reaches so many windows to both sides, so that moving a little needs no asking. */
+const REACH = 0.5;
+const PAUSE_MS = 90;
+
+export const widthPx = signal(1200);
+/** What is looked at, in nanoseconds since the first moment; nothing for the whole. */
+export const shownWindow = signal<Span | undefined>(undefined);
+const askedWindow = signal<Span | undefined>(undefined);
+
+export const timeline = answerOf(() => {
+  const id = sessionId.value;
+  if (id === "" || route.value.page !== "session") return undefined;
+  versionOf(id).value;
+  const span = askedWindow.value;
+  const px = Math.round(widthPx.value * (span ? 1 + 2 * REACH : 1));
+  const [from_ns, to_ns] = span ? [Math.max(0, Math.floor(span.from)), Math.max(0, Math.ceil(span.to))] : [undefined, undefined];
+  return { key: id, get: (abort) => get("/api/v1/sessions/{id}/timeline", { id }, { from_ns, to_ns, px }, abort) };
+});
+
+export const spanNs = computed(() => timeline.value.data?.span_ns ?? 0);
+/** The window, or the whole. */
+export const windowNs = computed<Span>(() => shownWindow.value ?? whole(spanNs.value));
+
+/** Lanes that somebody folded, by session. */
+const foldedOf = signal<Record<string, ReadonlySet<number>>>({});
+const NONE: ReadonlySet<number> = new Set();
+
+export const lanes = computed(() => placeLanes(timeline.value.data?.lanes ?? [], foldedOf.value[sessionId.value] ?? NONE));
+export const lanesPx = computed(() => lanes.value.height);
+
+export function foldLane(n: number): void {
+  const next = new Set(foldedOf.value[sessionId.value] ?? NONE);
+  if (!next.delete(n)) next.add(n);
+  foldedOf.value = { ...foldedOf.value, [sessionId.value]: next };
+}
+
+let pause = 0;
+
+function toAddress(span: Span | undefined): void {
+  const ms = (ns: number) => String(Math.round(ns / NS_PER_MS));
+  replaceParams({ from: span && ms(span.from), to: span && ms(span.to) });
+}
+
+/** Shows another window: at once, and asks for it when it stays. */
+export function showWindow(span: Span | undefined): void {
+  const all = whole(spanNs.peek());
+  const isWhole = span === undefined || span.to - span.from >= (all.to - all.from) * 0.999;
+  shownWindow.value = isWhole ? undefined : span;
+  window.clearTimeout(pause);
+  pause = window.setTimeout(() => {
+    const shown = shownWindow.peek();
+    const length = shown ? shown.to - shown.from : 0;
+    askedWindow.value = shown && { from: shown.from - length * REACH, to: shown.to + length * REACH };
+    toAddress(shown);
+  }, PAUSE_MS);
+}
+
+// The address speaks first: a deep link, or the way back.
+effect(() => {
+  const { from, to } = route.value.params;
+  if (route.value.page !== "session") {
+    shownWindow.value = askedWindow.value = undefined;
+    return;
+  }
+  const [begin, end] = [Number(from) * NS_PER_MS, Number(to) * NS_PER_MS];
+  const told = from !== undefined && to !== undefined && end > begin ? { from: begin, to: end } : undefined;
+  const shown = shownWindow.peek();
+  const isSame = told && shown ? Math.abs(told.from - shown.from) < NS_PER_MS && Math.abs(told.to - shown.to) < NS_PER_MS : told === shown;
+  if (isSame) return;
+  shownWindow.value = told;
+  const length = told ? told.to - told.from : 0;
+  askedWindow.value = told && { from: told.from - length * REACH, to: told.to + length * REACH };
+});

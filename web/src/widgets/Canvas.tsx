@@ -1,0 +1,80 @@
+// A canvas as sharp as the screen, drawn whenever what it reads changes.
+import { effect, signal, type Signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+type Handler<E> = (event: E, x: number, y: number) => void;
+
+interface Props {
+  label: string;
+  size: Signal<Size>;
+  draw(ctx: CanvasRenderingContext2D, size: Size): void;
+  onWheel?: Handler<WheelEvent>;
+  onPointer?: Handler<PointerEvent>;
+  onDoubleClick?: Handler<MouseEvent>;
+  onKeyDown?(event: KeyboardEvent): void;
+  cursor?: string;
+}
+
+export function Canvas({ label, size, draw, onWheel, onPointer, onDoubleClick, onKeyDown, cursor }: Props) {
+  const ref = useRef<HTMLCanvasElement>(null);
+  const box = useRef<HTMLDivElement>(null);
+  const latest = useRef({ draw, onWheel, onPointer, onDoubleClick });
+  latest.current = { draw, onWheel, onPointer, onDoubleClick };
+
+  useEffect(() => {
+    const [canvas, element] = [ref.current, box.current];
+    const ctx = canvas?.getContext("2d");
+    if (!canvas || !element || !ctx) return;
+    const ratio = signal(devicePixelRatio);
+    const watch = new ResizeObserver(() => {
+      ratio.value = devicePixelRatio;
+      const { clientWidth: width, clientHeight: height } = element;
+      if (width !== size.peek().width || height !== size.peek().height) size.value = { width, height };
+    });
+    watch.observe(element);
+    const stop = effect(() => {
+      const { width, height } = size.value;
+      const sharp = ratio.value;
+      if (canvas.width !== Math.round(width * sharp) || canvas.height !== Math.round(height * sharp)) {
+        canvas.width = Math.round(width * sharp);
+        canvas.height = Math.round(height * sharp);
+      }
+      ctx.setTransform(sharp, 0, 0, sharp, 0, 0);
+      ctx.clearRect(0, 0, width, height);
+      if (width > 0 && height > 0) latest.current.draw(ctx, { width, height });
+    });
+    const at = (event: MouseEvent): [number, number] => {
+      const { left, top } = canvas.getBoundingClientRect();
+      return [event.clientX - left, event.clientY - top];
+    };
+    const wheel = (event: WheelEvent) => {
+      if (!latest.current.onWheel) return;
+      event.preventDefault();
+      latest.current.onWheel(event, ...at(event));
+    };
+    const pointer = (event: PointerEvent) => latest.current.onPointer?.(event, ...at(event));
+    const double = (event: MouseEvent) => latest.current.onDoubleClick?.(event, ...at(event));
+    canvas.addEventListener("wheel", wheel, { passive: false });
+    const pointers = ["pointerdown", "pointermove", "pointerup", "pointerleave"] as const;
+    pointers.forEach((name) => canvas.addEventListener(name, pointer));
+    canvas.addEventListener("dblclick", double);
+    return () => {
+      watch.disconnect();
+      stop();
+      canvas.removeEventListener("wheel", wheel);
+      pointers.forEach((name) => canvas.removeEventListener(name, pointer));
+      canvas.removeEventListener("dblclick", double);
+    };
+  }, []);
+
+  return (
+    <div ref={box} class="canvas">
+      <canvas ref={ref} tabIndex={0} role="img" aria-label={label} onKeyDown={onKeyDown} style={{ cursor: cursor ?? "default" }} />
+    </div>
+  );
+}

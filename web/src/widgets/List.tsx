@@ -1,0 +1,61 @@
+// A list of which only the rows that can be seen exist.
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { scrollTo, seenRows, type Seen } from "../logic/rows.ts";
+
+interface Props {
+  total: number;
+  rowPx: number;
+  label: string;
+  row(n: number): ComponentChildren;
+  /** Told which rows can be seen. */
+  onSeen?(seen: Seen, scrollTop: number): void;
+  /** A row to be brought into sight when this changes. */
+  reveal?: number | undefined;
+  onKeyDown?(event: KeyboardEvent): void;
+  role?: "list" | "tree" | "listbox";
+}
+
+export function List({ total, rowPx, label, row, onSeen, reveal, onKeyDown, role = "list" }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const [place, setPlace] = useState({ top: 0, height: 600 });
+  const seen = seenRows(place.top, place.height, rowPx, total);
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const look = () => setPlace({ top: element.scrollTop, height: element.clientHeight });
+    look();
+    const watch = new ResizeObserver(look);
+    watch.observe(element);
+    element.addEventListener("scroll", look, { passive: true });
+    return () => {
+      watch.disconnect();
+      element.removeEventListener("scroll", look);
+    };
+  }, []);
+
+  useEffect(() => onSeen?.(seen, place.top), [seen.first, seen.end, total]);
+
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element || reveal === undefined) return;
+    element.scrollTop = scrollTo(reveal, element.scrollTop, element.clientHeight, rowPx);
+  }, [reveal]);
+
+  const rows: ComponentChildren[] = [];
+  for (let n = seen.first; n < seen.end; n += 1) {
+    rows.push(
+      <div key={n} class="list-row" role={role === "list" ? "listitem" : "presentation"} style={{ top: `${n * rowPx}px`, height: `${rowPx}px` }}>
+        {row(n)}
+      </div>,
+    );
+  }
+  return (
+    <div ref={box} class="list" tabIndex={0} role={role} aria-label={label} onKeyDown={onKeyDown}>
+      <div class="list-room" role="presentation" style={{ height: `${total * rowPx}px` }}>
+        {rows}
+      </div>
+    </div>
+  );
+}

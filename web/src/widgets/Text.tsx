@@ -1,0 +1,83 @@
+// Text of records, drawn as elements: everything that comes from data is a text node.
+import { useState } from "preact/hooks";
+import { markdown, type Block, type Span } from "../logic/markdown.ts";
+import { diffLines, type Json, type Part } from "../logic/readable.ts";
+
+/** Longer texts are folded. */
+const FOLD_LETTERS = 4_000;
+
+function Spans({ spans }: { spans: Span[] }) {
+  return (
+    <>
+      {spans.map((span, n) => {
+        switch (span.sort) {
+          case "code": return <code key={n}>{span.text}</code>;
+          case "strong": return <strong key={n}>{span.text}</strong>;
+          case "em": return <em key={n}>{span.text}</em>;
+          case "link": return <a key={n} href={span.href} target="_blank" rel="noopener noreferrer">{span.text}</a>;
+          default: return <span key={n}>{span.text}</span>;
+        }
+      })}
+    </>
+  );
+}
+
+function MarkdownBlock({ block }: { block: Block }) {
+  switch (block.sort) {
+    case "heading": return <p class={`md-heading md-h${Math.min(block.level, 4)}`}><Spans spans={block.spans} /></p>;
+    case "item": return <p class="md-item" style={{ marginLeft: `${block.depth * 1.2 + 0.2}em` }}><span class="md-mark">{block.mark}</span><span><Spans spans={block.spans} /></span></p>;
+    case "quote": return <p class="md-quote"><Spans spans={block.spans} /></p>;
+    case "code": return <pre class="code">{block.text}</pre>;
+    case "rule": return <hr />;
+    default: return <p><Spans spans={block.spans} /></p>;
+  }
+}
+
+export function Markdown({ text }: { text: string }) {
+  return <div class="md">{markdown(text).map((block, n) => <MarkdownBlock key={n} block={block} />)}</div>;
+}
+
+function Diff({ text }: { text: string }) {
+  return <pre class="code">{diffLines(text).map((line, n) => <span key={n} class={`diff-${line.sort}`}>{line.text}{"\n"}</span>)}</pre>;
+}
+
+/** One readable part of a record. */
+export function PartView({ part }: { part: Part }) {
+  const [isOpen, open] = useState(false);
+  if (part.sort === "image") {
+    return <figure class="part"><figcaption>{part.path}</figcaption><img alt={`picture at ${part.path}`} src={`data:${part.media};base64,${part.data}`} /></figure>;
+  }
+  if (part.sort === "fields") {
+    return <figure class="part"><figcaption>{part.path}</figcaption><dl class="fields">{part.fields.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl></figure>;
+  }
+  const isLong = part.text.length > FOLD_LETTERS;
+  const text = isLong && !isOpen ? part.text.slice(0, FOLD_LETTERS) : part.text;
+  return (
+    <figure class="part">
+      <figcaption>{part.path}</figcaption>
+      {part.sort === "prose" ? <Markdown text={text} /> : part.sort === "diff" ? <Diff text={text} /> : <pre class="code">{text}</pre>}
+      {isLong && <button class="small" onClick={() => open(!isOpen)}>{isOpen ? "Show less" : `Show all ${part.text.length} letters`}</button>}
+    </figure>
+  );
+}
+
+/** A value that can be opened part by part. */
+export function JsonTree({ value, name, depth = 0 }: { value: Json; name?: string; depth?: number }) {
+  const [isOpen, open] = useState(depth < 2);
+  const label = name === undefined ? null : <span class="json-name">{name}: </span>;
+  if (value === null || typeof value !== "object") {
+    const kind = value === null ? "null" : typeof value;
+    return <div class="json-leaf">{label}<span class={`json-${kind}`}>{typeof value === "string" ? value : String(value)}</span></div>;
+  }
+  const entries: [string, Json][] = Array.isArray(value) ? value.map((one, n) => [String(n), one]) : Object.entries(value);
+  const [left, right] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
+  if (entries.length === 0) return <div class="json-leaf">{label}{left}{right}</div>;
+  return (
+    <div class="json-node">
+      <button class="json-toggle" aria-expanded={isOpen} onClick={() => open(!isOpen)}>
+        {isOpen ? "▾" : "▸"} {label}<span class="quiet">{isOpen ? left : `${left} ${entries.length} ${right}`}</span>
+      </button>
+      {isOpen && <div class="json-inside">{entries.map(([key, one]) => <JsonTree key={key} name={key} value={one} depth={depth + 1} />)}</div>}
+    </div>
+  );
+}
