@@ -5,7 +5,7 @@ mod files;
 mod live;
 
 use super::hook::USUAL_SERVER;
-use super::serve::{ended, open, serving};
+use super::serve::{ended, opening, options, serving};
 use super::show as tree;
 use crate::args::{Args, DemoArgs};
 use crate::error::CliError;
@@ -17,7 +17,7 @@ use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use unspool_engine::live::{Arrival, Engine, Part};
+use unspool_engine::live::{Arrival, Engine, Part, Retention};
 use unspool_formats::Detail;
 use unspool_server::{Addresses, App, ServeError, Server};
 use unspool_view::rows::Filter;
@@ -51,7 +51,9 @@ pub(crate) fn show(args: &Args) -> Result<(), CliError> {
 /// A server of its own, in a folder that is gone when it ends.
 fn serve(args: &Args, listen: Option<&str>) -> Result<(), CliError> {
     let folder = tempfile::Builder::new().prefix("unspool-demo-").tempdir()?;
-    let engine = Arc::new(open(args, folder.path(), "demo")?);
+    let mut options = options(args, folder.path(), "demo")?;
+    options.retention = Retention::default();
+    let engine = Arc::new(Engine::open(options).map_err(|error| opening(&error))?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         // From here on an interrupt ends it well.

@@ -45,7 +45,8 @@ pub(crate) struct ServeArgs {
 
 pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
     let folder = data_folder(serve.data_dir.as_deref())?;
-    let engine = open(args, &folder, "serve")?;
+    let options = options(args, &folder, "serve")?;
+    let engine = Engine::open(options).map_err(|error| opening(&error))?;
     engine.notices().iter().for_each(|line| note(line));
     let engine = Arc::new(engine);
     let mut app = App::new(Arc::clone(&engine));
@@ -79,14 +80,14 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
     })
 }
 
-/// Opens a folder with the user's settings, for a command.
-pub(crate) fn open(args: &Args, folder: &Path, command: &str) -> Result<Engine, CliError> {
+/// The user's settings for a folder, as a command has them.
+pub(crate) fn options(args: &Args, folder: &Path, command: &str) -> Result<Options, CliError> {
     let settings = settings(args)?;
     let mut options = Options::new(folder, crate::load::now);
     options.holder = format!("unspool {command}, process {}", std::process::id());
     (options.table, options.prices) = (settings.table, settings.prices);
     options.retention = settings.retention;
-    Engine::open(options).map_err(|error| opening(&error))
+    Ok(options)
 }
 
 /// The folder named on the command line or in the environment, or the usual one.
