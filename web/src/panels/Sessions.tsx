@@ -2,7 +2,7 @@
 import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 import type { SessionLineDoc } from "../api/types.ts";
-import { count, duration, moment, money, plural, shortPath } from "../logic/words.ts";
+import { count, duration, moment, plural, sessionCost, sessionTokens, shortPath } from "../logic/words.ts";
 import { isKnown, isLoading, isReading, listError, needRows, page, reload, sendFiles, unseen, uploads } from "../state/sessions.ts";
 import { openSession, replaceParams, route } from "../state/route.ts";
 import { List } from "../widgets/List.tsx";
@@ -45,9 +45,9 @@ function Row({ row, isCurrent }: { row: SessionLineDoc; isCurrent: boolean }) {
       <span class="c-number">{count(row.agents)}</span>
       <span class="c-number">{row.errors > 0 ? <span class="errors">{count(row.errors)}</span> : <span class="quiet">0</span>}</span>
       <span class="c-number" title={row.uncounted_calls > 0 ? `${plural(row.uncounted_calls, "model call")} reported no tokens` : ""}>
-        {count(row.tokens.total)}{row.uncounted_calls > 0 && "+"}
+        {sessionTokens(row)}
       </span>
-      <span class="c-number">{money(row.cost_usd)}</span>
+      <span class="c-number">{sessionCost(row)}</span>
     </a>
   );
 }

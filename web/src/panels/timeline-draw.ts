@@ -143,7 +143,8 @@ function drawBars(ctx: CanvasRenderingContext2D, scene: Scene, height: number): 
     if (width > 26 && box.height >= 12) drawLabel(ctx, bar, x, box.y + box.height / 2, width, colours);
     if (onPath?.has(bar.step_id)) {
       ctx.fillStyle = colours.ink;
-      ctx.fillRect(x, box.y + box.height, width, 2);
+      ctx.globalAlpha *= 0.6;
+      ctx.fillRect(x, box.y + box.height, width, 1.5);
     }
     if (lit === "selected" || bar.step_id === hovered) {
       ctx.globalAlpha = 1;
