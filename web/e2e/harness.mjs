@@ -53,11 +53,11 @@ export class Server {
     return execFileSync(binary, args, { env: { ...process.env, HOME: this.folder }, encoding: "utf8" });
   }
 
-  /** Writes the demo and returns its files as names and texts. */
+  /** Writes the demo and returns the files of its session `shop` as names and texts. */
   demo() {
     const folder = join(this.folder, "demo");
     this.unspool("demo", "--write", folder);
-    return filesBelow(folder).map((path) => [relative(folder, path), readFileSync(path, "utf8")]);
+    return filesBelow(join(folder, "shop")).map((path) => [relative(folder, path), readFileSync(path, "utf8")]);
   }
 
   async json(path) {

@@ -1,4 +1,4 @@
-//! The README's pictures, made from the real output: what `unspool demo` prints, and the timeline of the demo session.
+//! The README's pictures, made from the real output: what `unspool demo --show` prints, and the timeline of the demo session.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -50,11 +50,11 @@ fn draw_timeline(root: &Path) -> Result<String, String> {
     let folder = root.join("target/demo");
     let folder = folder.to_str().ok_or("the path of the repository is no text")?;
     printed(root, &["demo", "--write", folder])?;
-    printed(root, &["export", folder, "--view", "timeline", "--format", "svg"])
+    printed(root, &["export", &format!("{folder}/shop"), "--view", "timeline", "--format", "svg"])
 }
 
 fn draw_tree(root: &Path) -> Result<String, String> {
-    let text = printed(root, &["demo", "--color", "always"])?;
+    let text = printed(root, &["demo", "--show", "--color", "always"])?;
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let (width, height) = (COLUMNS * CHAR_WIDTH / 10 + 2 * MARGIN, lines.len() * LINE_HEIGHT + 2 * MARGIN);
     let mut svg = format!(

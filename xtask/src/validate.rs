@@ -38,6 +38,9 @@ const WHOLE: &[&str] = &[
     "subtasks.json",
 ];
 
+/// Sessions of the demo that are drawn.
+const DEMO: &[&str] = &["shop", "ledger", "research"];
+
 /// Fixtures that are drawn besides the demo and the hostile session.
 const FIXTURES: &[&str] = &["otlp-json/gen-ai", "codex-rollout/subagent", "claude-code-transcript/sidechain"];
 
@@ -52,7 +55,9 @@ pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), String> {
     let unspool = Unspool { binary, home: work.clone(), exports: exports.clone() };
     unspool.run(&["demo", "--write", &shown(&work.join("demo"))])?;
     hostile::write(&work.join("hostile")).map_err(|error| error.to_string())?;
-    unspool.export("demo", &work.join("demo"))?;
+    for session in DEMO {
+        unspool.export(&format!("demo-{session}"), &work.join("demo").join(session))?;
+    }
     unspool.export("hostile", &work.join("hostile"))?;
     for fixture in FIXTURES {
         unspool.export(&fixture.replace('/', "-"), &root.join("fixtures").join(fixture))?;

@@ -16,6 +16,7 @@ pub mod question;
 pub mod rows;
 mod sqlite;
 mod store;
+mod texts;
 mod tokens;
 
 pub use error::{LogError, StoreError};
@@ -27,6 +28,7 @@ pub use log::{
 };
 pub use memory::MemoryStore;
 pub use question::{Cursor, Filter, Page, Question, Sort};
-pub use sqlite::SqliteStore;
+pub use sqlite::{Changed, SqliteStore};
 pub use store::{Commit, Forgotten, Standing, Store, Totals};
+pub use texts::{ChunkId, NewChunk, SessionNumber, Texts, TextsReader, WantedWord};
 pub use tokens::{NewToken, Scope, Stamp, Token, TokenError, Tokens};

@@ -4,6 +4,8 @@
 
 use crate::error::StoreError;
 use crate::rows::SessionRow;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use unspool_model::Id;
 
 /// No page has more sessions: `max_page_sessions`.
@@ -58,6 +60,8 @@ pub struct Filter {
     pub until_ns: Option<i64>,
     /// A step failed.
     pub with_errors: bool,
+    /// It is one of these.
+    pub among: Option<Arc<BTreeSet<Id>>>,
 }
 
 impl Filter {
@@ -75,6 +79,7 @@ impl Filter {
             && self.since_ns.is_none_or(|since| row.started_ns.is_some_and(|at| at >= since))
             && self.until_ns.is_none_or(|until| row.started_ns.is_some_and(|at| at < until))
             && (!self.with_errors || row.error_count > 0)
+            && self.among.as_ref().is_none_or(|among| among.contains(&row.id))
     }
 }
 

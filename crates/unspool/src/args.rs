@@ -21,7 +21,7 @@ Examples:
   unspool                        your newest sessions
   unspool show 3f2a              the tree of one session, by the start of its id
   unspool stats --by agent       where tokens and money went
-  unspool demo                   a small session that comes with the program"
+  unspool demo                   made-up sessions in a page, one of them going on"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -251,11 +251,12 @@ Examples:
   unspool rebuild                the server's usual folder; stop the server first
   unspool rebuild --data-dir DIR another one")]
     Rebuild(crate::commands::RebuildArgs),
-    /// Show a small session that comes with the program.
+    /// Start a server with made-up sessions: nested agents, failures, waste, and one that goes on as you look.
     #[command(after_help = "\
 Examples:
-  unspool demo                   a tree to look at
-  unspool demo --write DIR       write its files, to try other commands on")]
+  unspool demo                   on http://127.0.0.1:4680 or the next free port, until Ctrl-C
+  unspool demo --show            one of the sessions, as a tree in the terminal
+  unspool demo --write DIR       write their files, to try other commands on")]
     Demo(DemoArgs),
 }
 
@@ -365,7 +366,13 @@ pub(crate) struct DoctorArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct DemoArgs {
-    /// Write the demo's files into this folder instead of showing them.
-    #[arg(long, value_name = "DIR")]
+    /// Where to listen (default: 127.0.0.1:4680, or the next port that is free).
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) listen: Option<String>,
+    /// Show one of the sessions in the terminal instead.
+    #[arg(long, conflicts_with = "listen")]
+    pub(crate) show: bool,
+    /// Write the files of all sessions into this folder instead.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["listen", "show"])]
     pub(crate) write: Option<PathBuf>,
 }

@@ -6,6 +6,8 @@
 mod bad_input;
 #[path = "cli/contract.rs"]
 mod contract;
+#[path = "cli/demo.rs"]
+mod demo;
 #[path = "cli/diff.rs"]
 mod diff;
 #[path = "cli/drawing.rs"]
@@ -64,10 +66,13 @@ impl Unspool {
         Unspool { home: tempfile::tempdir().unwrap() }
     }
 
+    /// One session of the demo, where Claude Code would have written it.
     fn with_demo() -> Unspool {
         let unspool = Unspool::new();
-        let projects = unspool.home.path().join(".claude/projects");
-        unspool.ok(&["demo", "--write", projects.to_str().unwrap()]);
+        unspool.ok(&["demo", "--write", &unspool.path("all")]);
+        fs::create_dir_all(unspool.path(".claude/projects")).unwrap();
+        fs::rename(unspool.path("all/shop"), unspool.path(".claude/projects/shop")).unwrap();
+        fs::remove_dir_all(unspool.path("all")).unwrap();
         unspool
     }
 
@@ -158,6 +163,40 @@ fn a_newcomer_without_sessions_sees_the_demo() {
 fn alone_it_lists_sessions_and_says_what_to_type_next() {
     let out = Unspool::with_demo().ok(&[]);
     assert!(out.contains("5e55a9e0") && out.contains("unspool show 5e55a9e0"), "{out}");
+}
+
+/// What `unspool` alone says about a page, with a server that answers like this; `None` is no server.
+fn told_of_a_page(answer: Option<&'static [u8]>) -> (String, std::net::SocketAddr) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = answer.map(|answer| {
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.write_all(answer).unwrap();
+            // It holds on to the connection until the other side is gone.
+            drop(std::io::copy(&mut stream, &mut std::io::sink()));
+        })
+    });
+    let output = Unspool::with_demo().command().env("UNSPOOL_SERVER", address.to_string()).output().unwrap();
+    if let Some(server) = server {
+        server.join().unwrap();
+    }
+    (String::from_utf8(output.stdout).unwrap(), address)
+}
+
+#[test]
+fn alone_it_says_where_the_page_is() {
+    // On a machine with much to do an answer may come too late, but not every time.
+    let answer = b"HTTP/1.1 200 OK\r\n\r\n{\"status\":\"ok\",\"records_stored\":7}";
+    let is_told = |(out, address): (String, std::net::SocketAddr)| {
+        out.contains(&format!("http://{address}")) && !out.contains("unspool serve")
+    };
+    assert!((0..20).any(|_| is_told(told_of_a_page(Some(answer)))));
+    let nobody_or_somebody_else = [None, Some(&b""[..]), Some(b"HTTP/1.1 200 OK\r\n\r\n<h1>Hello</h1>")];
+    for answer in nobody_or_somebody_else {
+        let (out, address) = told_of_a_page(answer);
+        assert!(out.contains("unspool serve") && !out.contains(&address.to_string()), "{out}");
+    }
 }
 
 #[test]

@@ -211,6 +211,8 @@ export type HealthDoc = {
   sessions: number;
   /** How long the oldest record that is kept and not visible has been waiting. */
   lag_ms: number;
+  /** How long the oldest change that words do not find has been waiting. */
+  index_lag_ms: number;
   pending_bytes: number;
   /** Families over `max_family_records`, which are linked less often. */
   large_families: number;
@@ -218,6 +220,8 @@ export type HealthDoc = {
   problem?: string | null;
   /** What was found and mended at the start and since, in plain words. */
   notices: string[];
+  /** Why words do not find what is new, if that is so. */
+  index_problem?: string | null;
 };
 
 /** A page of sessions. */
@@ -228,6 +232,42 @@ export type SessionListDoc = {
   next_cursor?: string | null;
   /** How many sessions the filter lets through, on all pages. */
   matching: number;
+  /** False when `max_search_bytes` was reached: `q` may stand in more. */
+  complete: boolean;
+};
+
+/** Sessions in which words stand. */
+export type SearchDoc = {
+  /** In the order asked for. */
+  sessions: FoundSessionDoc[];
+  /** Where to go on; null at the end. */
+  next_cursor?: string | null;
+  /** How many sessions there are, on all pages. */
+  matching: number;
+  /** False when `max_search_bytes` was reached: there may be more. */
+  complete: boolean;
+  /** What has no letter or digit in it and was not looked for. */
+  ignored: string[];
+  /** How long the oldest change that words do not find has been waiting. */
+  index_lag_ms: number;
+};
+
+/** A session in which all of the words stand. */
+export type FoundSessionDoc = {
+  session: SessionLineDoc;
+  /** Some steps in which they do, in the order of their records: at most `max_session_hits` (5). */
+  hits: HitDoc[];
+};
+
+/** A step in which one of the words stands. */
+export type HitDoc = {
+  step: string;
+  /** What stands before, on one line. */
+  before: string;
+  /** What was found. */
+  hit: string;
+  /** What stands behind. */
+  after: string;
 };
 
 /** One session: a conversation or job. */
@@ -2038,6 +2078,7 @@ export interface Answers {
   "/api/v1/query": QueryAnswerDoc;
   "/api/v1/receipts": ReceiptsDoc;
   "/api/v1/schema": WordsDoc;
+  "/api/v1/search": SearchDoc;
   "/api/v1/sessions": SessionListDoc;
   "/api/v1/sessions/{id}": SessionDoc;
   "/api/v1/sessions/{id}/explain/{thing}": Explanation;
@@ -2066,6 +2107,7 @@ export interface Questions {
   "/api/v1/query": { q?: string | undefined; session?: string[] | undefined; limit?: number | undefined };
   "/api/v1/receipts": {  };
   "/api/v1/schema": {  };
+  "/api/v1/search": { q?: string | undefined; title?: string | undefined; native_id?: string | undefined; format?: string | undefined; cwd?: string | undefined; status?: string | undefined; since?: string | undefined; until?: string | undefined; errors?: boolean | undefined; sort?: string | undefined; order?: string | undefined; cursor?: string | undefined; limit?: number | undefined };
   "/api/v1/sessions": { q?: string | undefined; title?: string | undefined; native_id?: string | undefined; format?: string | undefined; cwd?: string | undefined; status?: string | undefined; since?: string | undefined; until?: string | undefined; errors?: boolean | undefined; sort?: string | undefined; order?: string | undefined; cursor?: string | undefined; limit?: number | undefined };
   "/api/v1/sessions/{id}": {  };
   "/api/v1/sessions/{id}/explain/{thing}": {  };

@@ -82,6 +82,7 @@ impl Deriver {
     ) -> Result<Deriver, StoreError> {
         let version = ground.store().standing()?.version;
         let first_end = ground.log().end();
+        shared.indexing.shown(version, (shared.options.now)());
         let mut deriver = Deriver {
             shared,
             ground,
@@ -322,6 +323,7 @@ impl Deriver {
             self.shared.snapshots.publish(family, linked);
         }
         self.tell();
+        self.shared.indexing.shown(self.version, now);
         self.shared.changes.publish(round.changes);
         Ok(())
     }

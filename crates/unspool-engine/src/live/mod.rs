@@ -4,7 +4,8 @@
 //! belong to, as snapshots that never change, and the news of it. Never here: HTTP, and what a person sees.
 //!
 //! One thread derives. It takes what was acknowledged in order, finds the family of each piece of records, links the families that
-//! changed and commits what came of it. Everything it knows can be made again from the log.
+//! changed and commits what came of it. Everything it knows can be made again from the log. Another one follows it and keeps an index of
+//! what was said.
 
 mod changes;
 mod decode;
@@ -12,11 +13,13 @@ mod derive;
 mod entries;
 mod files;
 mod hot;
+mod indexing;
 mod keep;
 mod queue;
 mod rebuild;
 mod repair;
 mod retain;
+mod searching;
 mod snapshots;
 mod streams;
 mod upkeep;
@@ -25,10 +28,12 @@ pub use changes::{Change, Changes, Feed};
 pub use decode::Counted;
 pub use entries::{Arrival, Part, Refused, Taken};
 pub use retain::{Keep, Pruned, Retention};
+pub use searching::{Findings, FoundSession, Hit, Matches};
 pub use snapshots::Snapshot;
 pub use upkeep::{Imported, SourceSize, Stats, check, compact, export, import, stats};
 
 use derive::Deriver;
+use indexing::{Indexer, Indexing};
 use queue::Queue;
 use repair::Databases;
 use snapshots::Snapshots;
@@ -43,9 +48,10 @@ use unspool_model::{Id, Timestamp};
 use unspool_store::files::FolderLock;
 use unspool_store::{
     Families, FamilyId, Ground, GroundError, Log, LogOptions, LogSize, Page, Question, RecordCounts,
-    Recovery, SqliteStore, Store, StoreError,
+    Recovery, SqliteStore, Store, StoreError, Texts,
 };
 use unspool_view::Prices;
+use unspool_view::search::TEXTS_VERSION;
 
 /// What the engine is told once.
 #[derive(Clone)]
@@ -109,6 +115,8 @@ pub struct Health {
     pub unlinked: u64,
     /// How long what waits longest has been waiting to be derived.
     pub lag_ms: i64,
+    /// How long what waits longest has been waiting to be found by its words.
+    pub index_lag_ms: i64,
     /// Bytes that wait to be derived.
     pub pending_bytes: u64,
     /// Arrivals that were refused because too much waited.
@@ -120,7 +128,7 @@ pub struct Health {
 /// The engine. Cheap to share.
 pub struct Engine {
     shared: Arc<Shared>,
-    deriver: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 pub(crate) struct Shared {
@@ -142,6 +150,8 @@ pub(crate) struct Shared {
     pub(crate) notices: Mutex<Vec<String>>,
     /// What the deriver is to do between two rounds.
     pub(crate) orders: Mutex<Vec<retain::Order>>,
+    pub(crate) texts: Mutex<Texts>,
+    pub(crate) indexing: Indexing,
     recovery: Recovery,
 }
 
@@ -209,6 +219,8 @@ impl Engine {
         let Databases { store, families, notices } = databases;
         let ground = Ground::locked(&folder, lock, store, LogOptions::default())?;
         let again = repair::open(&folder)?;
+        let open_texts = || Texts::open(&folder.join("texts.db"), TEXTS_VERSION);
+        let texts = open_texts()?;
         let began = first_number((options.now)());
         let shared = Arc::new(Shared {
             log: Arc::clone(ground.log()),
@@ -224,13 +236,23 @@ impl Engine {
             families: Mutex::new(again.families),
             notices: Mutex::new(notices),
             orders: Mutex::default(),
+            texts: Mutex::new(open_texts()?),
+            indexing: Indexing::default(),
             recovery: ground.recovery().clone(),
             options,
         });
+        let mut indexer = Indexer::new(Arc::clone(&shared), texts);
         let mut deriver = Deriver::new(Arc::clone(&shared), ground, families)?;
-        let thread = std::thread::Builder::new().name("derive".into());
-        let handle = thread.spawn(move || deriver.run()).map_err(OpenError::Thread)?;
-        Ok(Engine { shared, deriver: Mutex::new(Some(handle)) })
+        let engine = Engine { shared, threads: Mutex::default() };
+        engine.start("derive", move || deriver.run())?;
+        engine.start("index", move || indexer.run())?;
+        Ok(engine)
+    }
+
+    fn start(&self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), OpenError> {
+        let thread = std::thread::Builder::new().name(name.into());
+        held(&self.threads).push(thread.spawn(work).map_err(OpenError::Thread)?);
+        Ok(())
     }
 
     /// Keeps what arrived. It is on the disk when this returns; what follows from it is shown a moment later.
@@ -283,11 +305,14 @@ impl Engine {
     /// How it stands.
     pub fn health(&self) -> Health {
         let (pending_bytes, oldest) = self.shared.queue.waiting();
+        let age = |at: Timestamp| (self.shared.options.now)().ms_since(at).unwrap_or(0).max(0);
         // Only when nothing waits it is 0.
-        let lag_ms = oldest.map_or(0, |at| (self.shared.options.now)().ms_since(at).unwrap_or(0).max(1));
+        let lag_ms = oldest.map_or(0, |at| age(at).max(1));
+        let index_lag_ms = age(self.shared.indexing.waiting_since());
         let refused = self.shared.refused.load(Ordering::Relaxed);
         let large_families = held(&self.shared.large).len() as u64;
-        Health { lag_ms, pending_bytes, refused, large_families, ..*held(&self.shared.numbers) }
+        let numbers = *held(&self.shared.numbers);
+        Health { lag_ms, index_lag_ms, pending_bytes, refused, large_families, ..numbers }
     }
 
     /// What opening found and did.
@@ -331,12 +356,33 @@ impl Engine {
         self.shared.queue.settle(self.shared.log.end(), patience, &self.shared.stopping)
     }
 
+    /// Waits until everything that is shown can be found by its words.
+    pub fn settle_texts(&self) {
+        self.shared.indexing.settle(&self.shared);
+    }
+
+    /// Another number whenever words may find something else.
+    pub fn indexed(&self) -> u64 {
+        self.shared.indexing.passes()
+    }
+
+    /// Why new texts are not found by their words, if that is so.
+    pub fn index_problem(&self) -> Option<String> {
+        self.shared.indexing.problem()
+    }
+
+    /// Sessions were forgotten in the store: lets their texts be forgotten, too.
+    pub fn forget_texts(&self) {
+        self.shared.indexing.forgotten();
+    }
+
     /// Derives what is waiting, and ends.
     pub fn close(&self) {
         self.shared.stopping.store(true, Ordering::Release);
         self.shared.queue.wake();
-        if let Some(handle) = held(&self.deriver).take() {
-            // The thread never panics on purpose; if it did, the next start derives what is left.
+        self.shared.indexing.wake();
+        for handle in std::mem::take(&mut *held(&self.threads)) {
+            // A thread never panics on purpose; if it did, the next start does what is left.
             drop(handle.join());
         }
         self.shared.changes.close();

@@ -92,6 +92,9 @@ impl Queue {
         let mut state = held(&self.state);
         for entry in entries {
             state.promised = state.promised.saturating_sub(entry.bytes);
+            if entry.position < state.next {
+                continue;
+            }
             state.bytes += entry.bytes;
             state.oldest = if state.oldest.is_some() { state.oldest } else { entry.received };
             state.waiting.insert(entry.position, entry);
@@ -103,6 +106,7 @@ impl Queue {
     /// What comes next in the order of the log, up to so many bytes; waits when there is nothing, at most so long.
     pub(crate) fn pull(&self, most: u64, patience: Duration, stopping: &AtomicBool) -> Vec<Waiting> {
         let mut state = held(&self.state);
+        state.drop_passed();
         if !state.is_ready() && !state.interrupted && !stopping.load(Ordering::Acquire) {
             let waited = self.changed.wait_timeout_while(state, patience, |state| {
                 !state.is_ready() && !state.interrupted && !stopping.load(Ordering::Acquire)
@@ -184,6 +188,13 @@ impl Queue {
 }
 
 impl State {
+    /// Lets go of what was acknowledged while the log was read at the start, and read from there.
+    fn drop_passed(&mut self) {
+        while let Some(entry) = self.waiting.first_entry().filter(|entry| *entry.key() < self.next) {
+            self.bytes = self.bytes.saturating_sub(entry.remove().bytes);
+        }
+    }
+
     fn is_ready(&self) -> bool {
         self.waiting.first_key_value().is_some_and(|(position, _)| *position == self.next)
     }

@@ -1,7 +1,7 @@
 //! The two databases of a folder. Both follow from the log, so one that is damaged is put aside and both are made again.
 
 use std::path::{Path, PathBuf};
-use unspool_store::{Families, GroundError, LogError, SqliteStore, StoreError};
+use unspool_store::{Commit, Families, GroundError, LogError, SqliteStore, Store as _, StoreError};
 
 /// The names of the databases, the store's first.
 pub(crate) const STORE: &str = "store.db";
@@ -35,7 +35,10 @@ pub(crate) fn open_or_replace(folder: &Path) -> Result<Databases, GroundError> {
 pub(crate) fn replace(folder: &Path) -> Result<Databases, GroundError> {
     let mut notices = Vec::new();
     if let Some(why) = damage(SqliteStore::open(&folder.join(STORE)).and_then(|store| store.check())) {
+        let salvaged = SqliteStore::salvage(&folder.join(STORE));
         notices.push(put_aside(folder, STORE, &why)?);
+        // The only things in it that the log does not know; without them, files are read again from their beginning.
+        SqliteStore::open(&folder.join(STORE))?.commit(&Commit { version: 1, ..salvaged })?;
     }
     if let Some(why) = damage(Families::open(&folder.join(FAMILIES)).and_then(|families| families.check())) {
         notices.push(put_aside(folder, FAMILIES, &why)?);

@@ -50,7 +50,7 @@ impl NativeBytes for NativeLog<'_> {
             let name = batch.text.get(batch.streams.get(record.stream as usize)?.name);
             let log = &self.snapshot.shared;
             let whole = match self.snapshot.parts.get(name) {
-                Some(parts) => Version { log, parts: parts.iter(), seen: 0 }.flatten().collect(),
+                Some(parts) => Version { log, parts: parts.iter(), seen: 0 }.reduce(joined)?,
                 None => log.read(streams::position(name)?).ok()??.bytes,
             };
             self.stream = Some((record.stream, whole));
@@ -62,6 +62,11 @@ impl NativeBytes for NativeLog<'_> {
         self.bytes.extend_from_slice(found);
         Some(&self.bytes)
     }
+}
+
+fn joined(mut before: Vec<u8>, mut behind: Vec<u8>) -> Vec<u8> {
+    before.append(&mut behind);
+    before
 }
 
 /// A linked family.

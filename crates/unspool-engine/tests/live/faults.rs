@@ -5,7 +5,9 @@ use crate::same::{never, open};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use unspool_engine::live::{Engine, OpenError, Options, Refused};
+use unspool_engine::live::{Arrival, Engine, OpenError, Options, Part, Refused};
+use unspool_store::Store as _;
+use unspool_store::rows::Checkpoint;
 
 /// Waits for something that must happen.
 fn until(what: &str, mut happened: impl FnMut() -> bool) {
@@ -96,12 +98,12 @@ fn change(file: &Path, with: impl FnOnce(&mut Vec<u8>)) {
 #[test]
 fn a_damaged_database_is_put_aside_and_made_again() {
     for name in ["store.db", "families.db"] {
-        let cut = |bytes: &mut Vec<u8>| bytes.truncate(bytes.len() / 2 + 100);
-        let no_head = |bytes: &mut Vec<u8>| bytes[..64].fill(7);
-        let damages: [(&str, &dyn Fn(&mut Vec<u8>)); 2] = [("cut", &cut), ("head", &no_head)];
-        for (what, damage) in damages {
+        for what in ["cut", "head"] {
             let folder = filled();
-            change(&folder.path().join(name), |bytes| damage(bytes));
+            change(&folder.path().join(name), |bytes| match what {
+                "cut" => bytes.truncate(bytes.len() / 2 + 100),
+                _ => bytes[..64].fill(7),
+            });
             let engine = open(folder.path());
             engine.settle();
             assert_once(&engine, 0..40);
@@ -113,6 +115,27 @@ fn a_damaged_database_is_put_aside_and_made_again() {
             assert!(folder.path().join(format!("{name}.damaged-1")).exists());
         }
     }
+}
+
+/// How far files have been read stands in no other place.
+#[test]
+fn of_a_damaged_store_what_is_not_derived_is_saved() {
+    let folder = filled();
+    let engine = open(folder.path());
+    let checkpoint = Checkpoint { source: "a.jsonl".into(), offset: 7, fingerprint: vec![1, 2] };
+    let line = r#"{"type":"user","sessionId":"one","uuid":"u1","timestamp":"2026-01-18T19:55:26Z","message":{"role":"user","content":"hello"}}"#;
+    let part =
+        Part { path: "a.jsonl".into(), offset: 0, bytes: line.into(), checkpoint: Some(checkpoint.clone()) };
+    engine.take(Arrival::Part(part)).unwrap();
+    engine.settle();
+    let known = |engine: &Engine| engine.with_store(|store| store.checkpoint("a.jsonl")).unwrap();
+    assert_eq!(known(&engine), Some(checkpoint.clone()));
+    drop(engine);
+    change(&folder.path().join("store.db"), |bytes| bytes.truncate(bytes.len() - 10_000));
+    let engine = open(folder.path());
+    engine.settle();
+    assert!(engine.notices()[0].contains("store.db was damaged"), "{:?}", engine.notices());
+    assert_eq!(known(&engine), Some(checkpoint));
 }
 
 /// Damage that opening does not come upon is mended when it is come upon, or by a rebuild.

@@ -7,4 +7,5 @@ mod faults;
 mod rebuild;
 mod retain;
 mod same;
+mod texts;
 mod watch;

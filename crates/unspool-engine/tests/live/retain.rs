@@ -34,7 +34,9 @@ fn ten_days(folder: &Path) -> Engine {
 /// The days of which calls are shown, and how many.
 fn days(engine: &Engine) -> BTreeMap<u64, usize> {
     let mut days = BTreeMap::new();
-    calls(engine).into_iter().for_each(|(n, count)| *days.entry(n / DAY_MS).or_insert(0) += count);
+    for (n, count) in calls(engine) {
+        *days.entry(n / DAY_MS).or_insert(0) += count;
+    }
     days
 }
 

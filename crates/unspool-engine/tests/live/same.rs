@@ -55,14 +55,14 @@ fn at_once(streams: &[(String, Vec<u8>)]) -> Vec<String> {
 }
 
 /// What happens to the engine.
-enum Event {
+pub(crate) enum Event {
     Body(&'static str, String, Vec<u8>),
     Part(String, usize, Vec<u8>),
     Restart,
 }
 
 /// The sessions of some trees as they might arrive: files in parts that keep their order, traffic, hooks and spans, and restarts.
-fn arrivals(trees: &[Tree], random: &mut Random) -> Vec<Event> {
+pub(crate) fn arrivals(trees: &[Tree], random: &mut Random) -> Vec<Event> {
     let mut queues: Vec<Vec<Event>> = vec![(0..random.below(3)).map(|_| Event::Restart).collect()];
     for (n, tree) in trees.iter().enumerate() {
         for (name, bytes) in &tree.files {
@@ -87,7 +87,9 @@ fn arrivals(trees: &[Tree], random: &mut Random) -> Vec<Event> {
         queues.push(vec![Event::Body("otlp-http", "traces.json".into(), spans(tree))]);
     }
     let mut all = Vec::new();
-    queues.iter_mut().for_each(|queue| queue.reverse());
+    for queue in &mut queues {
+        queue.reverse();
+    }
     while queues.iter().any(|queue| !queue.is_empty()) {
         let at = random.below(queues.len());
         all.extend(queues[at].pop());

@@ -47,7 +47,7 @@ impl Answer {
 pub(crate) enum Ask {
     /// About a session, known by its version.
     Session(fn(&Seen, &Call) -> Result<Reply, ApiError>),
-    /// About all sessions, known by the last change.
+    /// About all sessions, known by the last change and the last that the index of texts knows.
     All(fn(&Call) -> Result<Reply, ApiError>),
     /// About this moment; never the same.
     Now(fn(&Call) -> Result<Reply, ApiError>),
@@ -120,7 +120,8 @@ impl Endpoint {
                 Ok(Outcome { tag, reply })
             }
             Ask::All(answer) => {
-                let tag = format!("W/\"a{:x}\"", call.app.engine.changes().last());
+                let engine = &call.app.engine;
+                let tag = format!("W/\"a{:x}.{:x}\"", engine.changes().last(), engine.indexed());
                 let reply = if is_known(&tag) { None } else { Some(answer(call)?) };
                 Ok(Outcome { tag: Some(tag), reply })
             }

@@ -2,7 +2,7 @@
 
 use super::endpoint::{Answer, Ask, Endpoint};
 use super::{
-    export, graph, health, live, numbers, oddities, openapi, prometheus, questions, sessions, steps,
+    export, graph, health, live, numbers, oddities, openapi, prometheus, questions, search, sessions, steps,
     subtasks, windows,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -33,6 +33,14 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         answer: Answer::of::<sessions::SessionListDoc>(),
         example: "?sort=cost&limit=20",
         ask: Ask::All(sessions::list),
+    },
+    Endpoint {
+        path: "/api/v1/search",
+        about: "Sessions in which words stand, with the steps and the words around them",
+        params: search::SEARCH,
+        answer: Answer::of::<search::SearchDoc>(),
+        example: "?q=rounding+%22connection+timeout%22",
+        ask: Ask::All(search::search),
     },
     Endpoint {
         path: "/api/v1/sessions/{id}",

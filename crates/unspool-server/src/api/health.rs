@@ -19,6 +19,8 @@ pub(crate) struct HealthDoc {
     sessions: u64,
     /// How long the oldest record that is kept and not visible has been waiting.
     lag_ms: i64,
+    /// How long the oldest change that words do not find has been waiting.
+    index_lag_ms: i64,
     pending_bytes: u64,
     /// Families over `max_family_records`, which are linked less often.
     large_families: u64,
@@ -27,6 +29,9 @@ pub(crate) struct HealthDoc {
     problem: Option<String>,
     /// What was found and mended at the start and since, in plain words.
     notices: Vec<String>,
+    /// Why words do not find what is new, if that is so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index_problem: Option<String>,
 }
 
 pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
@@ -42,10 +47,12 @@ pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
         steps_visible: health.steps_visible,
         sessions: health.sessions,
         lag_ms: health.lag_ms,
+        index_lag_ms: health.index_lag_ms,
         pending_bytes: health.pending_bytes,
         large_families: health.large_families,
         refused: health.refused,
         problem,
         notices: engine.notices(),
+        index_problem: engine.index_problem(),
     }))
 }

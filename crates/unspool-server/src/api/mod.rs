@@ -21,6 +21,7 @@ mod parts;
 mod prometheus;
 mod questions;
 mod reply;
+mod search;
 mod sessions;
 mod steps;
 mod subtasks;

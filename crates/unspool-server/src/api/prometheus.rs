@@ -45,8 +45,10 @@ pub(crate) fn metrics(call: &Call) -> Result<Reply, ApiError> {
     let limit = engine.options().max_pending_bytes;
     page.one("queue_bytes_limit", "gauge", "Bytes that may wait before more is refused.", limit);
     #[expect(clippy::cast_precision_loss, reason = "a lag of years need not be exact")]
-    let lag = health.lag_ms as f64 / 1e3;
+    let [lag, index_lag] = [health.lag_ms, health.index_lag_ms].map(|ms| ms as f64 / 1e3);
     page.one("lag_seconds", "gauge", "How long what waits longest has been waiting to be derived.", lag);
+    let about = "How long what waits longest has been waiting to be found by its words.";
+    page.one("index_lag_seconds", "gauge", about, index_lag);
     page.head("records", "gauge", "Records by what became of them.");
     page.line("records", "{outcome=\"stored\"}", health.records_stored);
     page.line("records", "{outcome=\"duplicate\"}", health.records_duplicate);

@@ -4,6 +4,7 @@ use super::asked::{Asked, Param, Sort};
 use super::endpoint::{Call, Seen};
 use super::graph::word;
 use super::reply::Reply;
+use super::search;
 use crate::error::ApiError;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,8 +18,8 @@ use unspool_view::flow_json::session_doc;
 const USUAL_SESSIONS: usize = 100;
 
 pub(crate) const LIST: &[Param] = &[
-    Param::new("q", Sort::Text, "only sessions whose title contains this"),
-    Param::new("title", Sort::Text, "the same"),
+    search::WORDS,
+    Param::new("title", Sort::Text, "only sessions whose title contains this"),
     Param::new("native_id", Sort::Text, "only sessions that a source gave this id"),
     Param::new("format", Sort::Text, "only sessions that this format witnesses"),
     Param::new("cwd", Sort::Text, "only sessions of this working directory"),
@@ -45,6 +46,8 @@ pub(crate) struct SessionListDoc {
     next_cursor: Option<String>,
     /// How many sessions the filter lets through, on all pages.
     matching: u64,
+    /// False when `max_search_bytes` was reached: `q` may stand in more.
+    complete: bool,
 }
 
 /// A session in a list.
@@ -117,14 +120,10 @@ impl From<&SessionRow> for SessionLineDoc {
     }
 }
 
-fn question(asked: &Asked) -> Result<Question, ApiError> {
-    if asked.text("q").is_some() && asked.text("title").is_some() {
-        let error = ApiError::bad_request("bad_parameter", "`q` and `title` are the same");
-        return Err(error.with_hint("leave one of the two out"));
-    }
+pub(super) fn question(asked: &Asked, usual: usize) -> Result<Question, ApiError> {
     let text = |name: &str| asked.text(name).map(String::from);
     let filter = Filter {
-        title_contains: text("q").or_else(|| text("title")),
+        title_contains: text("title"),
         native_id: text("native_id"),
         format: text("format"),
         cwd: text("cwd"),
@@ -132,22 +131,26 @@ fn question(asked: &Asked) -> Result<Question, ApiError> {
         since_ns: asked.moment("since")?.and_then(Timestamp::ns),
         until_ns: asked.moment("until")?.and_then(Timestamp::ns),
         with_errors: asked.flag("errors")?,
+        among: None,
     };
     Ok(Question {
         filter,
         sort: asked.one_of("sort", &Order::ALL, Order::name)?.unwrap_or_default(),
         descending: word(asked, "order", &[(true, "desc"), (false, "asc")])?.unwrap_or(true),
         after: asked.text("cursor").map(Cursor::parse).transpose()?,
-        limit: asked.number("limit")?.unwrap_or(USUAL_SESSIONS),
+        limit: asked.number("limit")?.unwrap_or(usual),
     })
 }
 
 pub(crate) fn list(call: &Call) -> Result<Reply, ApiError> {
-    let page = call.app.engine.sessions(&question(&call.asked)?)?;
+    let mut question = question(&call.asked, USUAL_SESSIONS)?;
+    let complete = search::narrow(call, &mut question)?;
+    let page = call.app.engine.sessions(&question)?;
     Ok(Reply::json(SessionListDoc {
         sessions: page.sessions.iter().map(SessionLineDoc::from).collect(),
         next_cursor: page.next.map(|cursor| cursor.show()),
         matching: page.matching,
+        complete,
     }))
 }
 

@@ -10,5 +10,6 @@ mod nonsense;
 mod overload;
 mod page;
 mod running;
+mod searching;
 mod thoughtflow;
 mod upload;

@@ -16,7 +16,7 @@ use crate::files::private_file;
 use crate::question::{Page, Question};
 use crate::rows::{Checkpoint, IssueRow, ManualLink, SessionFacts, SourceReceipt, StepRow};
 use crate::store::{Commit, Forgotten, Standing, Store, Totals};
-use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::ops::Range;
 use std::path::Path;
 use std::time::Duration;
@@ -27,6 +27,17 @@ const BUSY_WAIT: Duration = Duration::from_secs(5);
 
 /// Memory for pages of the database.
 const CACHE_KIB: i64 = 32 << 10;
+
+/// A session that became different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// Which one.
+    pub id: Id,
+    /// The version of the commit that said so.
+    pub version: u64,
+    /// Whether it is still there.
+    pub exists: bool,
+}
 
 /// A store in a `SQLite` file.
 pub struct SqliteStore {
@@ -68,9 +79,44 @@ impl SqliteStore {
         Ok(SqliteStore { connection, name })
     }
 
+    /// What can still be read, in a damaged file, of what is not derived: how far sources have been read, what became of their records, and
+    /// what people said about links.
+    pub fn salvage(path: &Path) -> Commit {
+        fn all<R: columns::TableRow>(connection: &Connection) -> Vec<R> {
+            read::rows(connection, "", []).unwrap_or_default()
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let Ok(connection) = Connection::open_with_flags(path, flags) else { return Commit::default() };
+        // Nothing is written; it only lets a file be read that is shorter than it says.
+        drop(connection.pragma_update(None, "writable_schema", "ON"));
+        let (checkpoints, receipts, links) = (all(&connection), all(&connection), all(&connection));
+        Commit { checkpoints, receipts, links, ..Commit::default() }
+    }
+
     /// Gives room back to the system that nothing is in any more.
     pub fn shrink(&self) -> Result<(), StoreError> {
         self.connection.execute_batch("VACUUM").map_err(|error| self.failed(&error))
+    }
+
+    /// Sessions that became different behind one version and up to another, in order of version, each with its last change.
+    pub fn changed(&self, behind: u64, upto: u64) -> Result<Vec<Changed>, StoreError> {
+        self.reading(|connection| read::changed(connection, behind, upto))
+    }
+
+    /// The version of the last change of a session, whether it is still there or not.
+    pub fn version_of(&self, session: Id) -> Result<Option<u64>, StoreError> {
+        self.reading(|connection| read::version_of(connection, session))
+    }
+
+    /// All sessions that are there.
+    pub fn session_ids(&self) -> Result<Vec<Id>, StoreError> {
+        self.reading(|connection| read::ids(connection, "SELECT id FROM sessions"))
+    }
+
+    /// Sessions that were forgotten and have not come back.
+    pub fn forgotten(&self) -> Result<Vec<Id>, StoreError> {
+        let sql = "SELECT id FROM forgotten WHERE id NOT IN (SELECT id FROM sessions)";
+        self.reading(|connection| read::ids(connection, sql))
     }
 
     /// Reads the whole file and says what is damaged in it; nothing when all is well.

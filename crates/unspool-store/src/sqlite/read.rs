@@ -1,7 +1,7 @@
 //! Reading, inside a transaction of the caller's.
 
 use super::columns::TableRow;
-use super::{Problem, pages, unsigned};
+use super::{Changed, Problem, pages, signed, unsigned};
 use crate::question::{Cursor, Filter, Page, Question, Sort, SortKey};
 use crate::rows::{Checkpoint, IssueRow, SessionFacts, SessionRow, StepRow};
 use crate::store::{Standing, Totals};
@@ -90,8 +90,41 @@ impl Where {
         if filter.with_errors {
             all.and("error_count > 0", []);
         }
+        if let Some(among) = &filter.among {
+            let ids: Vec<String> = among.iter().map(|id| hex(*id)).collect();
+            let list = Value::Text(format!("[{}]", ids.join(",")));
+            all.and("id IN (SELECT unhex(value) FROM json_each(?))", [list]);
+        }
         all
     }
+}
+
+/// An id as JSON.
+fn hex(id: Id) -> String {
+    format!("\"{:032x}\"", u128::from_be_bytes(id.to_bytes()))
+}
+
+/// Sessions that became different behind one version and up to another, in order of version: those that are there, and those that are gone.
+pub(super) fn changed(connection: &Connection, behind: u64, upto: u64) -> Result<Vec<Changed>, Problem> {
+    let sql = "SELECT known.id, known.version, EXISTS (SELECT 1 FROM sessions WHERE session = known.session)
+               FROM session_versions AS known WHERE known.version > ?1 AND known.version <= ?2 ORDER BY known.version";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([signed(behind), signed(upto)], |row| {
+        let id = Id::from_u128(u128::from_be_bytes(row.get(0)?));
+        Ok(Changed { id, version: unsigned(row.get(1)?), exists: row.get(2)? })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+pub(super) fn version_of(connection: &Connection, id: Id) -> Result<Option<u64>, Problem> {
+    let mut statement = connection.prepare_cached("SELECT version FROM session_versions WHERE id = ?1")?;
+    Ok(statement.query_row([id.to_bytes()], |row| row.get(0).map(unsigned)).optional()?)
+}
+
+pub(super) fn ids(connection: &Connection, sql: &str) -> Result<Vec<Id>, Problem> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([], |row| Ok(Id::from_u128(u128::from_be_bytes(row.get(0)?))))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }
 
 pub(super) fn sessions(connection: &Connection, question: &Question) -> Result<Page, Problem> {

@@ -1,5 +1,6 @@
 //! Facts and questions of few different values, so that they collide.
 
+use std::sync::Arc;
 use unspool_model::Id;
 use unspool_store::rows::{
     AgentRow, Checkpoint, EdgeRow, IssueRow, ManualLink, RunRow, SessionFacts, SessionRow, SourceReceipt,
@@ -257,6 +258,7 @@ impl Random {
         filter.since_ns = rarely(self).then(|| self.number());
         filter.until_ns = rarely(self).then(|| self.number());
         filter.with_errors = rarely(self);
+        filter.among = rarely(self).then(|| Arc::new((0..self.below(6)).map(|_| self.id()).collect()));
         Question {
             filter,
             sort: self.pick(&Sort::ALL),

@@ -10,3 +10,4 @@ mod ground;
 mod log;
 mod repeats;
 mod sqlite;
+mod texts;

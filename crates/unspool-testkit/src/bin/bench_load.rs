@@ -128,10 +128,9 @@ impl Load {
         let mut body = Vec::new();
         let mut own = 0_u64;
         while !self.stop.load(Ordering::Acquire) {
-            if self.aim > 0 {
-                let due = own * self.connections as u64 * SPANS_PER_REQUEST as u64 * 1000 / self.aim;
-                let wait = Duration::from_millis(due).saturating_sub(began.elapsed());
-                std::thread::sleep(wait);
+            let sent = own * self.connections as u64 * SPANS_PER_REQUEST as u64;
+            if let Some(due_ms) = (sent * 1000).checked_div(self.aim) {
+                std::thread::sleep(Duration::from_millis(due_ms).saturating_sub(began.elapsed()));
             }
             own += 1;
             request(&mut random, &mut body);

@@ -12,7 +12,7 @@ mod eval_tests;
 pub mod fields;
 mod manual;
 mod parse;
-mod pattern;
+pub(crate) mod pattern;
 mod relations;
 mod selection;
 #[cfg(test)]

@@ -128,7 +128,7 @@ impl Segment {
 }
 
 /// One letter for one letter, so that places in the text stay what they are.
-fn fold(letter: char) -> char {
+pub(crate) fn fold(letter: char) -> char {
     if letter.is_ascii() {
         letter.to_ascii_lowercase()
     } else {
@@ -137,7 +137,7 @@ fn fold(letter: char) -> char {
 }
 
 /// How seldom a letter is in what agents write: common letters come first.
-fn rarity(byte: u8) -> usize {
+pub(crate) fn rarity(byte: u8) -> usize {
     const COMMON: &[u8] = b" etaoinsrhldcumpfg.-_/wybvk\"0123,'x:456789jqz";
     COMMON.iter().position(|common| *common == byte).unwrap_or(COMMON.len())
 }

@@ -4,9 +4,14 @@
 //! each with some words around it. Records are asked for once, in the order they lie in their files; one is looked at at
 //! a time. Never here: files.
 
+mod chunk;
 mod texts;
+pub mod words;
+
+pub use chunk::{Chunk, Chunks, TEXTS_VERSION, Texts};
 
 use crate::query::{Pattern, Query, Selection};
+use std::borrow::Cow;
 use std::ops::Range;
 use texts::{Piece, pieces};
 use unspool_model::{Batch, Flow, RecordIx, StepKind, Witness};
@@ -108,7 +113,7 @@ fn may_hold(pattern: &Pattern, raw: &str) -> bool {
     pattern.has_odd_letters() || pattern.find(raw).is_some() || raw.contains("\\u")
 }
 
-/// Finds out which steps of a record the hits belong to.
+/// Notes the hits in a record at the steps they belong to.
 fn record(
     text: &str,
     steps: &[usize],
@@ -118,19 +123,39 @@ fn record(
     batch: &Batch,
     found: &mut [Found],
 ) {
-    let is_call = |step: usize| flow.steps[step].kind == StepKind::ToolCall;
-    let call_id = |step: usize| batch.text.get(flow.steps[step].tool_use_id);
-    let mut hits: Vec<(usize, usize, Snippet)> = Vec::new();
-    // Parts of the record that are about one call.
-    let mut parts: Vec<(Range<usize>, usize)> = Vec::new();
-    pieces(text, |piece| match piece {
-        Piece::Text { at, text } => {
-            for n in wanted {
-                if let Some(range) = patterns[*n].find(&text) {
-                    hits.push((*n, at, snippet(&text, range)));
+    let hits = |text: Cow<'_, str>| {
+        let hit = |n: &usize| Some((*n, snippet(&text, patterns[*n].find(&text)?)));
+        let hits: Vec<(usize, Snippet)> = wanted.iter().filter_map(hit).collect();
+        (!hits.is_empty()).then_some(hits)
+    };
+    attributed(text, steps, flow, batch, hits, |steps, hits| {
+        for (pattern, snippet) in hits {
+            for step in steps {
+                if !found[pattern].steps.has(*step) {
+                    found[pattern].steps.add(*step);
+                    found[pattern].snippets.push((*step, snippet.clone()));
                 }
             }
         }
+    });
+}
+
+/// Gives what `keep` makes of the texts of a record, with those of its steps that each text belongs to.
+fn attributed<'a, T>(
+    text: &'a str,
+    steps: &[usize],
+    flow: &Flow,
+    batch: &Batch,
+    mut keep: impl FnMut(Cow<'a, str>) -> Option<T>,
+    mut give: impl FnMut(&[usize], T),
+) {
+    let is_call = |step: usize| flow.steps[step].kind == StepKind::ToolCall;
+    let call_id = |step: usize| batch.text.get(flow.steps[step].tool_use_id);
+    let mut kept: Vec<(usize, T)> = Vec::new();
+    // Parts of the record that are about one call.
+    let mut parts: Vec<(Range<usize>, usize)> = Vec::new();
+    pieces(text, |piece| match piece {
+        Piece::Text { at, text } => kept.extend(keep(text).map(|kept| (at, kept))),
         Piece::Id { object, id } => {
             let named = steps.iter().find(|step| is_call(**step) && call_id(**step) == id);
             parts.extend(named.map(|step| (object, *step)));
@@ -141,16 +166,10 @@ fn record(
     if others.is_empty() {
         others = steps.to_vec();
     }
-    for (pattern, at, snippet) in hits {
+    for (at, kept) in kept {
         let innermost =
             parts.iter().filter(|(range, _)| range.contains(&at)).min_by_key(|(range, _)| range.len());
-        let of_hit = innermost.map_or(others.as_slice(), |(_, step)| std::slice::from_ref(step));
-        for step in of_hit {
-            if !found[pattern].steps.has(*step) {
-                found[pattern].steps.add(*step);
-                found[pattern].snippets.push((*step, snippet.clone()));
-            }
-        }
+        give(innermost.map_or(others.as_slice(), |(_, step)| std::slice::from_ref(step)), kept);
     }
 }
 
@@ -159,7 +178,8 @@ const BEFORE: usize = 40;
 const AFTER: usize = 80;
 const HIT: usize = 120;
 
-fn snippet(text: &str, range: Range<usize>) -> Snippet {
+/// A place in a text with some words around it.
+pub fn snippet(text: &str, range: Range<usize>) -> Snippet {
     let (before, rest) = text.split_at(range.start);
     let (hit, after) = rest.split_at(range.end - range.start);
     let skipped = before.char_indices().rev().nth(BEFORE).map(|(at, letter)| at + letter.len_utf8());

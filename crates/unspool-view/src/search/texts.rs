@@ -71,8 +71,12 @@ pub(super) fn pieces<'a>(record: &'a str, mut piece: impl FnMut(Piece<'a>)) {
                     if let Some(object) = objects.last_mut() {
                         object.ids.push(meant(raw));
                     }
-                } else if !key.is_some_and(is_label) || objects.last().is_some_and(|object| object.is_error) {
-                    piece(Piece::Text { at: start, text: meant(raw) });
+                } else {
+                    let is_for_people =
+                        !key.is_some_and(is_label) || objects.last().is_some_and(|object| object.is_error);
+                    if is_for_people && !is_packed(raw) {
+                        piece(Piece::Text { at: start, text: meant(raw) });
+                    }
                 }
             }
             _ => {}
@@ -108,6 +112,13 @@ fn meant(raw: &str) -> Cow<'_, str> {
         return raw.into();
     }
     serde_json::from_str::<String>(&format!("\"{raw}\"")).map_or(Cow::Borrowed(raw), Cow::Owned)
+}
+
+/// Whether it is data in letters, such as a picture: nobody looks for what stands in it.
+fn is_packed(raw: &str) -> bool {
+    const LONG: usize = 1024;
+    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=-_".contains(byte);
+    raw.len() > LONG && raw.as_bytes().iter().all(is_base64)
 }
 
 fn is_id(key: &str) -> bool {
@@ -161,6 +172,7 @@ mod tests {
         assert_eq!(shown(error), ["rate_limit_error"]);
         assert_eq!(shown("plain words"), ["plain words"]);
         assert_eq!(shown(r#"{"a":"cut off"#), ["cut off"]);
+        assert_eq!(shown(&format!(r#"{{"data":"{}","a":"b"}}"#, "aGk+".repeat(400))), ["b"]);
     }
 
     proptest! {

@@ -44,12 +44,8 @@ pub(crate) struct ServeArgs {
 }
 
 pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
-    let settings = settings(args)?;
     let folder = data_folder(serve.data_dir.as_deref())?;
-    let mut options = Options::new(&folder, crate::load::now);
-    options.holder = format!("unspool serve, process {}", std::process::id());
-    (options.table, options.prices) = (settings.table, settings.prices);
-    options.retention = settings.retention;
+    let options = options(args, &folder, "serve")?;
     let engine = Engine::open(options).map_err(|error| opening(&error))?;
     engine.notices().iter().for_each(|line| note(line));
     let engine = Arc::new(engine);
@@ -84,6 +80,16 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
     })
 }
 
+/// The user's settings for a folder, as a command has them.
+pub(crate) fn options(args: &Args, folder: &Path, command: &str) -> Result<Options, CliError> {
+    let settings = settings(args)?;
+    let mut options = Options::new(folder, crate::load::now);
+    options.holder = format!("unspool {command}, process {}", std::process::id());
+    (options.table, options.prices) = (settings.table, settings.prices);
+    options.retention = settings.retention;
+    Ok(options)
+}
+
 /// The folder named on the command line or in the environment, or the usual one.
 pub(crate) fn data_folder(named: Option<&Path>) -> Result<PathBuf, CliError> {
     let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -102,7 +108,7 @@ pub(crate) fn opening(error: &OpenError) -> CliError {
     CliError::Data { why: error.to_string(), hint: error.hint().map(Into::into) }
 }
 
-fn serving(error: &ServeError) -> CliError {
+pub(crate) fn serving(error: &ServeError) -> CliError {
     let hint = match error {
         ServeError::Listen { .. } => Some("choose another address with --listen and --grpc-listen".into()),
         ServeError::Unguarded { .. } => Some(
@@ -116,7 +122,7 @@ fn serving(error: &ServeError) -> CliError {
 }
 
 /// Waits for the end: an interrupt, or the system's wish.
-async fn ended() {
+pub(crate) async fn ended() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

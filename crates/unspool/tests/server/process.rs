@@ -55,6 +55,14 @@ impl Served {
         self.child.wait().unwrap();
     }
 
+    /// Ends it as Ctrl-C does, and says how it ended.
+    #[cfg(unix)]
+    pub(crate) fn interrupt(mut self) -> std::process::ExitStatus {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        self.child.wait().unwrap()
+    }
+
     pub(crate) fn get(&self, path: &str) -> Value {
         let (status, _, body) = request(&self.address, "GET", path, b"").unwrap();
         assert_eq!(status, 200, "{path}: {}", String::from_utf8_lossy(&body));

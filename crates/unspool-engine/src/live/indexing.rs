@@ -1,0 +1,289 @@
+//! The thread that keeps the index of texts up to date, behind everything else.
+//!
+//! In: word that something is shown. Out: the texts of sessions that became different, in the index. It asks the store what changed since the
+//! version the index knows, so nothing is missed after a crash, and an index that was deleted is made again. It waits a moment before it
+//! begins, because changes come in crowds; it rests after it has worked, and while anything waits to be derived it mostly rests.
+
+use super::{Shared, held};
+use rustc_hash::FxHashSet;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use unspool_model::{Id, Timestamp};
+use unspool_store::{Changed, GroundError, NewChunk, Store, Texts};
+use unspool_view::search::{Chunks, words::each_word};
+
+/// A change waits at least so long for others to be indexed with it.
+const CROWD: Duration = Duration::from_millis(100);
+/// After a pass it rests so many times as long as that took, but at most so long.
+const REST: u32 = 4;
+const LONGEST_REST: Duration = Duration::from_secs(3);
+/// While anything waits to be derived it rests so many times as long as a session took.
+const BUSY_REST: u32 = 3;
+const LONGEST_BUSY_REST: Duration = Duration::from_secs(1);
+/// How long to wait before trying again what failed.
+const RETRY: Duration = Duration::from_secs(5);
+/// Texts are handed over when they come to so many bytes, and seen when they come to so many or after so long.
+const PUT_BYTES: usize = 4 << 20;
+const SAVE_BYTES: usize = 32 << 20;
+const SAVE_AFTER: Duration = Duration::from_secs(2);
+
+/// How the index stands.
+#[derive(Default)]
+pub(crate) struct Indexing {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    /// The version of the store whose sessions are shown.
+    shown: u64,
+    /// The version whose texts are in the index.
+    indexed: u64,
+    /// Since when the oldest of what nobody works on has been waiting, and of what somebody does.
+    waiting_since: Timestamp,
+    working_since: Timestamp,
+    /// Sessions were forgotten.
+    forgotten: bool,
+    passes: u64,
+    problem: Option<String>,
+}
+
+impl Indexing {
+    /// Sessions up to this version of the store are shown.
+    pub(crate) fn shown(&self, version: u64, now: Timestamp) {
+        let mut state = held(&self.state);
+        if version > state.shown {
+            state.shown = version;
+            state.waiting_since = state.waiting_since.earlier(now);
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Sessions were forgotten: their texts are to go.
+    pub(crate) fn forgotten(&self) {
+        held(&self.state).forgotten = true;
+        self.changed.notify_all();
+    }
+
+    /// Since when the oldest of what is not indexed has been waiting.
+    pub(crate) fn waiting_since(&self) -> Timestamp {
+        let state = held(&self.state);
+        state.working_since.earlier(state.waiting_since)
+    }
+
+    /// Passes of this process.
+    pub(crate) fn passes(&self) -> u64 {
+        held(&self.state).passes
+    }
+
+    /// Why the index is not kept up to date, if that is so.
+    pub(crate) fn problem(&self) -> Option<String> {
+        held(&self.state).problem.clone()
+    }
+
+    pub(crate) fn wake(&self) {
+        drop(held(&self.state));
+        self.changed.notify_all();
+    }
+
+    /// Waits until everything that is shown now is indexed.
+    pub(crate) fn settle(&self, shared: &Shared) {
+        let mut state = held(&self.state);
+        let wanted = state.shown;
+        while (state.indexed < wanted || state.forgotten) && !shared.stopping.load(Ordering::Acquire) {
+            state = self.wait(state, Duration::from_millis(50));
+        }
+    }
+
+    fn wait<'a>(
+        &self,
+        state: std::sync::MutexGuard<'a, State>,
+        time: Duration,
+    ) -> std::sync::MutexGuard<'a, State> {
+        self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Sleeps, unless the engine is about to end.
+    fn sleep(&self, time: Duration, shared: &Shared) {
+        let until = Instant::now() + time;
+        let mut state = held(&self.state);
+        while let Some(left) = until.checked_duration_since(Instant::now()) {
+            if shared.stopping.load(Ordering::Acquire) {
+                return;
+            }
+            state = self.wait(state, left);
+        }
+    }
+
+    /// Waits until there is something to do; `None` when the engine is about to end.
+    fn next(&self, shared: &Shared) -> Option<()> {
+        let mut state = held(&self.state);
+        while state.shown <= state.indexed && !state.forgotten {
+            if shared.stopping.load(Ordering::Acquire) {
+                return None;
+            }
+            state = self.wait(state, Duration::from_secs(3600));
+        }
+        Some(())
+    }
+
+    /// Begins to work on everything that is shown now.
+    fn begin(&self) -> u64 {
+        let mut state = held(&self.state);
+        let waiting = std::mem::take(&mut state.waiting_since);
+        state.working_since = state.working_since.earlier(waiting);
+        state.forgotten = false;
+        state.shown
+    }
+
+    fn end(&self, done: Result<u64, String>) {
+        let mut state = held(&self.state);
+        state.passes += 1;
+        match done {
+            Ok(version) => {
+                (state.indexed, state.problem) = (version, None);
+                state.working_since = Timestamp::NONE;
+            }
+            Err(problem) => state.problem = Some(problem),
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+}
+
+pub(crate) struct Indexer {
+    shared: Arc<Shared>,
+    texts: Texts,
+    /// Sessions that the store does not know have been looked for.
+    swept: bool,
+    /// How long it rested during this pass.
+    rested: Duration,
+    unsaved: usize,
+    saved: Instant,
+}
+
+impl Indexer {
+    pub(crate) fn new(shared: Arc<Shared>, texts: Texts) -> Indexer {
+        let rested = Duration::ZERO;
+        Indexer { shared, texts, swept: false, rested, unsaved: 0, saved: Instant::now() }
+    }
+
+    /// Works until the engine is closed. What is left then is done by the next process.
+    pub(crate) fn run(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        let mut rest = Duration::ZERO;
+        while shared.indexing.next(&shared).is_some() {
+            shared.indexing.sleep(rest.max(CROWD), &shared);
+            if self.is_stopping() {
+                return;
+            }
+            let began = Instant::now();
+            let upto = shared.indexing.begin();
+            let done = self.pass(upto);
+            let worked = began.elapsed().saturating_sub(std::mem::take(&mut self.rested));
+            rest = (worked * REST).min(LONGEST_REST);
+            match done {
+                Ok(()) if self.is_stopping() => return,
+                Ok(()) => shared.indexing.end(Ok(upto)),
+                Err(error) => {
+                    self.texts.undo();
+                    shared.indexing.end(Err(error.to_string()));
+                    rest = RETRY;
+                }
+            }
+        }
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.shared.stopping.load(Ordering::Acquire)
+    }
+
+    /// Indexes what became different up to a version of the store.
+    fn pass(&mut self, upto: u64) -> Result<(), GroundError> {
+        if self.texts.standing()? > held(&self.shared.reader).standing()?.version {
+            // The store was made anew and counts from the beginning.
+            self.texts.clear()?;
+        }
+        self.sweep()?;
+        self.saved = Instant::now();
+        let changed = held(&self.shared.reader).changed(self.texts.standing()?, upto)?;
+        for (n, one) in changed.iter().enumerate() {
+            if self.is_stopping() {
+                self.texts.undo();
+                return Ok(());
+            }
+            let began = Instant::now();
+            self.session(one)?;
+            if self.unsaved >= SAVE_BYTES || self.saved.elapsed() >= SAVE_AFTER {
+                self.save(changed.get(n + 1).map_or(upto, |next| next.version - 1))?;
+            }
+            if self.shared.queue.waiting().0 > 0 {
+                let rest = (began.elapsed() * BUSY_REST).min(LONGEST_BUSY_REST);
+                self.shared.indexing.sleep(rest, &self.shared);
+                self.rested += rest;
+            }
+        }
+        self.save(upto)
+    }
+
+    fn save(&mut self, version: u64) -> Result<(), GroundError> {
+        self.texts.save(version)?;
+        (self.unsaved, self.saved) = (0, Instant::now());
+        Ok(())
+    }
+
+    /// Deletes the texts of sessions that were forgotten, and once in a process of all that the store does not know.
+    fn sweep(&mut self) -> Result<(), GroundError> {
+        let mut gone = held(&self.shared.reader).forgotten()?;
+        if !self.swept {
+            let known: FxHashSet<Id> = held(&self.shared.reader).session_ids()?.into_iter().collect();
+            gone.extend(self.texts.sessions()?.into_iter().filter(|id| !known.contains(id)));
+        }
+        for session in gone {
+            self.texts.put(session, &[], &[])?;
+        }
+        self.swept = true;
+        Ok(())
+    }
+
+    fn session(&mut self, changed: &Changed) -> Result<(), GroundError> {
+        let found = if changed.exists { self.shared.snapshot(changed.id)? } else { None };
+        let Some(snapshot) = found else {
+            self.texts.put(changed.id, &[], &[])?;
+            return Ok(());
+        };
+        let (flow, batch) = (&snapshot.flow, &snapshot.corpus.batch);
+        let chunks = Chunks::of(flow, batch);
+        let all: Vec<Id> = chunks.chunks.iter().map(|chunk| chunk.sum).collect();
+        let mut known: FxHashSet<Id> = self.texts.sums(changed.id)?.into_iter().collect();
+        let mut natives = snapshot.natives();
+        let mut new: Vec<NewChunk> = Vec::new();
+        let mut bytes = 0;
+        for chunk in chunks.chunks.iter().filter(|chunk| known.insert(chunk.sum)) {
+            let texts = chunks.read(chunk, flow, batch, &mut natives);
+            let mut words: FxHashSet<String> = FxHashSet::default();
+            for (_, text) in &texts.texts {
+                each_word(text, |word| {
+                    if !words.contains(word) {
+                        words.insert(word.into());
+                    }
+                });
+            }
+            let words: Vec<String> = words.into_iter().collect();
+            let chunk = NewChunk { sum: chunk.sum, words: words.join(" "), text: texts.to_bytes() };
+            bytes += chunk.text.len();
+            self.unsaved += chunk.text.len();
+            new.push(chunk);
+            if bytes >= PUT_BYTES {
+                self.texts.put(changed.id, &all, &new)?;
+                new.clear();
+                bytes = 0;
+            }
+        }
+        self.texts.put(changed.id, &all, &new)?;
+        Ok(())
+    }
+}

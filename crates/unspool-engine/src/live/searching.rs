@@ -1,0 +1,244 @@
+//! Words in all sessions.
+//!
+//! In: what somebody typed. Out: sessions in which all of it stands, with steps and the words around the hits. The index says which chunks of
+//! texts have the words; what is more than one word is then looked for in the texts themselves. A hit that is shown stands in a text of
+//! a step that is there.
+
+use super::{Engine, held};
+use rustc_hash::FxHashSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use unspool_model::Id;
+use unspool_store::rows::SessionRow;
+use unspool_store::{
+    ChunkId, Cursor, Question, SessionNumber, SqliteStore, Store, StoreError, TextsReader, WantedWord,
+};
+use unspool_view::search::words::{Term, Terms};
+use unspool_view::search::{Snippet, Texts, snippet};
+
+/// Texts of so many bytes are looked through for what is more than one word: `max_search_bytes`. Sessions that were indexed
+/// last come first.
+const MAX_SEARCH_BYTES: usize = 64 << 20;
+/// So many hits of a session are shown: `max_session_hits`.
+const MAX_SESSION_HITS: usize = 5;
+
+/// Sessions in which everything stands that was looked for.
+#[derive(Clone, Debug, Default)]
+pub struct Matches {
+    /// Which ones, as far as the index knows.
+    pub sessions: Arc<BTreeSet<Id>>,
+    /// False when `max_search_bytes` was reached: there may be more.
+    pub complete: bool,
+    /// What has no word in it and was not looked for.
+    pub ignored: Vec<String>,
+}
+
+/// A page of what was found.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// In the order asked for.
+    pub sessions: Vec<FoundSession>,
+    /// How many there are on all pages.
+    pub matching: u64,
+    /// Where to go on.
+    pub next: Option<Cursor>,
+    /// False when `max_search_bytes` was reached: there may be more.
+    pub complete: bool,
+    /// What has no word in it and was not looked for.
+    pub ignored: Vec<String>,
+}
+
+/// A session with everything that was looked for.
+#[derive(Clone, Debug)]
+pub struct FoundSession {
+    /// What is known of it.
+    pub row: SessionRow,
+    /// Some of the hits, in the order of their records: one of each word or phrase, but at most `max_session_hits`.
+    pub hits: Vec<Hit>,
+}
+
+/// A step in which something stands that was looked for.
+#[derive(Clone, Debug)]
+pub struct Hit {
+    /// Which step.
+    pub step: Id,
+    /// The words around.
+    pub snippet: Snippet,
+}
+
+impl Engine {
+    /// The sessions in which everything stands that was typed.
+    pub fn matching(&self, typed: &str) -> Result<Matches, StoreError> {
+        let terms = Terms::of(typed);
+        held(&self.shared.texts).reading(|reader| {
+            let mut search = Search::new(reader, &terms.terms)?;
+            search.verify()?;
+            search.matches(&terms)
+        })
+    }
+
+    /// Looks for everything that was typed, among the sessions and in the order of the question.
+    pub fn search(&self, typed: &str, question: &Question) -> Result<Findings, StoreError> {
+        let terms = Terms::of(typed);
+        held(&self.shared.texts).reading(|reader| {
+            let mut search = Search::new(reader, &terms.terms)?;
+            search.verify()?;
+            let Matches { sessions, complete, ignored } = search.matches(&terms)?;
+            let mut question = question.clone();
+            question.filter.among = Some(sessions);
+            let page = self.sessions(&question)?;
+            let mut found = Vec::with_capacity(page.sessions.len());
+            for row in page.sessions {
+                // What the index has not noticed yet is no hit.
+                if let Some(hits) = search.hits(row.id, self)? {
+                    found.push(FoundSession { row, hits });
+                }
+            }
+            Ok(Findings { sessions: found, matching: page.matching, next: page.next, complete, ignored })
+        })
+    }
+}
+
+/// One search under way.
+struct Search<'a> {
+    reader: &'a TextsReader<'a>,
+    terms: &'a [Term],
+    /// For each session with all words, and each term, the chunks it may stand in.
+    sessions: BTreeMap<SessionNumber, Vec<Vec<ChunkId>>>,
+    numbers: BTreeMap<Id, SessionNumber>,
+    complete: bool,
+    /// The last texts that were read.
+    last: Option<(ChunkId, Vec<u8>)>,
+}
+
+impl<'a> Search<'a> {
+    fn new(reader: &'a TextsReader<'a>, terms: &'a [Term]) -> Result<Search<'a>, StoreError> {
+        let mut sessions: BTreeMap<SessionNumber, Vec<Vec<ChunkId>>> = BTreeMap::new();
+        for (n, term) in terms.iter().enumerate() {
+            let words = term.lookups().iter().map(|one| WantedWord { word: &one.word, open: one.open });
+            let chunks = reader.chunks_with(&words.collect::<Vec<_>>())?;
+            for of_session in chunks.chunk_by(|a, b| a.session() == b.session()) {
+                let known = sessions.entry(of_session[0].session()).or_default();
+                if known.len() == n {
+                    known.push(of_session.to_vec());
+                }
+            }
+            sessions.retain(|_, known| known.len() == n + 1);
+        }
+        Ok(Search { reader, terms, sessions, numbers: BTreeMap::new(), complete: true, last: None })
+    }
+
+    fn texts(&mut self, chunk: ChunkId) -> Result<&[u8], StoreError> {
+        if self.last.as_ref().is_none_or(|(last, _)| *last != chunk) {
+            self.last = None;
+            self.last = Some((chunk, self.reader.text(chunk)?));
+        }
+        Ok(self.last.as_ref().map_or(&[], |(_, texts)| texts))
+    }
+
+    /// Leaves only sessions in which every term stands.
+    fn verify(&mut self) -> Result<(), StoreError> {
+        let terms = self.terms;
+        let unsure: Vec<usize> = (0..terms.len()).filter(|n| !terms[*n].is_one_word()).collect();
+        if unsure.is_empty() {
+            return Ok(());
+        }
+        let numbers: Vec<SessionNumber> = self.sessions.keys().rev().copied().collect();
+        let mut left = MAX_SEARCH_BYTES;
+        for number in numbers {
+            let Some(mut chunks) = self.sessions.remove(&number) else { continue };
+            self.complete &= left > 0;
+            let mut stands = left > 0;
+            for n in &unsure {
+                let mut first = None;
+                for (at, chunk) in chunks[*n].iter().enumerate() {
+                    let texts = self.texts(*chunk)?;
+                    left = left.saturating_sub(texts.len());
+                    if terms[*n].find(Texts::joined(texts)).is_some() {
+                        first = Some(at);
+                        break;
+                    }
+                }
+                stands &= first.is_some();
+                if !stands {
+                    break;
+                }
+                chunks[*n].drain(..first.unwrap_or(0));
+            }
+            if stands {
+                self.sessions.insert(number, chunks);
+            }
+        }
+        Ok(())
+    }
+
+    fn matches(&mut self, terms: &Terms) -> Result<Matches, StoreError> {
+        for number in self.sessions.keys() {
+            self.numbers.insert(self.reader.session(*number)?, *number);
+        }
+        Ok(Matches {
+            sessions: Arc::new(self.numbers.keys().copied().collect()),
+            complete: self.complete,
+            ignored: terms.ignored.clone(),
+        })
+    }
+
+    /// Hits of each term in steps that are there; `None` when there is none of one of them.
+    fn hits(&mut self, session: Id, engine: &Engine) -> Result<Option<Vec<Hit>>, StoreError> {
+        let number = self.numbers.get(&session);
+        let Some(chunks) = number.and_then(|number| self.sessions.remove(number)) else { return Ok(None) };
+        let there = engine.with_store(|store| self.steps_there(store, session))?;
+        let terms = self.terms;
+        let most = (MAX_SESSION_HITS / terms.len()).max(1);
+        let mut hits: Vec<(ChunkId, usize, Hit)> = Vec::new();
+        for (term, chunks) in terms.iter().zip(chunks) {
+            let mut found = 0;
+            for chunk in chunks {
+                found += add_hits(term, chunk, self.texts(chunk)?, there.as_ref(), most - found, &mut hits);
+                if found >= most {
+                    break;
+                }
+            }
+            if found == 0 {
+                return Ok(None);
+            }
+        }
+        hits.truncate(MAX_SESSION_HITS);
+        hits.sort_by_key(|(chunk, text, _)| (*chunk, *text));
+        Ok(Some(hits.into_iter().map(|(_, _, hit)| hit).collect()))
+    }
+
+    /// The steps of a session that may have changed since it was indexed; `None` when it has not.
+    fn steps_there(&self, store: &SqliteStore, session: Id) -> Result<Option<FxHashSet<Id>>, StoreError> {
+        if store.version_of(session)? <= Some(self.reader.standing()?) {
+            return Ok(None);
+        }
+        let steps = store.steps(session, 0..u32::MAX)?;
+        Ok(Some(steps.into_iter().map(|step| step.id).collect()))
+    }
+}
+
+/// Adds hits in steps that are there, with the place of their text; gives how many steps have one.
+fn add_hits(
+    term: &Term,
+    chunk: ChunkId,
+    texts: &[u8],
+    there: Option<&FxHashSet<Id>>,
+    most: usize,
+    hits: &mut Vec<(ChunkId, usize, Hit)>,
+) -> usize {
+    let mut found = BTreeSet::new();
+    let mut place = 0;
+    Texts::each(texts, |steps, text| {
+        place += 1;
+        let Some(range) = term.find(text) else { return true };
+        for step in steps.filter(|step| there.is_none_or(|there| there.contains(step))) {
+            if !hits.iter().any(|(_, _, hit)| hit.step == step) {
+                hits.push((chunk, place, Hit { step, snippet: snippet(text, range.clone()) }));
+            }
+            found.insert(step);
+        }
+        found.len() < most
+    });
+    found.len()
+}

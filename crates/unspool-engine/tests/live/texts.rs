@@ -1,0 +1,236 @@
+//! Words in all sessions: what is found is what a look at every text finds.
+
+use crate::same::{Event, arrivals, open};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::LazyLock;
+use tempfile::TempDir;
+use unspool_engine::live::{Arrival, Engine, Part};
+use unspool_model::Id;
+use unspool_store::{Ground, LogOptions, Question, Texts as Index};
+use unspool_testkit::{Layout, Mode, Random, Replay, Shape, generate};
+use unspool_view::search::words::{Terms, each_word};
+use unspool_view::search::{Chunks, TEXTS_VERSION, Texts};
+
+/// Texts with the steps they are of.
+type Said = Vec<(Vec<Id>, String)>;
+
+/// All texts of all sessions.
+fn said(engine: &Engine) -> BTreeMap<Id, Said> {
+    let page = engine.sessions(&Question::default()).unwrap();
+    let of = |id| {
+        let snapshot = engine.snapshot(id).unwrap().unwrap();
+        let (flow, batch) = (&snapshot.flow, &snapshot.corpus.batch);
+        let chunks = Chunks::of(flow, batch);
+        let mut natives = snapshot.natives();
+        let mut all = Vec::new();
+        for chunk in &chunks.chunks {
+            let Texts { steps, texts } = chunks.read(chunk, flow, batch, &mut natives);
+            let step = |place: u32| steps[place as usize];
+            all.extend(texts.into_iter().map(|(of, text)| (of.into_iter().map(step).collect(), text)));
+        }
+        all
+    };
+    page.sessions.into_iter().map(|row| (row.id, of(row.id))).collect()
+}
+
+fn naive(typed: &str, said: &BTreeMap<Id, Said>) -> BTreeSet<Id> {
+    let terms = Terms::of(typed).terms;
+    let all = |said: &Said| terms.iter().all(|term| said.iter().any(|(_, text)| term.find(text).is_some()));
+    let found = said.iter().filter(|(_, said)| !terms.is_empty() && all(said));
+    found.map(|(id, _)| *id).collect()
+}
+
+/// Something to look for that may well be there.
+fn typed(said: &BTreeMap<Id, Said>, random: &mut Random) -> String {
+    let texts: Vec<&str> = said.values().flatten().map(|(_, text)| text.as_str()).collect();
+    let mut wanted = Vec::new();
+    for _ in 0..=random.below(2) {
+        let text = texts[random.below(texts.len())];
+        let mut words: Vec<String> = Vec::new();
+        each_word(text, |word| words.push(word.into()));
+        let Some(word) = words.get(random.below(words.len().max(1))) else { continue };
+        let stem: String = word.chars().take(1 + random.below(4)).collect();
+        let letters: Vec<char> = text.chars().filter(|letter| *letter != '"').collect();
+        let from = random.below(letters.len().max(1));
+        let part: String = letters.iter().skip(from).take(1 + random.below(12)).collect();
+        wanted.push(match random.below(5) {
+            0 => word.to_uppercase(),
+            1 => format!("{stem}*"),
+            2 => format!("\"{part}\""),
+            3 => format!("\"{part}\"*"),
+            _ => part,
+        });
+    }
+    wanted.join(" ")
+}
+
+/// Compares some searches.
+fn compare(engine: &Engine, random: &mut Random) {
+    engine.settle();
+    engine.settle_texts();
+    assert_eq!(engine.index_problem(), None);
+    let said = said(engine);
+    let mut hit = 0;
+    for _ in 0..25 {
+        let typed = typed(&said, random);
+        let expected = naive(&typed, &said);
+        let found = engine.matching(&typed).unwrap();
+        assert!(found.complete);
+        assert_eq!(*found.sessions, expected, "{typed:?}");
+        let page = engine.search(&typed, &Question::default()).unwrap();
+        assert_eq!(page.matching, expected.len() as u64);
+        let listed: BTreeSet<Id> = page.sessions.iter().map(|one| one.row.id).collect();
+        assert_eq!(listed, expected, "{typed:?}");
+        let terms = Terms::of(&typed).terms;
+        for one in &page.sessions {
+            assert!(!one.hits.is_empty());
+            for shown in &one.hits {
+                let is_there = said[&one.row.id].iter().any(|(steps, text)| {
+                    steps.contains(&shown.step) && terms.iter().any(|term| term.find(text).is_some())
+                });
+                assert!(is_there, "{typed:?} {shown:?}");
+                hit += 1;
+            }
+        }
+    }
+    assert!(hit > 0);
+}
+
+fn take(engine: &Engine, event: Event) {
+    let arrival = match event {
+        Event::Restart => return,
+        Event::Body(source, name, bytes) => Arrival::Body { source: source.into(), name, bytes },
+        Event::Part(path, offset, bytes) => {
+            Arrival::Part(Part { path, offset: offset as u64, bytes, checkpoint: None })
+        }
+    };
+    engine.take(arrival).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_found_is_what_was_said(seed in 0_u64..1_000_000) {
+        let shape = |layout, mode, replay| Shape { layout, mode, replay, width: 2, rounds: 1, ..Shape::default() };
+        let trees = [
+            generate(shape(Layout::Subagents, Mode::Sync, Replay::Resume), seed).tree,
+            generate(shape(Layout::Workflow, Mode::Async, Replay::None), seed + 1).tree,
+        ];
+        let mut random = Random::new(seed);
+        let folder = tempfile::tempdir().unwrap();
+        let mut engine = open(folder.path());
+        let events = arrivals(&trees, &mut random);
+        let half = events.len() / 2;
+        for (n, event) in events.into_iter().enumerate() {
+            if matches!(event, Event::Restart) {
+                drop(engine);
+                engine = open(folder.path());
+            }
+            take(&engine, event);
+            if n == half {
+                compare(&engine, &mut random);
+            }
+        }
+        compare(&engine, &mut random);
+        drop(engine);
+        if random.below(2) == 0 {
+            std::fs::remove_file(folder.path().join("texts.db")).unwrap();
+        }
+        compare(&open(folder.path()), &mut random);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_typed_is_an_error(typed in "\\PC{0,24}|[\"*()^:+~ANDORNEARa\\- \u{0}]{0,24}") {
+        let (_folder, engine, said) = &*PETS;
+        let found = engine.matching(&typed).unwrap();
+        prop_assert_eq!(&*found.sessions, &naive(&typed, said));
+        engine.search(&typed, &Question::default()).unwrap();
+    }
+}
+
+/// A transcript in which a user says things.
+fn transcript(session: &str, texts: &[String]) -> Vec<u8> {
+    let line = |(n, text): (usize, &String)| {
+        let message = serde_json::json!({
+            "type": "user", "sessionId": session, "uuid": format!("{session}-{n}"), "version": "2.1.0", "cwd": "/w",
+            "timestamp": format!("2026-01-01T00:{:02}:{:02}Z", n / 60 % 60, n % 60),
+            "message": {"role": "user", "content": text},
+        });
+        format!("{message}\n")
+    };
+    texts.iter().enumerate().map(line).collect::<String>().into_bytes()
+}
+
+fn part(path: &str, offset: usize, bytes: &[u8]) -> Arrival {
+    Arrival::Part(Part { path: path.into(), offset: offset as u64, bytes: bytes.to_vec(), checkpoint: None })
+}
+
+static PETS: LazyLock<(TempDir, Engine, BTreeMap<Id, Said>)> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path());
+    let texts = ["A near \"and\" or not".to_string(), "日本語 a* (b) ^c".to_string()];
+    engine.take(part("pets.jsonl", 0, &transcript("pets", &texts))).unwrap();
+    engine.settle();
+    engine.settle_texts();
+    let said = said(&engine);
+    (folder, engine, said)
+});
+
+fn ids(engine: &Engine, typed: &str) -> Vec<Id> {
+    engine.settle();
+    engine.settle_texts();
+    engine.matching(typed).unwrap().sessions.iter().copied().collect()
+}
+
+fn sums(folder: &Path, session: Id) -> Vec<Id> {
+    Index::open(&folder.join("texts.db"), TEXTS_VERSION).unwrap().sums(session).unwrap()
+}
+
+#[test]
+fn a_session_that_grows_keeps_its_chunks() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path());
+    let texts: Vec<String> = (0..200).map(|n| format!("number{n} {}", "filler ".repeat(300))).collect();
+    let whole = transcript("growing", &texts);
+    let lines: Vec<usize> =
+        whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(n, _)| n + 1).collect();
+    let cut = lines[150];
+    engine.take(part("g.jsonl", 0, &whole[..cut])).unwrap();
+    let [session] = ids(&engine, "number150")[..] else { panic!("one session") };
+    assert_eq!(ids(&engine, "number151"), []);
+    let before = sums(folder.path(), session);
+    assert!(before.len() > 3);
+    engine.take(part("g.jsonl", cut, &whole[cut..])).unwrap();
+    assert_eq!(ids(&engine, "number199"), [session]);
+    let after = sums(folder.path(), session);
+    assert_eq!(before[..before.len() - 1], after[..before.len() - 1]);
+    let findings = engine.search("number3 number199 \"number77 filler\"", &Question::default()).unwrap();
+    let hits: Vec<&str> = findings.sessions[0].hits.iter().map(|hit| hit.snippet.hit.as_str()).collect();
+    assert_eq!(hits, ["number3", "number77 filler", "number199"]);
+    assert_eq!(engine.health().index_lag_ms, 0);
+}
+
+#[test]
+fn what_was_forgotten_is_not_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path());
+    for name in ["kept", "forgotten"] {
+        let texts = [format!("a secret of {name}")];
+        engine.take(part(&format!("{name}.jsonl"), 0, &transcript(name, &texts))).unwrap();
+    }
+    assert_eq!(ids(&engine, "secret").len(), 2);
+    let [gone] = ids(&engine, "forgotten")[..] else { panic!("one session") };
+    drop(engine);
+    Ground::open(folder.path(), "a test", LogOptions::default()).unwrap().retire(&[gone]).unwrap();
+    let engine = open(folder.path());
+    assert_eq!(ids(&engine, "secret").len(), 1);
+    assert_eq!(ids(&engine, "forgotten"), []);
+    assert_eq!(sums(folder.path(), gone), []);
+}

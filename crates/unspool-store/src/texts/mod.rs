@@ -1,0 +1,316 @@
+//! Texts of sessions in chunks, and an index of their words, kept beside the store.
+//!
+//! In: chunks of texts with their words. Out: the chunks with a word, and the texts of a chunk. Never here: what a word is, what stands in a
+//! text. Like everything derived, the file can be deleted and made again; one that is damaged is.
+
+use crate::error::StoreError;
+use crate::files::private_file;
+use crate::sqlite::database_error;
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
+use rustc_hash::FxHashSet;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use unspool_model::Id;
+
+const SCHEMA: u32 = 1;
+const CACHE_KIB: i64 = 8 << 10;
+/// Bits of a chunk's number within its session: room for a terabyte of texts.
+const CHUNK_BITS: u32 = 24;
+const TEXT_LEVEL: i32 = 1;
+/// Words that are collected in memory before they are written.
+const WORDS_BYTES: i64 = 8 << 20;
+
+/// A chunk's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ChunkId(i64);
+
+/// The number of a session in the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionNumber(i64);
+
+impl ChunkId {
+    /// The session it belongs to.
+    pub fn session(self) -> SessionNumber {
+        SessionNumber(self.0 >> CHUNK_BITS)
+    }
+}
+
+/// A chunk to be kept.
+#[derive(Clone, Debug)]
+pub struct NewChunk {
+    /// What it is known by in its session.
+    pub sum: Id,
+    /// Its words, with spaces between them: letters and digits only, in small letters.
+    pub words: String,
+    /// Its texts.
+    pub text: Vec<u8>,
+}
+
+/// A word to look for.
+#[derive(Clone, Debug)]
+pub struct WantedWord<'a> {
+    /// Letters and digits only.
+    pub word: &'a str,
+    /// Words that begin with it, too.
+    pub open: bool,
+}
+
+/// The file. One value writes; others may read at the same time. Changes are seen when `save` returns.
+pub struct Texts {
+    connection: Connection,
+    name: String,
+    in_transaction: bool,
+}
+
+impl Texts {
+    /// Opens the file, or makes it; one that is damaged, or was made by another version of the program or of what a text is, is made
+    /// anew.
+    pub fn open(path: &Path, meaning: u32) -> Result<Texts, StoreError> {
+        let version = i64::from(SCHEMA * 1000 + meaning);
+        let name = path.display().to_string();
+        let found = Texts::prepared(path, version);
+        let is_worthless = match &found {
+            Ok(texts) => texts.is_none(),
+            Err(error) => matches!(
+                error.sqlite_error_code(),
+                Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+            ),
+        };
+        let found = if is_worthless {
+            drop(found);
+            for ending in ["", "-wal", "-shm"] {
+                let mut file = path.as_os_str().to_owned();
+                file.push(ending);
+                // What cannot be deleted cannot be opened either, and that is told.
+                drop(std::fs::remove_file(PathBuf::from(file)));
+            }
+            Texts::prepared(path, version)
+        } else {
+            found
+        };
+        let connection = found.map_err(|error| database_error(&name, &error))?;
+        let connection = connection.ok_or_else(|| StoreError::Database {
+            name: name.clone(),
+            why: "it is of another version and cannot be made anew".into(),
+            hint: Some("delete the file: it is made again"),
+        })?;
+        Ok(Texts { connection, name, in_transaction: false })
+    }
+
+    /// `None` when it is of another version.
+    fn prepared(path: &Path, version: i64) -> rusqlite::Result<Option<Connection>> {
+        // SQLite gives its other files the rights of this one; if this fails, so does opening it.
+        drop(private_file().write(true).create(true).truncate(false).open(path));
+        let connection = Connection::open(path)?;
+        connection.set_prepared_statement_cache_capacity(32);
+        connection.pragma_update(None, "page_size", 8192)?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+        let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if found == 0 {
+            connection.execute_batch(&format!(
+                "BEGIN IMMEDIATE; {} INSERT INTO words (words, rank) VALUES ('hashsize', {WORDS_BYTES});
+                 PRAGMA user_version = {version}; COMMIT;",
+                include_str!("schema.sql")
+            ))?;
+        }
+        Ok((found == 0 || found == version).then_some(connection))
+    }
+
+    fn failed(&self, error: &rusqlite::Error) -> StoreError {
+        database_error(&self.name, error)
+    }
+
+    /// The version of the store it knows everything of.
+    pub fn standing(&self) -> Result<u64, StoreError> {
+        standing(&self.connection).map_err(|error| self.failed(&error))
+    }
+
+    /// The sums of a session's chunks.
+    pub fn sums(&self, session: Id) -> Result<Vec<Id>, StoreError> {
+        let query = || {
+            let Some(number) = self.number(session)? else { return Ok(Vec::new()) };
+            Ok(self.chunks_of(number)?.into_iter().map(|(_, sum)| sum).collect())
+        };
+        query().map_err(|error| self.failed(&error))
+    }
+
+    /// All sessions with texts.
+    pub fn sessions(&self) -> Result<Vec<Id>, StoreError> {
+        let query = || {
+            let mut statement = self.connection.prepare_cached("SELECT id FROM sessions ORDER BY id")?;
+            let rows = statement.query_map([], |row| Ok(id(row.get(0)?)))?;
+            rows.collect::<Result<Vec<_>, _>>()
+        };
+        query().map_err(|error| self.failed(&error))
+    }
+
+    fn number(&self, session: Id) -> rusqlite::Result<Option<i64>> {
+        let mut statement = self.connection.prepare_cached("SELECT number FROM sessions WHERE id = ?1")?;
+        statement.query_row([session.to_bytes()], |row| row.get(0)).optional()
+    }
+
+    /// The chunks of a session, in order.
+    fn chunks_of(&self, number: i64) -> rusqlite::Result<Vec<(i64, Id)>> {
+        let sql = "SELECT chunk, sum FROM chunks WHERE chunk BETWEEN ?1 AND ?2 ORDER BY chunk";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let keys = [number << CHUNK_BITS, ((number + 1) << CHUNK_BITS) - 1];
+        let rows = statement.query_map(keys, |row| Ok((row.get(0)?, id(row.get(1)?))))?;
+        rows.collect()
+    }
+
+    /// Says which chunks a session has: those of `all` by their sums, of which `new` were not there. Others are deleted, and the
+    /// session when it has none.
+    pub fn put(&mut self, session: Id, all: &[Id], new: &[NewChunk]) -> Result<(), StoreError> {
+        self.begin().and_then(|()| self.put_chunks(session, all, new)).map_err(|error| self.failed(&error))
+    }
+
+    fn put_chunks(&self, session: Id, all: &[Id], new: &[NewChunk]) -> rusqlite::Result<()> {
+        let number = match self.number(session)? {
+            Some(known) => known,
+            None if all.is_empty() => return Ok(()),
+            None => {
+                let sql = "INSERT INTO sessions (id) VALUES (?1) RETURNING number";
+                self.connection.prepare_cached(sql)?.query_row([session.to_bytes()], |row| row.get(0))?
+            }
+        };
+        let wanted: FxHashSet<Id> = all.iter().copied().collect();
+        let mut next = number << CHUNK_BITS;
+        for (chunk, sum) in self.chunks_of(number)? {
+            if wanted.contains(&sum) {
+                next = chunk + 1;
+            } else {
+                self.connection.prepare_cached("DELETE FROM chunks WHERE chunk = ?1")?.execute([chunk])?;
+                self.connection.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([chunk])?;
+            }
+        }
+        if all.is_empty() {
+            self.connection.prepare_cached("DELETE FROM sessions WHERE number = ?1")?.execute([number])?;
+        }
+        let sql = "INSERT INTO chunks (chunk, sum, text) VALUES (?1, ?2, ?3)";
+        let mut put = self.connection.prepare_cached(sql)?;
+        let mut index = self.connection.prepare_cached("INSERT INTO words (rowid, list) VALUES (?1, ?2)")?;
+        for chunk in new {
+            let text = zstd::bulk::compress(&chunk.text, TEXT_LEVEL)
+                .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+            put.execute(params![next, chunk.sum.to_bytes(), text])?;
+            index.execute(params![next, chunk.words])?;
+            next += 1;
+        }
+        Ok(())
+    }
+
+    /// Deletes everything.
+    pub fn clear(&mut self) -> Result<(), StoreError> {
+        let sql = "DELETE FROM sessions; DELETE FROM chunks; INSERT INTO words (words) VALUES ('delete-all');
+                   UPDATE standing SET version = 0;";
+        let done = self.begin().and_then(|()| self.connection.execute_batch(sql));
+        done.map_err(|error| self.failed(&error))?;
+        self.save(0)
+    }
+
+    fn begin(&mut self) -> rusqlite::Result<()> {
+        if !self.in_transaction {
+            self.connection.execute_batch("BEGIN IMMEDIATE")?;
+            self.in_transaction = true;
+        }
+        Ok(())
+    }
+
+    /// Makes the changes seen, and with them that everything of a version of the store is known.
+    pub fn save(&mut self, version: u64) -> Result<(), StoreError> {
+        let save = |texts: &mut Texts| {
+            texts.begin()?;
+            let mut statement = texts.connection.prepare_cached("UPDATE standing SET version = ?1")?;
+            statement.execute([version.cast_signed()])?;
+            texts.in_transaction = false;
+            texts.connection.execute_batch("COMMIT")
+        };
+        save(self).map_err(|error| {
+            self.undo();
+            self.failed(&error)
+        })
+    }
+
+    /// Takes back what was not saved.
+    pub fn undo(&mut self) {
+        self.in_transaction = false;
+        // Without a transaction there is nothing to take back.
+        drop(self.connection.execute_batch("ROLLBACK"));
+    }
+
+    /// Asks questions that all see the same state.
+    pub fn reading<T>(
+        &self,
+        ask: impl FnOnce(&TextsReader<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let transaction = self.connection.unchecked_transaction().map_err(|error| self.failed(&error))?;
+        let unpacker = zstd::bulk::Decompressor::new().map_err(|_| StoreError::Value { column: "text" })?;
+        ask(&TextsReader { connection: &transaction, name: &self.name, unpacker: RefCell::new(unpacker) })
+    }
+}
+
+/// The state at one moment.
+pub struct TextsReader<'a> {
+    connection: &'a Connection,
+    name: &'a str,
+    unpacker: RefCell<zstd::bulk::Decompressor<'static>>,
+}
+
+impl TextsReader<'_> {
+    /// The version of the store it knows everything of.
+    pub fn standing(&self) -> Result<u64, StoreError> {
+        standing(self.connection).map_err(|error| database_error(self.name, &error))
+    }
+
+    /// The chunks that have all these words, in order.
+    pub fn chunks_with(&self, words: &[WantedWord<'_>]) -> Result<Vec<ChunkId>, StoreError> {
+        let all: Vec<String> = words
+            .iter()
+            .map(|WantedWord { word, open }| format!("\"{word}\"{}", if *open { " *" } else { "" }))
+            .collect();
+        if all.is_empty() {
+            return Ok(Vec::new());
+        }
+        let query = || {
+            let sql = "SELECT rowid FROM words WHERE words MATCH ?1";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map([all.join(" AND ")], |row| row.get(0).map(ChunkId))?;
+            rows.collect::<Result<Vec<_>, _>>()
+        };
+        query().map_err(|error| database_error(self.name, &error))
+    }
+
+    /// The texts of a chunk.
+    pub fn text(&self, chunk: ChunkId) -> Result<Vec<u8>, StoreError> {
+        let query = || {
+            let mut statement = self.connection.prepare_cached("SELECT text FROM chunks WHERE chunk = ?1")?;
+            statement.query_row([chunk.0], |row| row.get::<_, Vec<u8>>(0))
+        };
+        let packed = query().map_err(|error| database_error(self.name, &error))?;
+        let length = zstd::zstd_safe::get_frame_content_size(&packed).ok().flatten().unwrap_or(0);
+        let damaged = || StoreError::Value { column: "text" };
+        let length = usize::try_from(length).map_err(|_| damaged())?;
+        self.unpacker.borrow_mut().decompress(&packed, length).map_err(|_| damaged())
+    }
+
+    /// A session by its number.
+    pub fn session(&self, number: SessionNumber) -> Result<Id, StoreError> {
+        let query = || {
+            let mut statement =
+                self.connection.prepare_cached("SELECT id FROM sessions WHERE number = ?1")?;
+            statement.query_row([number.0], |row| Ok(id(row.get(0)?)))
+        };
+        query().map_err(|error| database_error(self.name, &error))
+    }
+}
+
+fn standing(connection: &Connection) -> rusqlite::Result<u64> {
+    let mut statement = connection.prepare_cached("SELECT version FROM standing")?;
+    statement.query_row([], |row| row.get::<_, i64>(0)).map(i64::cast_unsigned)
+}
+
+fn id(bytes: [u8; 16]) -> Id {
+    Id::from_u128(u128::from_be_bytes(bytes))
+}

@@ -1,0 +1,140 @@
+//! The index of texts: what is found is what is there, after any changes, restarts and damage.
+
+use crate::facts::Random;
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use unspool_model::Id;
+use unspool_store::{NewChunk, Texts, WantedWord};
+
+const WORDS: [&str; 8] = ["a", "ab", "abc", "b", "日", "straße", "and", "or"];
+
+/// What the index should hold: the words of each chunk of each session.
+type Meant = BTreeMap<Id, BTreeMap<Id, BTreeSet<&'static str>>>;
+
+fn words(random: &mut Random) -> BTreeSet<&'static str> {
+    (0..random.below(5)).map(|_| WORDS[usize::try_from(random.below(8)).unwrap()]).collect()
+}
+
+fn chunk(words: &BTreeSet<&'static str>) -> NewChunk {
+    let all: Vec<&str> = words.iter().copied().collect();
+    let words = all.join(" ");
+    NewChunk { sum: Id::of(&[words.as_bytes()]), text: words.clone().into_bytes(), words }
+}
+
+/// Gives a session other chunks, of which some stay.
+fn change(texts: &mut Texts, meant: &mut Meant, random: &mut Random) {
+    let session = random.id();
+    let chunks: Vec<NewChunk> = (0..random.below(4)).map(|_| chunk(&words(random))).collect();
+    let known = texts.sums(session).unwrap();
+    let all: Vec<Id> = chunks.iter().map(|chunk| chunk.sum).collect();
+    let mut seen: BTreeSet<Id> = known.into_iter().collect();
+    let new: Vec<NewChunk> = chunks.iter().filter(|chunk| seen.insert(chunk.sum)).cloned().collect();
+    texts.put(session, &all, &new).unwrap();
+    let kept = chunks.iter().map(|chunk| {
+        let words = WORDS.into_iter().filter(|word| chunk.words.split(' ').any(|own| own == *word));
+        (chunk.sum, words.collect())
+    });
+    meant.insert(session, kept.collect());
+    meant.retain(|_, chunks| !chunks.is_empty());
+}
+
+fn check(texts: &Texts, meant: &Meant, random: &mut Random) {
+    let wanted: Vec<WantedWord<'_>> = (0..=random.below(2))
+        .map(|_| WantedWord {
+            word: WORDS[usize::try_from(random.below(8)).unwrap()],
+            open: random.below(2) == 0,
+        })
+        .collect();
+    let has = |words: &BTreeSet<&str>| {
+        let is = |own: &&str, one: &WantedWord<'_>| {
+            if one.open { own.starts_with(one.word) } else { *own == one.word }
+        };
+        wanted.iter().all(|one| words.iter().any(|own| is(own, one)))
+    };
+    let mut expected: Vec<(Id, String)> = Vec::new();
+    for (session, chunks) in meant {
+        for words in chunks.values().filter(|words| has(words)) {
+            expected.push((*session, chunk(words).words));
+        }
+    }
+    let mut found: Vec<(Id, String)> = texts
+        .reading(|reader| {
+            let chunks = reader.chunks_with(&wanted)?;
+            let one = |chunk| {
+                let session = reader.session(unspool_store::ChunkId::session(chunk))?;
+                Ok((session, String::from_utf8(reader.text(chunk)?).unwrap()))
+            };
+            chunks.into_iter().map(one).collect()
+        })
+        .unwrap();
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected, "{wanted:?}");
+    assert_eq!(texts.sessions().unwrap(), meant.keys().copied().collect::<Vec<_>>());
+}
+
+fn open(folder: &Path) -> Texts {
+    Texts::open(&folder.join("texts.db"), 1).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_found_is_what_is_there(seed in any::<u64>()) {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut texts, mut random) = (open(folder.path()), Random(seed));
+        let (mut meant, mut saved) = (Meant::new(), Meant::new());
+        for version in 1..30 {
+            (0..=random.below(3)).for_each(|_| change(&mut texts, &mut meant, &mut random));
+            match random.below(5) {
+                1 => {
+                    texts.undo();
+                    meant = saved.clone();
+                }
+                2 => {
+                    drop(texts);
+                    texts = open(folder.path());
+                    meant = saved.clone();
+                }
+                _ => {}
+            }
+            texts.save(version).unwrap();
+            saved = meant.clone();
+            prop_assert_eq!(texts.standing().unwrap(), version);
+            check(&texts, &meant, &mut random);
+            check(&open(folder.path()), &meant, &mut random);
+        }
+        texts.clear().unwrap();
+        check(&texts, &Meant::new(), &mut random);
+        prop_assert_eq!(texts.standing().unwrap(), 0);
+    }
+}
+
+#[test]
+fn what_is_worthless_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("texts.db");
+    let fill = |texts: &mut Texts| {
+        let one = chunk(&BTreeSet::from(["ab"]));
+        texts.put(Id::of(&[b"s"]), &[one.sum], std::slice::from_ref(&one)).unwrap();
+        texts.save(7).unwrap();
+        assert_eq!(texts.standing().unwrap(), 7);
+    };
+    fill(&mut open(folder.path()));
+    assert_eq!(open(folder.path()).standing().unwrap(), 7);
+    // Another meaning of what a text is.
+    let mut other = Texts::open(&path, 2).unwrap();
+    assert_eq!((other.standing().unwrap(), other.sessions().unwrap().len()), (0, 0));
+    fill(&mut other);
+    drop(other);
+    std::fs::write(
+        &path,
+        "no database at all, but something longer than a header of one hundred bytes".repeat(9),
+    )
+    .unwrap();
+    let mut again = Texts::open(&path, 2).unwrap();
+    assert_eq!((again.standing().unwrap(), again.sessions().unwrap().len()), (0, 0));
+    fill(&mut again);
+}

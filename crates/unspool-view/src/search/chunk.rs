@@ -1,0 +1,221 @@
+//! The texts of a session in chunks, for an index over many sessions.
+//!
+//! In: a flow, and somebody who gives records' bytes back. Out: chunks of records that belong together, each with a sum by which one that did not
+//! change is known without reading it; the texts of a chunk with the steps they are of, as bytes and back. A session that grows keeps its
+//! chunks but for the last.
+
+use super::{NativeBytes, attributed, witnesses};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use unspool_model::{Batch, Flow, Id, RecordIx, Witness};
+
+/// Which version of what a text is; another one makes every index over texts worthless.
+pub const TEXTS_VERSION: u32 = 1;
+
+/// Bytes of records in a chunk: it may end behind so many, and has to behind so many.
+const SMALL: u64 = 32 << 10;
+const LARGE: u64 = 128 << 10;
+/// Between the two, one record in so many ends it: chosen by its content, so that what comes in between changes one chunk.
+const CUTS: u64 = 8;
+
+/// The chunks of a session.
+pub struct Chunks {
+    witnesses: Vec<(RecordIx, usize)>,
+    /// In the order of records.
+    pub chunks: Vec<Chunk>,
+}
+
+/// Some records that lie next to each other.
+pub struct Chunk {
+    /// The same for the same texts of the same steps.
+    pub sum: Id,
+    witnesses: Range<usize>,
+}
+
+impl Chunks {
+    /// The chunks of a session's records; those of exports have no texts.
+    pub fn of(flow: &Flow, batch: &Batch) -> Chunks {
+        let mut witnesses = witnesses(flow, batch);
+        witnesses.retain(|(record, _)| batch.stream_of(*record).witness != Witness::Answer);
+        let mut all = Chunks { witnesses, chunks: Vec::new() };
+        let mut sum: Vec<u8> = Vec::new();
+        let (mut first, mut at, mut size) = (0, 0, 0);
+        for group in all.witnesses.chunk_by(|a, b| a.0 == b.0) {
+            at += group.len();
+            let Some(record) = batch.records.get(group[0].0 as usize) else { continue };
+            size += u64::from(record.len);
+            sum.extend(record.id.to_bytes());
+            for (_, step) in group {
+                let step = &flow.steps[*step];
+                sum.extend(step.id.to_bytes());
+                sum.extend(batch.text.get(step.tool_use_id).as_bytes());
+                sum.push(0);
+            }
+            if size >= LARGE || (size >= SMALL && record.id.low() % CUTS == 0) {
+                all.chunks.push(Chunk { sum: Id::of(&[&sum]), witnesses: first..at });
+                sum.clear();
+                (first, size) = (at, 0);
+            }
+        }
+        if first < at {
+            all.chunks.push(Chunk { sum: Id::of(&[&sum]), witnesses: first..at });
+        }
+        all
+    }
+
+    /// The texts of a chunk.
+    pub fn read(&self, chunk: &Chunk, flow: &Flow, batch: &Batch, natives: &mut dyn NativeBytes) -> Texts {
+        let mut texts = Texts::default();
+        let mut known: FxHashMap<usize, u32> = FxHashMap::default();
+        let witnesses = self.witnesses.get(chunk.witnesses.clone()).unwrap_or_default();
+        for group in witnesses.chunk_by(|a, b| a.0 == b.0) {
+            let Some(bytes) = natives.bytes(group[0].0) else { continue };
+            let text = String::from_utf8_lossy(bytes);
+            let steps: Vec<usize> = group.iter().map(|(_, step)| *step).collect();
+            attributed(&text, &steps, flow, batch, Some, |steps, text| {
+                if text.is_empty() {
+                    return;
+                }
+                let places = steps.iter().map(|step| {
+                    *known.entry(*step).or_insert_with(|| {
+                        texts.steps.push(flow.steps[*step].id);
+                        u32::try_from(texts.steps.len() - 1).unwrap_or(u32::MAX)
+                    })
+                });
+                let of = places.collect();
+                texts.texts.push((of, text.into_owned()));
+            });
+        }
+        texts
+    }
+}
+
+/// Texts, and the steps each is of.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Texts {
+    /// The steps.
+    pub steps: Vec<Id>,
+    /// Texts, with the places of their steps in the list of steps.
+    pub texts: Vec<(Vec<u32>, String)>,
+}
+
+impl Texts {
+    /// As bytes: the texts, each with a NUL behind it; the steps; for each text its length and its steps. Numbers have seven bits to a
+    /// byte.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let length = self.texts.iter().map(|(_, text)| text.len() + 1).sum();
+        let mut bytes = Vec::with_capacity(length + 16 * self.steps.len());
+        put(&mut bytes, length);
+        for (_, text) in &self.texts {
+            bytes.extend(text.as_bytes());
+            bytes.push(0);
+        }
+        put(&mut bytes, self.steps.len());
+        self.steps.iter().for_each(|id| bytes.extend(id.to_bytes()));
+        for (steps, text) in &self.texts {
+            put(&mut bytes, text.len());
+            put(&mut bytes, steps.len());
+            for step in steps {
+                put(&mut bytes, *step as usize);
+            }
+        }
+        bytes
+    }
+
+    /// All texts of such bytes in one: no term stands in it that does not stand in one of them.
+    pub fn joined(mut bytes: &[u8]) -> &str {
+        take_joined(&mut bytes).unwrap_or("")
+    }
+
+    /// Gives the texts of such bytes with their steps until `give` says that it has enough; what is damaged ends it.
+    pub fn each(mut bytes: &[u8], mut give: impl FnMut(&mut dyn Iterator<Item = Id>, &str) -> bool) {
+        let rest = &mut bytes;
+        let Some((mut texts, count)) = take_joined(rest).zip(take(rest)) else { return };
+        let Some((ids, behind)) = count.checked_mul(16).and_then(|length| rest.split_at_checked(length))
+        else {
+            return;
+        };
+        *rest = behind;
+        while let Some((length, places)) = take(rest).zip(take_places(rest)) {
+            let Some((text, behind)) = texts.split_at_checked(length) else { return };
+            texts = behind.get(1..).unwrap_or("");
+            let mut steps = places.iter().filter_map(|place| {
+                let start = place.checked_mul(16)?;
+                let id = ids.get(start..start.checked_add(16)?)?;
+                Some(Id::from_u128(u128::from_be_bytes(id.try_into().ok()?)))
+            });
+            if !give(&mut steps, text) {
+                return;
+            }
+        }
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, mut number: usize) {
+    while number >= 0x80 {
+        bytes.push(u8::try_from(number & 0x7f).unwrap_or(0) | 0x80);
+        number >>= 7;
+    }
+    bytes.push(u8::try_from(number).unwrap_or(0));
+}
+
+fn take(bytes: &mut &[u8]) -> Option<usize> {
+    let mut number = 0;
+    for shift in (0..usize::BITS).step_by(7) {
+        let (first, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= usize::from(first & 0x7f).checked_shl(shift)?;
+        if first & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn take_joined<'a>(bytes: &mut &'a [u8]) -> Option<&'a str> {
+    let length = take(bytes)?;
+    let (texts, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    std::str::from_utf8(texts).ok()
+}
+
+fn take_places(bytes: &mut &[u8]) -> Option<Vec<usize>> {
+    let count = take(bytes)?;
+    (0..count.min(bytes.len())).map(|_| take(bytes)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Texts;
+    use proptest::prelude::*;
+    use unspool_model::Id;
+
+    fn back(bytes: &[u8]) -> Vec<(Vec<Id>, String)> {
+        let mut all = Vec::new();
+        Texts::each(bytes, |steps, text| {
+            all.push((steps.collect(), text.to_string()));
+            true
+        });
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn texts_come_back(ids in prop::collection::vec(any::<u128>(), 1..300), texts in prop::collection::vec("\\PC{0,200}", 0..20)) {
+            let steps: Vec<Id> = ids.into_iter().map(Id::from_u128).collect();
+            let of = |n: usize| vec![0, u32::try_from(n * 7 % steps.len()).unwrap()];
+            let texts = Texts { texts: texts.into_iter().enumerate().map(|(n, text)| (of(n), text)).collect(), steps };
+            let expected: Vec<(Vec<Id>, String)> = texts
+                .texts
+                .iter()
+                .map(|(of, text)| (of.iter().map(|n| texts.steps[*n as usize]).collect(), text.clone()))
+                .collect();
+            prop_assert_eq!(back(&texts.to_bytes()), expected);
+        }
+
+        #[test]
+        fn damaged_bytes_are_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = back(&bytes);
+        }
+    }
+}
