@@ -60,7 +60,7 @@ test("from the list to the failing step, and why it is linked", async () => {
 
 test("search and filters of the list", async () => {
   await page.goto(server.base);
-  await page.getByLabel("Search titles").fill("nothing is called so");
+  await page.getByLabel("Search words in sessions").fill("nothing is called so");
   await shown("No session matches");
   await page.getByRole("button", { name: "Clear the filters" }).click();
   await page.getByRole("link", { name: demo.title }).waitFor();

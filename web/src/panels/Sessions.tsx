@@ -57,7 +57,7 @@ function Filters() {
   const set = (name: string) => (event: Event) => replaceParams({ [name]: (event.currentTarget as HTMLInputElement | HTMLSelectElement).value });
   return (
     <div class="filters" role="search">
-      <input type="search" id="search" placeholder="Search titles" aria-label="Search titles" value={params["q"] ?? ""} onInput={set("q")} />
+      <input type="search" id="search" placeholder="Search words in sessions" aria-label="Search words in sessions" value={params["q"] ?? ""} onInput={set("q")} />
       <select aria-label="Status" value={params["status"] ?? ""} onChange={set("status")}>
         <option value="">Any status</option>
         {["running", "completed", "failed", "unknown"].map((status) => <option key={status} value={status}>{status}</option>)}
@@ -70,7 +70,7 @@ function Filters() {
       <select aria-label="Order" value={params["sort"] ?? ""} onChange={set("sort")}>
         {SORTS.map((sort) => <option key={sort} value={sort === "started" ? "" : sort}>by {sort}</option>)}
       </select>
-      <span class="filters-count" role="status">{isKnown.value ? plural(page.value.matching, "session") : ""}{isLoading.value && isKnown.value ? " …" : ""}</span>
+      <span class="filters-count" role="status">{isKnown.value ? plural(page.value.matching, "session") : ""}{page.value.complete ? "" : ", perhaps more (max_search_bytes)"}{isLoading.value && isKnown.value ? " …" : ""}</span>
     </div>
   );
 }
