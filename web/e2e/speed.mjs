@@ -91,14 +91,18 @@ try {
   const answers = {};
   for (const [name, path] of [["timeline", `/timeline?px=1000`], ["tree", "/tree?from=0&to=200"], ["path", "/path"], ["line", "/line"]]) {
     const start = Date.now();
-    await (await fetch(`${server.base}/api/v1/sessions/${session.id}${path}`)).arrayBuffer();
-    answers[name] = Date.now() - start;
+    const { byteLength } = await (await fetch(`${server.base}/api/v1/sessions/${session.id}${path}`, { headers: { "accept-encoding": "identity" } })).arrayBuffer();
+    answers[name] = `${Date.now() - start} ms, ${(byteLength / 1e6).toFixed(2)} MB`;
   }
-  say("answers of the server, ms", JSON.stringify(answers));
+  say("answers of the server", JSON.stringify(answers));
   const at = "const c = document.querySelector('.timeline canvas'); const r = c.getBoundingClientRect();";
   say("timeline, zooming in and out", await frames(page, `(n) => { ${at} c.dispatchEvent(new WheelEvent('wheel', { deltaY: n % 60 < 30 ? -120 : 120, clientX: r.left + r.width / 2, clientY: r.top + 80, cancelable: true })); }`));
   say("timeline, moving", await frames(page, `(n) => { ${at} if (n < 3) c.dispatchEvent(new WheelEvent('wheel', { deltaY: -600, clientX: r.left + 500, clientY: r.top + 80, cancelable: true })); c.dispatchEvent(new WheelEvent('wheel', { deltaX: n % 60 < 30 ? 40 : -40, shiftKey: true, clientX: r.left + 500, clientY: r.top + 80, cancelable: true })); }`));
   say("tree, scrolling", await frames(page, "(n) => { document.querySelector('.tree .list').scrollTop += n * 40; }"));
+  const cdp = await page.context().newCDPSession(page);
+  await cdp.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await cdp.send("Runtime.getHeapUsage");
+  say("heap", `${(usedSize / 1e6).toFixed(0)} MB`);
   const { sessions: [hits] } = await server.json(`/api/v1/query?q=is:error&session=${session.id}&limit=3`);
   const start = Date.now();
   await page.goto(`${url}?step=${hits.steps[1].id}`);
@@ -109,10 +113,6 @@ try {
   await page.locator(".tree-row.step").nth(4).click();
   await page.locator(".tree-row.is-selected").waitFor();
   say("a click lights the row", `${Date.now() - chosen} ms`);
-  const cdp = await page.context().newCDPSession(page);
-  await cdp.send("HeapProfiler.collectGarbage");
-  const { usedSize } = await cdp.send("Runtime.getHeapUsage");
-  say("heap", `${(usedSize / 1e6).toFixed(0)} MB`);
   await close();
 } finally {
   await browser.close();

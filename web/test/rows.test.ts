@@ -26,7 +26,7 @@ test("blocks hold all rows of a window", () => {
 const row = (id: string, steps: number) => ({ id, steps }) as SessionLineDoc;
 
 test("pages are put together without doubles, and rows change in their place", () => {
-  const page = appended(appended(NO_PAGE, [row("a", 1), row("b", 1)], "next", 3), [row("b", 1), row("c", 1)], null, 3);
+  const page = appended(appended(NO_PAGE, [row("a", 1), row("b", 1)], "next", 3, true), [row("b", 1), row("c", 1)], null, 3, true);
   assert.deepEqual(page.rows.map(({ id }) => id), ["a", "b", "c"]);
   const after = changed(page, "b", row("b", 9));
   assert.deepEqual(after?.rows.map(({ steps }) => steps), [1, 9, 1]);

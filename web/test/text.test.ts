@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { EventReader } from "../src/api/live.ts";
 import { markdown, spans } from "../src/logic/markdown.ts";
 import { diffLines, MAX_PARTS, readable } from "../src/logic/readable.ts";
-import { count, duration, money, plural, shortPath } from "../src/logic/words.ts";
+import { count, duration, money, plural, sessionCost, sessionTokens, shortPath } from "../src/logic/words.ts";
 
 test("markdown is blocks, and what it is not stays text", () => {
   const sorts = markdown("# Title\n\nwords *here*\n- one\n  - two\n> said\n```ts\nconst a = 1;\n```\n---\n<b>x</b>").map(({ sort }) => sort);
@@ -53,6 +53,12 @@ test("numbers in words", () => {
   assert.deepEqual([0, 0.0016, 0.31, 120.4, undefined].map(money), ["$0", "$0.0016", "$0.31", "$120", "–"]);
   assert.equal(plural(1, "step"), "1 step");
   assert.equal(shortPath("/home/sam/work/shop"), "…/work/shop");
+});
+
+test("what nobody counted is not nothing", () => {
+  const line = (total: number, uncounted_calls: number) => ({ tokens: { total }, uncounted_calls, cost_usd: 0 });
+  assert.deepEqual([line(0, 3), line(5, 3), line(5, 0), line(0, 0)].map(sessionTokens), ["–", "5+", "5", "0"]);
+  assert.deepEqual([line(0, 3), line(0, 0)].map(sessionCost), ["–", "$0"]);
 });
 
 test("events are read wherever the stream breaks off", () => {

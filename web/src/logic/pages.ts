@@ -5,13 +5,15 @@ export interface Page {
   rows: readonly SessionLineDoc[];
   next: string | null;
   matching: number;
+  /** Everything was looked into. */
+  complete: boolean;
 }
 
-export const NO_PAGE: Page = { rows: [], next: null, matching: 0 };
+export const NO_PAGE: Page = { rows: [], next: null, matching: 0, complete: true };
 
-export function appended(page: Page, rows: readonly SessionLineDoc[], next: string | null, matching: number): Page {
+export function appended(page: Page, rows: readonly SessionLineDoc[], next: string | null, matching: number, complete: boolean): Page {
   const known = new Set(page.rows.map((row) => row.id));
-  return { rows: [...page.rows, ...rows.filter((row) => !known.has(row.id))], next, matching };
+  return { rows: [...page.rows, ...rows.filter((row) => !known.has(row.id))], next, matching, complete };
 }
 
 /** A row that is different now, in its place; `undefined` when it is not in the list. */

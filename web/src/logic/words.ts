@@ -33,6 +33,26 @@ export function money(usd: number | null | undefined): string {
   return usd < 100 ? `$${usd.toFixed(2)}` : `$${Math.round(usd)}`;
 }
 
+interface Counted {
+  tokens: { total: number };
+  uncounted_calls: number;
+  cost_usd?: number | null;
+}
+
+/** Nobody said anything about tokens; then nothing is known of the cost either. */
+function isUncounted({ tokens, uncounted_calls: uncounted }: Counted): boolean {
+  return tokens.total === 0 && uncounted > 0;
+}
+
+/** Tokens of a session; `+` when some calls reported none. */
+export function sessionTokens(line: Counted): string {
+  return isUncounted(line) ? "–" : count(line.tokens.total) + (line.uncounted_calls > 0 ? "+" : "");
+}
+
+export function sessionCost(line: Counted): string {
+  return isUncounted(line) ? "–" : money(line.cost_usd);
+}
+
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }

@@ -83,11 +83,11 @@ function Why({ doc }: { doc: StepDetailDoc }) {
   );
 }
 
-function Readable({ record, about }: { record: RecordDoc; about: string }) {
+function Readable({ record, about, isOnly }: { record: RecordDoc; about: string; isOnly: boolean }) {
   const value = useMemo(() => (record.encoding === "utf-8" ? parsedRecord(record.content) : undefined), [record.id]);
   if (value === undefined) return record.encoding === "utf-8" ? <pre class="code">{record.content}</pre> : <p class="quiet">{record.encoding === "none" ? "The bytes cannot be had." : `${count(record.bytes)} bytes that are no text.`}</p>;
   const { parts, more } = readable(value, about);
-  if (parts.length === 0) return <JsonTree value={value} />;
+  if (parts.length === 0) return isOnly ? <JsonTree value={value} /> : <p class="quiet">Record {record.ordinal} of {record.format} has nothing to read; Records has it as it was written.</p>;
   return (
     <>
       {parts.map((part, n) => <PartView key={n} part={part} />)}
@@ -142,7 +142,7 @@ function What({ doc }: { doc: StepDetailDoc }) {
       {step.intent && <p><span class="quiet">for </span>{step.intent.text} {step.intent.inferred && <Guess />}</p>}
       {doc.parent && <p><span class="quiet">below </span><Other step={doc.parent} /></p>}
       {doc.children.length > 0 && <p><span class="quiet">above </span>{doc.children.slice(0, 6).map((child) => <Other key={child.id} step={child} />)}{doc.child_count > 6 && <span class="quiet"> and {doc.child_count - 6} more</span>}</p>}
-      {doc.records.map((record) => <Readable key={record.id} record={record} about={step.tool_use_id ?? ""} />)}
+      {doc.records.map((record) => <Readable key={record.id} record={record} about={step.tool_use_id ?? ""} isOnly={doc.records.length === 1} />)}
     </>
   );
 }

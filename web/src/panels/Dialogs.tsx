@@ -117,7 +117,7 @@ function Compare() {
   return (
     <Dialog open={isCompareOpen} label="Compare">
       <h2>Compare with</h2>
-      <input autofocus class="palette-text" aria-label="Search titles of sessions" placeholder="Search titles" value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
+      <input autofocus class="palette-text" aria-label="Search words in sessions" placeholder="Search words in sessions" value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
       <ul class="palette-list">{rows.value.map((row, n) => <li key={n}><button class="link" onClick={() => { isCompareOpen.value = false; row.run(); }}>{row.title}</button><span class="quiet">{row.note}</span></li>)}</ul>
     </Dialog>
   );

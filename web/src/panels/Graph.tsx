@@ -1,8 +1,8 @@
 // The graph of what led to what, and the workflow behind it: boxes and ways as the server placed them.
-import { useSignal } from "@preact/signals";
+import { computed, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { get } from "../api/client.ts";
-import type { PlacedNodeDoc } from "../api/types.ts";
+import type { PlacedNodeDoc, Questions } from "../api/types.ts";
 import { fitted, nodeAt, type Camera } from "../logic/camera.ts";
 import { clamp } from "../logic/scale.ts";
 import { count, duration, money, plain, plural } from "../logic/words.ts";
@@ -47,15 +47,20 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
   const hover = useSignal<Hover | undefined>(undefined);
   const box = useRef<HTMLElement>(null);
   const press = useRef<{ x: number; y: number; moved: boolean } | undefined>(undefined);
-  const answer = useMemo(() => answerOf(() => {
-    const id = sessionId.value;
-    if (id === "") return undefined;
-    versionOf(id).value;
-    const { level, direction, sure } = route.value.params;
-    const where = queryTrouble.value ? undefined : query.value;
-    const asked = drawn === "workflow" ? { view: "workflow", direction, where } : { level: level ?? "step", direction, where, min_confidence: sure ? Number(sure) : undefined };
-    return { key: JSON.stringify([id, asked]), get: (signal) => get("/api/v1/sessions/{id}/graph", { id }, asked, signal) };
-  }), [drawn]);
+  const answer = useMemo(() => {
+    // Only what the graph depends on: choosing a step asks for nothing.
+    const key = computed(() => {
+      const { level, direction, sure } = route.value.params;
+      const where = queryTrouble.value ? undefined : query.value;
+      return JSON.stringify(drawn === "workflow" ? { view: "workflow", direction, where } : { level: level ?? "step", direction, where, min_confidence: sure ? Number(sure) : undefined });
+    });
+    return answerOf(() => {
+      const [id, asked] = [sessionId.value, key.value];
+      if (id === "") return undefined;
+      versionOf(id).value;
+      return { key: `${id} ${asked}`, get: (signal) => get("/api/v1/sessions/{id}/graph", { id }, JSON.parse(asked) as Questions["/api/v1/sessions/{id}/graph"], signal) };
+    });
+  }, [drawn]);
   useEffect(() => () => answer.stop(), [answer]);
 
   const { data: graph, error, loading } = answer.value;

@@ -1,7 +1,7 @@
 // One session: what it was, and its views, which all show the same choice and the same filter.
 import { useEffect, useState } from "preact/hooks";
 import { VIEWS, type View } from "../logic/route.ts";
-import { count, duration, moment, money, plain, plural, shortPath } from "../logic/words.ts";
+import { count, duration, moment, plain, plural, sessionCost, sessionTokens, shortPath } from "../logic/words.ts";
 import { isCompareOpen, isExportOpen } from "../state/commands.ts";
 import { preferences, prefer } from "../state/preferences.ts";
 import { openList, query, replaceParams, setParams, view } from "../state/route.ts";
@@ -38,8 +38,8 @@ function Header() {
         <Fact name="steps">{count(row.steps)}</Fact>
         <Fact name="agents">{count(row.agents)}</Fact>
         <Fact name="errors">{row.errors > 0 ? <button class="link errors" onClick={() => setParams({ q: "is:error" })}>{count(row.errors)}</button> : "0"}</Fact>
-        <Fact name="tokens" title={`${count(tokens.input)} in · ${count(tokens.cache_read)} read from cache · ${count(tokens.cache_write)} written to cache · ${count(tokens.output)} out · ${count(tokens.reasoning)} thinking${row.uncounted_calls > 0 ? ` · ${plural(row.uncounted_calls, "call")} reported none` : ""}`}>{count(tokens.total)}{row.uncounted_calls > 0 && "+"}</Fact>
-        <Fact name="cost">{money(row.cost_usd)}</Fact>
+        <Fact name="tokens" title={`${count(tokens.input)} in · ${count(tokens.cache_read)} read from cache · ${count(tokens.cache_write)} written to cache · ${count(tokens.output)} out · ${count(tokens.reasoning)} thinking${row.uncounted_calls > 0 ? ` · ${plural(row.uncounted_calls, "call")} reported none` : ""}`}>{sessionTokens(row)}</Fact>
+        <Fact name="cost">{sessionCost(row)}</Fact>
       </dl>
       <SplitBar label="Time" shares={split ? splitShares(split, palette.value) : []}>
         <span class="grow" />

@@ -2,7 +2,7 @@
 import { useComputed } from "@preact/signals";
 import { useRef, useState } from "preact/hooks";
 import type { SessionLineDoc } from "../api/types.ts";
-import { count, duration, moment, money, plural, shortPath } from "../logic/words.ts";
+import { count, duration, moment, plural, sessionCost, sessionTokens, shortPath } from "../logic/words.ts";
 import { isKnown, isLoading, isReading, listError, needRows, page, reload, sendFiles, unseen, uploads } from "../state/sessions.ts";
 import { openSession, replaceParams, route } from "../state/route.ts";
 import { List } from "../widgets/List.tsx";
@@ -45,9 +45,9 @@ function Row({ row, isCurrent }: { row: SessionLineDoc; isCurrent: boolean }) {
       <span class="c-number">{count(row.agents)}</span>
       <span class="c-number">{row.errors > 0 ? <span class="errors">{count(row.errors)}</span> : <span class="quiet">0</span>}</span>
       <span class="c-number" title={row.uncounted_calls > 0 ? `${plural(row.uncounted_calls, "model call")} reported no tokens` : ""}>
-        {count(row.tokens.total)}{row.uncounted_calls > 0 && "+"}
+        {sessionTokens(row)}
       </span>
-      <span class="c-number">{money(row.cost_usd)}</span>
+      <span class="c-number">{sessionCost(row)}</span>
     </a>
   );
 }
@@ -57,7 +57,7 @@ function Filters() {
   const set = (name: string) => (event: Event) => replaceParams({ [name]: (event.currentTarget as HTMLInputElement | HTMLSelectElement).value });
   return (
     <div class="filters" role="search">
-      <input type="search" id="search" placeholder="Search titles" aria-label="Search titles" value={params["q"] ?? ""} onInput={set("q")} />
+      <input type="search" id="search" placeholder="Search words in sessions" aria-label="Search words in sessions" value={params["q"] ?? ""} onInput={set("q")} />
       <select aria-label="Status" value={params["status"] ?? ""} onChange={set("status")}>
         <option value="">Any status</option>
         {["running", "completed", "failed", "unknown"].map((status) => <option key={status} value={status}>{status}</option>)}
@@ -70,7 +70,7 @@ function Filters() {
       <select aria-label="Order" value={params["sort"] ?? ""} onChange={set("sort")}>
         {SORTS.map((sort) => <option key={sort} value={sort === "started" ? "" : sort}>by {sort}</option>)}
       </select>
-      <span class="filters-count" role="status">{isKnown.value ? plural(page.value.matching, "session") : ""}{isLoading.value && isKnown.value ? " …" : ""}</span>
+      <span class="filters-count" role="status">{isKnown.value ? plural(page.value.matching, "session") : ""}{page.value.complete ? "" : ", perhaps more (max_search_bytes)"}{isLoading.value && isKnown.value ? " …" : ""}</span>
     </div>
   );
 }

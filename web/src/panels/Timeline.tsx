@@ -9,7 +9,7 @@ import { preferences, prefer } from "../state/preferences.ts";
 import { playAt, playedNs } from "../state/replay.ts";
 import { select, selected } from "../state/route.ts";
 import { lookTitle, palette } from "../state/schema.ts";
-import { chain, lightOf, onPath, path } from "../state/session.ts";
+import { chain, detail, lightOf, onPath, path } from "../state/session.ts";
 import { foldLane, lanes, showWindow, shownWindow, spanNs, timeline, widthPx, windowNs } from "../state/timeline.ts";
 import { savePicture } from "../widgets/picture.ts";
 import { Canvas, type Size } from "../widgets/Canvas.tsx";
@@ -75,7 +75,7 @@ export function Timeline() {
       segmentsAtMs: pathDelayMs(current.first_at),
       arrows: preferences.value.arrows, onPath: preferences.value.path ? onPath.value : undefined,
       light: lightOf, hasChain: selected.value !== "" && (chain.value?.size ?? 0) > 0,
-      hovered: hover.value?.bar.step_id ?? "", colours: palette.value, playedNs: playedNs.value,
+      hovered: hover.value?.bar.step_id ?? "", colours: palette.value, playedNs: playedNs.value, edges: preferences.value.arrows.tool ? [...(detail.value.data?.edges_in ?? []), ...(detail.value.data?.edges_out ?? [])] : [],
     }, width, height);
     if (range.value) {
       ctx.fillStyle = palette.value.spawn;
@@ -200,11 +200,13 @@ export function Timeline() {
   );
 }
 
+const ARROW_NAMES = { tool: "tools", spawn: "starts", return: "answers", error: "errors" };
+
 function Tools({ looks, untimed, save }: { looks: string[]; untimed: number; save(): void }) {
   const { arrows, path: isPath } = preferences.value;
   const toggle = (name: keyof typeof arrows, title: string) => (
     <label class="check" title={title}>
-      <input type="checkbox" checked={arrows[name]} onChange={() => prefer({ arrows: { ...arrows, [name]: !arrows[name] } })} /> {name === "spawn" ? "starts" : name === "return" ? "answers" : "errors"}
+      <input type="checkbox" checked={arrows[name]} onChange={() => prefer({ arrows: { ...arrows, [name]: !arrows[name] } })} /> {ARROW_NAMES[name]}
     </label>
   );
   return (
@@ -213,6 +215,7 @@ function Tools({ looks, untimed, save }: { looks: string[]; untimed: number; sav
       <span class="grow" />
       {untimed > 0 && <span class="quiet">{plural(untimed, "step")} without a time</span>}
       <span class="quiet">arrows</span>
+      {toggle("tool", "What the chosen step was called by, and what its result led to")}
       {toggle("spawn", "An agent starts another")}
       {toggle("return", "An agent answers the one that started it")}
       {toggle("error", "Arrows that carry an error")}

@@ -1,5 +1,5 @@
 // In: a timeline, where its lanes are, and what is lit. Out: pixels.
-import type { BarDoc, SegmentDoc, TimelineArrowDoc, TimelineDoc } from "../api/types.ts";
+import type { BarDoc, EdgeDoc, SegmentDoc, TimelineArrowDoc, TimelineDoc } from "../api/types.ts";
 import { boxOf, GUTTER_PX, laneName, MAP_PX, RULER_PX, TOP_PX, type PlacedLane } from "../logic/lanes.ts";
 import { markText, marks, toX, type Scale } from "../logic/scale.ts";
 import type { Arrows } from "../state/preferences.ts";
@@ -21,6 +21,8 @@ export interface Scene {
   light(step: string): Light;
   hasChain: boolean;
   hovered: string;
+  /** What led to the chosen step and what it led to, directly. */
+  edges: readonly Pick<EdgeDoc, "from" | "to" | "kind" | "is_error" | "inferred">[];
   /** The moment that is played; nothing when all is shown. */
   playedNs: number | undefined;
   colours: Palette;
@@ -37,6 +39,7 @@ export function draw(ctx: CanvasRenderingContext2D, scene: Scene, width: number,
   drawIdle(ctx, scene, height);
   drawBars(ctx, scene, height);
   drawArrows(ctx, scene);
+  drawEdges(ctx, scene);
   drawPlayed(ctx, scene, height);
   ctx.restore();
   drawGutter(ctx, scene, height);
@@ -140,7 +143,8 @@ function drawBars(ctx: CanvasRenderingContext2D, scene: Scene, height: number): 
     if (width > 26 && box.height >= 12) drawLabel(ctx, bar, x, box.y + box.height / 2, width, colours);
     if (onPath?.has(bar.step_id)) {
       ctx.fillStyle = colours.ink;
-      ctx.fillRect(x, box.y + box.height, width, 2);
+      ctx.globalAlpha *= 0.6;
+      ctx.fillRect(x, box.y + box.height, width, 1.5);
     }
     if (lit === "selected" || bar.step_id === hovered) {
       ctx.globalAlpha = 1;
@@ -216,6 +220,40 @@ function drawArrows(ctx: CanvasRenderingContext2D, scene: Scene): void {
     arrowHead(ctx, curve.x1, curve.y1, curve.bend > 0 ? Math.PI / 2 : -Math.PI / 2);
   }
   ctx.globalAlpha = 1;
+}
+
+const barsByStep = new WeakMap<TimelineDoc, Map<string, BarDoc>>();
+
+function barOf(timeline: TimelineDoc, step: string): BarDoc | undefined {
+  let known = barsByStep.get(timeline);
+  if (!known) barsByStep.set(timeline, (known = new Map(timeline.bars.map((bar) => [bar.step_id, bar]))));
+  return known.get(step);
+}
+
+/** Kinds that the arrows between lanes show already, or that only say what came after what. */
+const NOT_DRAWN = ["sequence", "continuation", "subagent_spawn", "subagent_return"];
+
+/** Solid arrows around the chosen step: calls, results and what depends on what. */
+function drawEdges(ctx: CanvasRenderingContext2D, { edges, timeline, lanes, scale, colours }: Scene): void {
+  for (const edge of edges) {
+    const [from, to] = [barOf(timeline, edge.from), barOf(timeline, edge.to)];
+    if (NOT_DRAWN.includes(edge.kind) || !from || !to) continue;
+    const [a, b] = [boxOf(from, lanes, scale), boxOf(to, lanes, scale)];
+    if (!a || !b) continue;
+    const x0 = Math.min(a.x + a.width, Math.max(a.x, b.x));
+    const [y0, x1, y1] = [a.y + a.height, b.x + Math.min(6, b.width / 2), b.y + (b.y > a.y ? 0 : b.height)];
+    const depth = Math.max(y0, y1) + 12;
+    ctx.strokeStyle = ctx.fillStyle = edge.is_error ? colours.error : colours.ink;
+    ctx.lineWidth = 1.5;
+    ctx.setLineDash(edge.is_error ? [5, 3] : edge.inferred ? [2, 3] : []);
+    ctx.beginPath();
+    ctx.moveTo(x0, y0);
+    if (b.y > a.y) ctx.bezierCurveTo(x0, y0 + 10, x1, y1 - 10, x1, y1);
+    else ctx.bezierCurveTo(x0, depth, x1, depth, x1, y1);
+    ctx.stroke();
+    ctx.setLineDash([]);
+    arrowHead(ctx, x1, y1, b.y > a.y ? Math.PI / 2 : -Math.PI / 2);
+  }
 }
 
 function drawGutter(ctx: CanvasRenderingContext2D, { lanes, colours, scrolled }: Scene, height: number): void {

@@ -4,6 +4,7 @@ import { effect, signal } from "@preact/signals";
 export type Theme = "system" | "light" | "dark";
 
 export interface Arrows {
+  tool: boolean;
   spawn: boolean;
   return: boolean;
   error: boolean;
@@ -17,11 +18,12 @@ interface Kept {
 }
 
 const KEY = "unspool.preferences";
-const USUAL: Kept = { theme: "system", arrows: { spawn: true, return: true, error: true }, path: true, detailPx: 420 };
+const USUAL: Kept = { theme: "system", arrows: { tool: true, spawn: true, return: true, error: true }, path: true, detailPx: 420 };
 
 function kept(): Kept {
   try {
-    return { ...USUAL, ...(JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Kept>) };
+    const told = JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Kept>;
+    return { ...USUAL, ...told, arrows: { ...USUAL.arrows, ...told.arrows } };
   } catch {
     return USUAL;
   }

@@ -3,7 +3,7 @@ import { computed } from "@preact/signals";
 import { get } from "../api/client.ts";
 import { answerOf } from "./answers.ts";
 import { versionOf } from "./live.ts";
-import { query, route, selected, sessionId } from "./route.ts";
+import { query, selected, sessionId } from "./route.ts";
 
 /** Steps that a question about all of a session lists at most. */
 const MANY = 20_000;
@@ -50,7 +50,7 @@ function stepsFor(text: () => string) {
 }
 
 const chainAnswer = stepsFor(() => (selected.value === "" ? "" : `caused-by:id:${selected.value} or causes:id:${selected.value}`));
-const wantedAnswer = stepsFor(() => (route.value.page === "session" ? query.value : ""));
+const wantedAnswer = stepsFor(() => query.value);
 
 /** Steps that led to the one looked at, and that it led to. */
 export const chain = computed<ReadonlySet<string> | undefined>(() => chainAnswer.value.data);

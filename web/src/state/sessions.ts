@@ -42,7 +42,7 @@ async function load(cursor: string | null): Promise<void> {
     const answer = await get("/api/v1/sessions", {}, { ...rest, errors: errors === "true" || undefined, cursor: cursor ?? undefined, limit: PAGE });
     if (mine !== asking) return;
     const before = cursor === null ? NO_PAGE : page.value;
-    page.value = appended(before, answer.sessions, answer.next_cursor ?? null, answer.matching);
+    page.value = appended(before, answer.sessions, answer.next_cursor ?? null, answer.matching, answer.complete);
     listError.value = undefined;
     isKnown.value = true;
   } catch (error) {

@@ -19,12 +19,12 @@ const askedWindow = signal<Span | undefined>(undefined);
 
 export const timeline = answerOf(() => {
   const id = sessionId.value;
-  if (id === "" || route.value.page !== "session") return undefined;
+  if (id === "") return undefined;
   versionOf(id).value;
   const span = askedWindow.value;
   const px = Math.round(widthPx.value * (span ? 1 + 2 * REACH : 1));
   const [from_ns, to_ns] = span ? [Math.max(0, Math.floor(span.from)), Math.max(0, Math.ceil(span.to))] : [undefined, undefined];
-  return { key: id, get: (abort) => get("/api/v1/sessions/{id}/timeline", { id }, { from_ns, to_ns, px }, abort) };
+  return { key: id, part: `${from_ns} ${to_ns} ${px}`, get: (abort) => get("/api/v1/sessions/{id}/timeline", { id }, { from_ns, to_ns, px }, abort) };
 });
 
 export const spanNs = computed(() => timeline.value.data?.span_ns ?? 0);

@@ -4,7 +4,7 @@ import { get, type ApiError } from "../api/client.ts";
 import type { TreeRowDoc } from "../api/types.ts";
 import { blocksOf, type Seen } from "../logic/rows.ts";
 import { versionOf } from "./live.ts";
-import { route, selected, sessionId } from "./route.ts";
+import { selected, sessionId } from "./route.ts";
 import { asApiError } from "./trouble.ts";
 
 const BLOCK = 200;
@@ -18,9 +18,15 @@ interface Asked {
   errors: boolean;
 }
 
+/** Rows as they were when they were asked for; older ones stay until newer ones are there. */
+interface Block {
+  turn: number;
+  rows: readonly TreeRowDoc[];
+}
+
 export interface Rows {
   total: number;
-  blocks: ReadonlyMap<number, readonly TreeRowDoc[]>;
+  blocks: ReadonlyMap<number, Block>;
   known: boolean;
 }
 
@@ -33,29 +39,33 @@ export const treeAsked = signal<Asked>(USUAL);
 /** The row of the step that is looked at. */
 export const selectedRow = signal<number | undefined>(undefined);
 
+/** Grows when rows are to be looked at again. */
 let turn = 0;
+/** Grows when other rows are asked for; answers to the question before are of no use. */
+let question = 0;
 let seen: Seen = { first: 0, end: BLOCK };
 const underWay = new Set<number>();
 
 export function rowAt(n: number): TreeRowDoc | undefined {
-  return treeRows.value.blocks.get(Math.floor(n / BLOCK))?.[n % BLOCK];
+  return treeRows.value.blocks.get(Math.floor(n / BLOCK))?.rows[n % BLOCK];
 }
 
-async function loadBlock(block: number, mine: number, isFresh: boolean): Promise<void> {
+async function loadBlock(block: number, mine: number): Promise<void> {
   const id = sessionId.peek();
   if (id === "" || underWay.has(block)) return;
   underWay.add(block);
   const { depth, open, shut, errors } = treeAsked.peek();
+  const asked = question;
   try {
     const window = { from: block * BLOCK, to: (block + 1) * BLOCK };
     const answer = await get("/api/v1/sessions/{id}/tree", { id }, { ...window, depth, open: [...open], shut: [...shut], errors: errors || undefined });
-    if (mine !== turn) return;
-    const blocks = new Map(isFresh && underWay.size === 1 ? [] : treeRows.peek().blocks);
-    blocks.set(block, answer.rows);
+    const blocks = new Map(treeRows.peek().blocks);
+    if (asked !== question || (blocks.get(block)?.turn ?? 0) > mine) return;
+    blocks.set(block, { turn: mine, rows: answer.rows });
     treeRows.value = { total: answer.total_rows, blocks, known: true };
     treeError.value = undefined;
   } catch (error) {
-    if (mine === turn) treeError.value = asApiError(error);
+    if (asked === question) treeError.value = asApiError(error);
   } finally {
     if (mine === turn) underWay.delete(block);
   }
@@ -64,14 +74,14 @@ async function loadBlock(block: number, mine: number, isFresh: boolean): Promise
 /** Makes sure that these rows are there, or under way. */
 export function needTree(rows: Seen): void {
   seen = rows;
-  for (const block of blocksOf(rows, BLOCK)) if (!treeRows.peek().blocks.has(block)) void loadBlock(block, turn, false);
+  for (const block of blocksOf(rows, BLOCK)) if (treeRows.peek().blocks.get(block)?.turn !== turn) void loadBlock(block, turn);
 }
 
 function refresh(): void {
   turn += 1;
   underWay.clear();
   const blocks = blocksOf(seen, BLOCK);
-  for (const block of blocks.length > 0 ? blocks : [0]) void loadBlock(block, turn, true);
+  for (const block of blocks.length > 0 ? blocks : [0]) void loadBlock(block, turn);
 }
 
 async function find(step: string): Promise<void> {
@@ -104,17 +114,19 @@ export function onlyErrors(errors: boolean): void {
 }
 
 let shown = "";
+let lastAsked: Asked = USUAL;
 effect(() => {
   const id = sessionId.value;
-  if (id === "" || route.value.page !== "session") return;
+  if (id === "") return;
   versionOf(id).value;
+  if (id !== shown || treeAsked.value !== lastAsked) question += 1;
+  lastAsked = treeAsked.value;
   if (id !== shown) {
     shown = id;
     seen = { first: 0, end: BLOCK };
     treeRows.value = NO_ROWS;
-    treeAsked.value = USUAL;
+    lastAsked = treeAsked.value = USUAL;
   }
-  treeAsked.value;
   refresh();
 });
 
