@@ -52,7 +52,7 @@ test("numbers in words", () => {
   assert.deepEqual([0, 1234, 22_900, 279_000, 7_400_000, null].map(count), ["0", "1,234", "22.9k", "279k", "7.4M", "–"]);
   assert.deepEqual([0, 0.0016, 0.31, 120.4, undefined].map(money), ["$0", "$0.0016", "$0.31", "$120", "–"]);
   assert.equal(plural(1, "step"), "1 step");
-  assert.equal(shortPath("/home/sam/work/shop"), "…/work/shop");
+  assert.equal(shortPath("/home/sam/code/shop"), "…/code/shop");
 });
 
 test("what nobody counted is not nothing", () => {

@@ -167,6 +167,10 @@ impl Work {
 
     fn poll(&mut self, why: &str) {
         self.system = None;
+        let seconds = POLL.as_secs();
+        self.engine.notice(format!(
+            "folders are looked through every {seconds} s, because changes are not told: {why}"
+        ));
         *held(&self.watched.polling) = Some(why.into());
     }
 
@@ -278,9 +282,12 @@ impl Work {
 
     fn read_into(&self, parcel: &mut Parcel, path: &Path, to_the_end: bool) {
         self.watched.files.fetch_add(1, Ordering::Relaxed);
-        if self.read_on(parcel, path, to_the_end).is_err() {
-            // It may be gone, or not be ours to read; the next change asks again.
+        if let Err(error) = self.read_on(parcel, path, to_the_end) {
+            // The next change asks again. One that is gone needs no word.
             self.watched.unreadable.fetch_add(1, Ordering::Relaxed);
+            if error.kind() != io::ErrorKind::NotFound && !self.stopping() {
+                self.engine.notice(format!("{} could not be read: {error}", path.display()));
+            }
         }
     }
 
@@ -368,6 +375,9 @@ impl Work {
         packed::open(file)?.take(MAX_WHOLE_BYTES + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > MAX_WHOLE_BYTES {
             self.watched.too_large.fetch_add(1, Ordering::Relaxed);
+            self.engine.notice(format!(
+                "{name} is over `max_watched_file_bytes` ({MAX_WHOLE_BYTES}) and was not read"
+            ));
             bytes.clear();
         }
         reached.offset = length;

@@ -227,7 +227,10 @@ impl Deriver {
         position: u64,
         dirty: (u64, Timestamp),
     ) -> Result<Vec<FamilyId>, GroundError> {
-        let Some(whole) = whole_stream(&self.shared.log, &self.families, position, stream)? else {
+        let mut damaged = Vec::new();
+        let whole = whole_stream(&self.shared.log, &self.families, position, stream, &mut damaged)?;
+        self.shared.notice_damaged(&damaged);
+        let Some(whole) = whole else {
             return Ok(Vec::new());
         };
         let families = self.place_batch(whole.batch, whole.first, dirty)?;
@@ -358,6 +361,7 @@ impl Deriver {
         let mut one = self.hot.take(family).unwrap_or_default();
         if !one.whole {
             let read = read_family(&self.shared.log, &self.families, family, table)?;
+            self.shared.notice_damaged(&read.damaged);
             one.replace(read.parts);
             self.files.insert(family, read.files);
         }
@@ -406,7 +410,7 @@ impl Deriver {
         Ok(())
     }
 
-    /// Takes note of families over `max_family_records`, and says so once for each.
+    /// Takes note of families over `max_family_records`; health counts them.
     fn large(&self, family: FamilyId, is_large: bool) {
         let mut large = held(&self.shared.large);
         if is_large {
@@ -427,7 +431,10 @@ impl Deriver {
         let native_bytes =
             records.iter().filter_map(|n| batch.records.get(*n as usize)).map(|r| u64::from(r.len));
         let beside = Beside {
-            cost_nano_usd: sum.full_cost().and_then(|cost| i64::try_from(cost.picodollars() / 1000).ok()),
+            cost_nano_usd: sum
+                .full_cost()
+                .filter(|_| sum.counted > 0)
+                .and_then(|cost| i64::try_from(cost.picodollars() / 1000).ok()),
             native_bytes: native_bytes.sum(),
             positions,
         };

@@ -7,7 +7,7 @@
 use super::decode::Decoded;
 use unspool_formats::{Decoder, Detail, Framing, SNIFF_BYTES, best};
 use unspool_model::Batch;
-use unspool_store::{Log, StreamPart};
+use unspool_store::{Entry, Log, LogError, StreamPart};
 
 /// The versions of a file, each with its parts in order.
 pub(crate) fn versions(parts: &[StreamPart]) -> Vec<Vec<StreamPart>> {
@@ -26,14 +26,19 @@ pub(crate) fn version_name(path: &str, number: usize, count: usize) -> String {
     if number + 1 == count { path.into() } else { format!("{path} (version {})", number + 1) }
 }
 
-/// All records of a file; `None` when no format knows it. What is damaged in the log is passed over: `Log::check` tells of it.
-pub(crate) fn read(log: &Log, path: &str, parts: &[StreamPart]) -> Option<Decoded> {
+/// All records of a file; `None` when no format knows it. What is damaged in the log is passed over, and said.
+pub(crate) fn read(
+    log: &Log,
+    path: &str,
+    parts: &[StreamPart],
+    damaged: &mut Vec<u64>,
+) -> Result<Option<Decoded>, LogError> {
     let versions = versions(parts);
     let mut batch = Batch::default();
     let mut known = false;
     for (number, version) in versions.iter().enumerate() {
         let mut bytes = Version { log, parts: version.iter(), seen: 0 };
-        let Some(first) = bytes.next() else { continue };
+        let Some(first) = bytes.next(damaged)? else { continue };
         let Some((format, sniff)) = best(path, &first[..first.len().min(SNIFF_BYTES)]) else { continue };
         if sniff.framing != Framing::Lines && number + 1 < versions.len() {
             continue;
@@ -42,12 +47,14 @@ pub(crate) fn read(log: &Log, path: &str, parts: &[StreamPart]) -> Option<Decode
         let stream = batch.streams.len();
         let mut decoder = Decoder::new(&mut batch, format, sniff, path, Detail::Full);
         decoder.push(&first);
-        bytes.for_each(|part| decoder.push(&part));
+        while let Some(part) = bytes.next(damaged)? {
+            decoder.push(&part);
+        }
         decoder.finish();
         let name = batch.text.intern(&version_name(path, number, versions.len()));
         batch.streams.iter_mut().skip(stream).for_each(|row| row.name = name);
     }
-    known.then(|| Decoded { batch, ..Decoded::default() })
+    Ok(known.then(|| Decoded { batch, ..Decoded::default() }))
 }
 
 /// The bytes of one version, part by part, each byte once.
@@ -57,20 +64,39 @@ pub(crate) struct Version<'a> {
     pub(crate) seen: u64,
 }
 
-impl Iterator for Version<'_> {
-    type Item = Vec<u8>;
-
-    fn next(&mut self) -> Option<Vec<u8>> {
-        loop {
-            let part = self.parts.next()?;
-            let Ok(Some(mut entry)) = self.log.read(part.position) else { continue };
+impl Version<'_> {
+    /// The next part. A damaged one is passed over and named; a disk that cannot be read is an error.
+    pub(crate) fn next(&mut self, damaged: &mut Vec<u64>) -> Result<Option<Vec<u8>>, LogError> {
+        for part in self.parts.by_ref() {
+            let Some(mut entry) = sound(self.log, part.position, damaged)? else { continue };
             // After a crash a part may have been read from its file twice.
             let known = usize::try_from(self.seen.saturating_sub(part.offset)).unwrap_or(usize::MAX);
             let end = part.offset + entry.bytes.len() as u64;
             if known < entry.bytes.len() {
                 self.seen = self.seen.max(end);
-                return Some(if known == 0 { entry.bytes } else { entry.bytes.split_off(known) });
+                return Ok(Some(if known == 0 { entry.bytes } else { entry.bytes.split_off(known) }));
             }
         }
+        Ok(None)
+    }
+
+    /// All of it.
+    pub(crate) fn whole(mut self) -> Result<Vec<u8>, LogError> {
+        let (mut whole, mut damaged) = (Vec::new(), Vec::new());
+        while let Some(mut part) = self.next(&mut damaged)? {
+            whole.append(&mut part);
+        }
+        Ok(whole)
+    }
+}
+
+/// An entry of the log; none where it was dropped, or where it is damaged, which is noted.
+pub(crate) fn sound(log: &Log, position: u64, damaged: &mut Vec<u64>) -> Result<Option<Entry>, LogError> {
+    match log.read(position) {
+        Err(LogError::Damaged { .. }) => {
+            damaged.push(position);
+            Ok(None)
+        }
+        other => other,
     }
 }

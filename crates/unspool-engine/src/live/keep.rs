@@ -175,10 +175,20 @@ impl Deriver {
 }
 
 impl Shared {
+    /// Says which entries of the log cannot be read, once for each.
+    pub(crate) fn notice_damaged(&self, positions: &[u64]) {
+        for position in positions {
+            self.notice(&[format!("record {position} of the log is damaged, and nothing is shown of it")]);
+        }
+    }
+
     /// Keeps plain words about what was found, for whoever asks how it stands.
     pub(crate) fn notice(&self, words: &[String]) {
         let mut notices = held(&self.notices);
         for word in words {
+            if notices.contains(word) {
+                continue;
+            }
             if notices.len() < MAX_NOTICES {
                 notices.push(word.clone());
             } else if let Some(last) = notices.last_mut() {

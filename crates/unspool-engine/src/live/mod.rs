@@ -286,7 +286,7 @@ impl Engine {
     /// Where a file that comes in parts ends, as far as it is shown; 0 when nothing of it is.
     pub fn file_end(&self, path: &str) -> Result<u64, GroundError> {
         let mut families = held(&self.shared.families);
-        families.refresh()?;
+        families.follow()?;
         let last = families.stream(&streams::file(path))?.last().copied();
         let last = last.map(|part| self.shared.log.read(part.position)).transpose()?.flatten();
         Ok(last.map_or(0, |part| part.offset + part.bytes.len() as u64))
@@ -318,6 +318,11 @@ impl Engine {
     /// What opening found and did.
     pub fn recovery(&self) -> &Recovery {
         &self.shared.recovery
+    }
+
+    /// Adds plain words to what is said about how it stands.
+    pub(crate) fn notice(&self, word: String) {
+        self.shared.notice(&[word]);
     }
 
     /// What was found and mended, in plain words: at the start and since.

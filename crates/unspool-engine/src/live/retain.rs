@@ -172,6 +172,7 @@ impl Deriver {
         pruned.log.segments += retired.segments;
         pruned.log.bytes += retired.bytes;
         pruned.log.records += retired.records;
+        self.shared.indexing.forgotten();
         self.numbers = self.families.counts(None)?;
         self.tell();
         self.shared.changes.publish(sessions.into_iter().map(|id| gone_change(id, now)).collect());

@@ -50,7 +50,7 @@ impl NativeBytes for NativeLog<'_> {
             let name = batch.text.get(batch.streams.get(record.stream as usize)?.name);
             let log = &self.snapshot.shared;
             let whole = match self.snapshot.parts.get(name) {
-                Some(parts) => Version { log, parts: parts.iter(), seen: 0 }.reduce(joined)?,
+                Some(parts) => Version { log, parts: parts.iter(), seen: 0 }.whole().ok()?,
                 None => log.read(streams::position(name)?).ok()??.bytes,
             };
             self.stream = Some((record.stream, whole));
@@ -62,11 +62,6 @@ impl NativeBytes for NativeLog<'_> {
         self.bytes.extend_from_slice(found);
         Some(&self.bytes)
     }
-}
-
-fn joined(mut before: Vec<u8>, mut behind: Vec<u8>) -> Vec<u8> {
-    before.append(&mut behind);
-    before
 }
 
 /// A linked family.
@@ -213,12 +208,13 @@ impl State {
 impl Shared {
     pub(crate) fn snapshot(&self, session: Id) -> Result<Option<Arc<Snapshot>>, GroundError> {
         let mut families = held(&self.families);
-        families.refresh()?;
+        families.follow()?;
         let Some(family) = families.of_session(session)? else { return Ok(None) };
         let (linked, version) = match self.snapshots.get(family) {
             Ok(found) => found,
             Err(published) => {
                 let read = read_family(&self.log, &families, family, &self.options.table)?;
+                self.notice_damaged(&read.damaged);
                 let corpus = Corpus::new(read.batch(), self.options.table.clone(), (self.options.now)());
                 let linked = Linked::new(corpus, read.files);
                 let version = self.snapshots.offer(family, &linked, published);
@@ -238,6 +234,8 @@ pub(crate) struct Read {
     pub(crate) parts: BTreeMap<u64, Batch>,
     /// Where the parts of its files lie.
     pub(crate) files: BTreeMap<String, Vec<StreamPart>>,
+    /// Entries that cannot be read.
+    pub(crate) damaged: Vec<u64>,
 }
 
 impl Read {
@@ -248,7 +246,7 @@ impl Read {
     }
 }
 
-/// Reads all records of a family from the log. What is damaged there is passed over: `Log::check` tells of it.
+/// Reads all records of a family from the log. What is damaged there is passed over, and said.
 pub(crate) fn read_family(
     log: &Log,
     families: &Families,
@@ -257,8 +255,9 @@ pub(crate) fn read_family(
 ) -> Result<Read, GroundError> {
     let mut read = Read::default();
     for position in families.entries(family)? {
-        let Ok(Some(entry)) = log.read(position) else { continue };
-        let Some(stream) = whole_stream(log, families, position, &entry.stream)? else { continue };
+        let Some(entry) = files::sound(log, position, &mut read.damaged)? else { continue };
+        let whole = whole_stream(log, families, position, &entry.stream, &mut read.damaged)?;
+        let Some(stream) = whole else { continue };
         read.files.extend(stream.files);
         if let Some(batch) = only(stream.batch, families, family, table)? {
             read.parts.insert(position, batch);
@@ -282,16 +281,17 @@ pub(crate) fn whole_stream(
     families: &Families,
     position: u64,
     stream: &str,
+    damaged: &mut Vec<u64>,
 ) -> Result<Option<WholeStream>, GroundError> {
     let sort = streams::Sort::of(stream);
     let streams::Sort::File { path } = sort else {
-        let Ok(Some(entry)) = log.read(position) else { return Ok(None) };
+        let Some(entry) = files::sound(log, position, damaged)? else { return Ok(None) };
         let decoded = decode(&sort.shown(position), &entry.bytes);
         return Ok(decoded.map(|read| WholeStream { batch: read.batch, files: Vec::new(), first: position }));
     };
     let parts = families.stream(stream)?;
     let first = parts.first().map_or(position, |part| part.position);
-    let read = files::read(log, path, &parts);
+    let read = files::read(log, path, &parts, damaged)?;
     let versions = files::versions(&parts);
     let count = versions.len();
     let named = versions.into_iter().enumerate();

@@ -6,7 +6,7 @@
 mod forget;
 
 use crate::error::StoreError;
-use crate::files::private_file;
+use crate::sqlite::{database_error, make_private};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -116,13 +116,7 @@ impl Families {
     /// Opens the file, or makes it.
     pub fn open(path: &Path) -> Result<Families, StoreError> {
         let name = path.display().to_string();
-        private_file().write(true).create(true).truncate(false).open(path).map_err(|error| {
-            StoreError::Database {
-                name: name.clone(),
-                why: error.to_string(),
-                hint: Some("the folder must be writable; choose another with --data-dir"),
-            }
-        })?;
+        make_private(path, &name)?;
         let connection = Connection::open(path).map_err(|error| failed(&name, &error))?;
         Families::over(connection, name)
     }
@@ -261,9 +255,16 @@ impl Families {
         Ok(None)
     }
 
-    /// Takes notice of what another value of the same file has written.
-    pub fn refresh(&mut self) -> Result<(), StoreError> {
+    /// Takes notice of what another value of the same file has written since.
+    pub fn follow(&mut self) -> Result<(), StoreError> {
         self.read_standing().map_err(|error| failed(&self.name, &error))
+    }
+
+    /// Reads everything it keeps in memory again.
+    pub fn refresh(&mut self) -> Result<(), StoreError> {
+        // What is written through this very value is not among what `SQLite` says of others.
+        self.seen = None;
+        self.follow()
     }
 
     /// Reads how far it has come and which families were joined, if anybody else wrote since that was read.
@@ -490,5 +491,5 @@ impl Families {
 }
 
 fn failed(name: &str, error: &rusqlite::Error) -> StoreError {
-    crate::sqlite::database_error(name, error)
+    database_error(name, error)
 }

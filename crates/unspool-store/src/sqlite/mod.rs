@@ -49,14 +49,7 @@ impl SqliteStore {
     /// Opens the file, makes it when it is not there, and brings its schema up to date.
     pub fn open(path: &Path) -> Result<SqliteStore, StoreError> {
         let name = path.display().to_string();
-        // SQLite gives its other files the rights of this one.
-        private_file().write(true).create(true).truncate(false).open(path).map_err(|error| {
-            StoreError::Database {
-                name: name.clone(),
-                why: error.to_string(),
-                hint: Some("the folder must be writable; choose another with --data-dir"),
-            }
-        })?;
+        make_private(path, &name)?;
         let failed = |error| database_error(&name, &error);
         let mut connection = Connection::open(path).map_err(failed)?;
         connection.set_prepared_statement_cache_capacity(64);
@@ -191,6 +184,16 @@ impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Problem {
         Problem::Store(error)
     }
+}
+
+/// Makes a database's file, if it is not there, for its owner only; `SQLite` gives its other files the rights of this one.
+pub(crate) fn make_private(path: &Path, name: &str) -> Result<(), StoreError> {
+    let made = private_file().write(true).create(true).truncate(false).open(path);
+    made.map(drop).map_err(|error| StoreError::Database {
+        name: name.into(),
+        why: error.to_string(),
+        hint: Some("the folder must be writable; choose another with --data-dir"),
+    })
 }
 
 pub(crate) fn database_error(name: &str, error: &rusqlite::Error) -> StoreError {

@@ -5,6 +5,7 @@ mod conformance;
 mod crashes;
 mod dropping;
 mod facts;
+mod families;
 mod faults;
 mod ground;
 mod log;

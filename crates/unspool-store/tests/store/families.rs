@@ -1,0 +1,35 @@
+//! The index of families: what is taken back was never said, and others see what was saved.
+
+use unspool_store::Families;
+
+#[test]
+fn what_is_taken_back_leaves_no_trace_in_memory() {
+    let place = tempfile::tempdir().unwrap();
+    let mut families = Families::open(&place.path().join("families.db")).unwrap();
+    let one = families.place(&[(1, true)]).unwrap().family;
+    let other = families.place(&[(2, true)]).unwrap().family;
+    families.save(7).unwrap();
+    let joined = families.place(&[(1, true), (2, true)]).unwrap();
+    assert_eq!((joined.family, joined.absorbed), (one, vec![other]));
+    families.take_back().unwrap();
+    assert_eq!((families.settle(one), families.settle(other)), (one, other));
+    assert_eq!(families.through(), 7);
+    let again = families.place(&[(1, true), (2, true)]).unwrap();
+    assert_eq!((again.family, again.absorbed), (one, vec![other]), "it is joined anew");
+}
+
+#[test]
+fn what_is_saved_is_seen_by_others_and_what_is_cleared_by_oneself() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("families.db");
+    let (mut writer, mut reader) = (Families::open(&path).unwrap(), Families::open(&path).unwrap());
+    let one = writer.place(&[(1, true)]).unwrap().family;
+    let other = writer.place(&[(2, true)]).unwrap().family;
+    writer.place(&[(1, true), (2, true)]).unwrap();
+    writer.save(9).unwrap();
+    reader.follow().unwrap();
+    assert_eq!(reader.settle(other), one);
+    assert_eq!((writer.through(), reader.through()), (9, 9));
+    writer.clear().unwrap();
+    assert_eq!((writer.through(), writer.settle(other)), (0, other));
+}
