@@ -18,8 +18,9 @@ use clap::Parser;
 use std::process::ExitCode;
 
 /// Many small things are allocated by many threads, and memory is to be given back when they are done: the system's allocator does neither well.
+#[cfg(not(target_env = "msvc"))]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     if commands::hook::is_asked_for() {

@@ -2,6 +2,7 @@
 //!
 //! In: where bytes lie, and the batch. Out: a record's bytes, or nothing when they cannot be had. Never here: meaning.
 
+use std::borrow::Cow;
 use unspool_engine::{NativeReader, Natives};
 use unspool_model::{Batch, RecordIx};
 use unspool_view::search::NativeBytes;
@@ -21,5 +22,9 @@ impl<'a> Bytes<'a> {
 impl NativeBytes for Bytes<'_> {
     fn bytes(&mut self, record: RecordIx) -> Option<&[u8]> {
         self.reader.bytes(self.batch.records.get(record as usize)?).ok()
+    }
+
+    fn readable(&mut self, record: RecordIx) -> Option<Cow<'_, str>> {
+        self.bytes(record).map(unspool_formats::readable)
     }
 }

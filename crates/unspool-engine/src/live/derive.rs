@@ -152,6 +152,10 @@ impl Deriver {
         self.growing.clear();
         self.shared.snapshots.rest();
         self.shared.log.forget_frames();
+        self.ground.store().rest();
+        self.families.rest();
+        held(&self.shared.reader).rest();
+        held(&self.shared.families).rest();
     }
 
     /// One round; false when the disk refused until the process had to end.

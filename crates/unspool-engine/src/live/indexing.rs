@@ -21,6 +21,9 @@ const LONGEST_REST: Duration = Duration::from_secs(3);
 /// While anything waits to be derived it rests so many times as long as a session took.
 const BUSY_REST: u32 = 3;
 const LONGEST_BUSY_REST: Duration = Duration::from_secs(1);
+/// When there is nothing to do for so long, memory is given back; then it sleeps.
+const IDLE: Duration = Duration::from_secs(5);
+const ASLEEP: Duration = Duration::from_secs(3600);
 /// How long to wait before trying again what failed.
 const RETRY: Duration = Duration::from_secs(5);
 /// Texts are handed over when they come to so many bytes, and seen when they come to so many or after so long.
@@ -118,14 +121,23 @@ impl Indexing {
         }
     }
 
-    /// Waits until there is something to do; `None` when the engine is about to end.
-    fn next(&self, shared: &Shared) -> Option<()> {
+    /// Waits until there is something to do, and calls `idle` once when there is not for a while; `None` when the engine is about to end.
+    fn next(&self, shared: &Shared, idle: impl Fn()) -> Option<()> {
         let mut state = held(&self.state);
+        let mut idle_at = Some(Instant::now() + IDLE);
         while state.shown <= state.indexed && !state.forgotten {
             if shared.stopping.load(Ordering::Acquire) {
                 return None;
             }
-            state = self.wait(state, Duration::from_secs(3600));
+            let left = idle_at.map_or(ASLEEP, |at| at.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                idle_at = None;
+                drop(state);
+                idle();
+                state = held(&self.state);
+            } else {
+                state = self.wait(state, left);
+            }
         }
         Some(())
     }
@@ -175,7 +187,11 @@ impl Indexer {
     pub(crate) fn run(&mut self) {
         let shared = Arc::clone(&self.shared);
         let mut rest = Duration::ZERO;
-        while shared.indexing.next(&shared).is_some() {
+        let let_go = |texts: &Texts| {
+            texts.rest();
+            held(&shared.texts).rest();
+        };
+        while shared.indexing.next(&shared, || let_go(&self.texts)).is_some() {
             shared.indexing.sleep(rest.max(CROWD), &shared);
             if self.is_stopping() {
                 return;
@@ -273,10 +289,11 @@ impl Indexer {
                 });
             }
             let words: Vec<String> = words.into_iter().collect();
-            let chunk = NewChunk { sum: chunk.sum, words: words.join(" "), text: texts.to_bytes() };
-            bytes += chunk.text.len();
-            self.unsaved += chunk.text.len();
-            new.push(chunk);
+            let text = texts.to_bytes();
+            bytes += text.len();
+            self.unsaved += text.len();
+            let text = (!chunks.is_small()).then_some(text);
+            new.push(NewChunk { sum: chunk.sum, words: words.join(" "), text });
             if bytes >= PUT_BYTES {
                 self.texts.put(changed.id, &all, &new)?;
                 new.clear();

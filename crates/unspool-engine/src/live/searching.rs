@@ -4,21 +4,23 @@
 //! texts have the words; what is more than one word is then looked for in the texts themselves. A hit that is shown stands in a text of
 //! a step that is there.
 
-use super::{Engine, held};
+use super::{Engine, Shared, Snapshot, held};
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use unspool_model::Id;
 use unspool_store::rows::SessionRow;
 use unspool_store::{
-    ChunkId, Cursor, Question, SessionNumber, SqliteStore, Store, StoreError, TextsReader, WantedWord,
+    ChunkId, Cursor, GroundError, Question, SessionNumber, SqliteStore, Store, TextsReader, WantedWord,
 };
 use unspool_view::search::words::{Term, Terms};
-use unspool_view::search::{Snippet, Texts, snippet};
+use unspool_view::search::{Chunks, Snippet, Texts, snippet};
 
 /// Texts of so many bytes are looked through for what is more than one word: `max_search_bytes`. Sessions that were indexed
 /// last come first.
 const MAX_SEARCH_BYTES: usize = 64 << 20;
+/// Texts that are not kept but read again count as so many times as long as they are, because that takes so much longer.
+const READING_AGAIN: usize = 8;
 /// So many hits of a session are shown: `max_session_hits`.
 const MAX_SESSION_HITS: usize = 5;
 
@@ -68,20 +70,20 @@ pub struct Hit {
 
 impl Engine {
     /// The sessions in which everything stands that was typed.
-    pub fn matching(&self, typed: &str) -> Result<Matches, StoreError> {
+    pub fn matching(&self, typed: &str) -> Result<Matches, GroundError> {
         let terms = Terms::of(typed);
         held(&self.shared.texts).reading(|reader| {
-            let mut search = Search::new(reader, &terms.terms)?;
+            let mut search = Search::new(&self.shared, reader, &terms.terms)?;
             search.verify()?;
             search.matches(&terms)
         })
     }
 
     /// Looks for everything that was typed, among the sessions and in the order of the question.
-    pub fn search(&self, typed: &str, question: &Question) -> Result<Findings, StoreError> {
+    pub fn search(&self, typed: &str, question: &Question) -> Result<Findings, GroundError> {
         let terms = Terms::of(typed);
         held(&self.shared.texts).reading(|reader| {
-            let mut search = Search::new(reader, &terms.terms)?;
+            let mut search = Search::new(&self.shared, reader, &terms.terms)?;
             search.verify()?;
             let Matches { sessions, complete, ignored } = search.matches(&terms)?;
             let mut question = question.clone();
@@ -101,6 +103,7 @@ impl Engine {
 
 /// One search under way.
 struct Search<'a> {
+    shared: &'a Shared,
     reader: &'a TextsReader<'a>,
     terms: &'a [Term],
     /// For each session with all words, and each term, the chunks it may stand in.
@@ -109,35 +112,86 @@ struct Search<'a> {
     complete: bool,
     /// The last texts that were read.
     last: Option<(ChunkId, Vec<u8>)>,
+    /// The last session that was read for its texts.
+    again: Option<(SessionNumber, Again)>,
+}
+
+/// A session whose texts are read again.
+struct Again {
+    snapshot: Arc<Snapshot>,
+    chunks: Chunks,
+}
+
+impl Again {
+    fn new(snapshot: Arc<Snapshot>) -> Again {
+        let chunks = Chunks::of(&snapshot.flow, &snapshot.corpus.batch);
+        Again { snapshot, chunks }
+    }
+
+    /// The texts of a chunk; none when it is no longer what it was.
+    fn texts(&self, sum: Id) -> Option<Vec<u8>> {
+        let chunk = self.chunks.chunks.iter().find(|chunk| chunk.sum == sum)?;
+        let (flow, batch) = (&self.snapshot.flow, &self.snapshot.corpus.batch);
+        Some(self.chunks.read(chunk, flow, batch, &mut self.snapshot.natives()).to_bytes())
+    }
 }
 
 impl<'a> Search<'a> {
-    fn new(reader: &'a TextsReader<'a>, terms: &'a [Term]) -> Result<Search<'a>, StoreError> {
+    fn new(
+        shared: &'a Shared,
+        reader: &'a TextsReader<'a>,
+        terms: &'a [Term],
+    ) -> Result<Search<'a>, GroundError> {
         let mut sessions: BTreeMap<SessionNumber, Vec<Vec<ChunkId>>> = BTreeMap::new();
         for (n, term) in terms.iter().enumerate() {
             let words = term.lookups().iter().map(|one| WantedWord { word: &one.word, open: one.open });
             let chunks = reader.chunks_with(&words.collect::<Vec<_>>())?;
-            for of_session in chunks.chunk_by(|a, b| a.session() == b.session()) {
-                let known = sessions.entry(of_session[0].session()).or_default();
+            for of_session in chunks.chunk_by(|a, b| a.0 == b.0) {
+                let known = sessions.entry(of_session[0].0).or_default();
                 if known.len() == n {
-                    known.push(of_session.to_vec());
+                    known.push(of_session.iter().map(|(_, chunk)| *chunk).collect());
                 }
             }
             sessions.retain(|_, known| known.len() == n + 1);
         }
-        Ok(Search { reader, terms, sessions, numbers: BTreeMap::new(), complete: true, last: None })
+        let numbers = BTreeMap::new();
+        Ok(Search { shared, reader, terms, sessions, numbers, complete: true, last: None, again: None })
     }
 
-    fn texts(&mut self, chunk: ChunkId) -> Result<&[u8], StoreError> {
+    /// The texts of a chunk of a session, and how long they took as a number of bytes.
+    fn texts(&mut self, session: SessionNumber, chunk: ChunkId) -> Result<(&[u8], usize), GroundError> {
+        let mut cost = 0;
         if self.last.as_ref().is_none_or(|(last, _)| *last != chunk) {
             self.last = None;
-            self.last = Some((chunk, self.reader.text(chunk)?));
+            let texts = match self.reader.text(chunk)? {
+                Some(kept) => {
+                    cost = kept.len();
+                    kept
+                }
+                None => {
+                    let again = self.read_again(session, chunk)?;
+                    cost = again.len() * READING_AGAIN;
+                    again
+                }
+            };
+            self.last = Some((chunk, texts));
         }
-        Ok(self.last.as_ref().map_or(&[], |(_, texts)| texts))
+        Ok((self.last.as_ref().map_or(&[], |(_, texts)| texts), cost))
+    }
+
+    /// What the index has not noticed yet has no texts.
+    fn read_again(&mut self, session: SessionNumber, chunk: ChunkId) -> Result<Vec<u8>, GroundError> {
+        if self.again.as_ref().is_none_or(|(last, _)| *last != session) {
+            let found = self.shared.snapshot(self.reader.session(session)?)?;
+            self.again = found.map(|snapshot| (session, Again::new(snapshot)));
+        }
+        let sum = self.reader.sum(chunk)?;
+        let texts = self.again.as_ref().zip(sum).and_then(|((_, again), sum)| again.texts(sum));
+        Ok(texts.unwrap_or_default())
     }
 
     /// Leaves only sessions in which every term stands.
-    fn verify(&mut self) -> Result<(), StoreError> {
+    fn verify(&mut self) -> Result<(), GroundError> {
         let terms = self.terms;
         let unsure: Vec<usize> = (0..terms.len()).filter(|n| !terms[*n].is_one_word()).collect();
         if unsure.is_empty() {
@@ -152,8 +206,8 @@ impl<'a> Search<'a> {
             for n in &unsure {
                 let mut first = None;
                 for (at, chunk) in chunks[*n].iter().enumerate() {
-                    let texts = self.texts(*chunk)?;
-                    left = left.saturating_sub(texts.len());
+                    let (texts, cost) = self.texts(number, *chunk)?;
+                    left = left.saturating_sub(cost);
                     if terms[*n].find(Texts::joined(texts)).is_some() {
                         first = Some(at);
                         break;
@@ -172,7 +226,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    fn matches(&mut self, terms: &Terms) -> Result<Matches, StoreError> {
+    fn matches(&mut self, terms: &Terms) -> Result<Matches, GroundError> {
         for number in self.sessions.keys() {
             self.numbers.insert(self.reader.session(*number)?, *number);
         }
@@ -184,9 +238,9 @@ impl<'a> Search<'a> {
     }
 
     /// Hits of each term in steps that are there; `None` when there is none of one of them.
-    fn hits(&mut self, session: Id, engine: &Engine) -> Result<Option<Vec<Hit>>, StoreError> {
-        let number = self.numbers.get(&session);
-        let Some(chunks) = number.and_then(|number| self.sessions.remove(number)) else { return Ok(None) };
+    fn hits(&mut self, session: Id, engine: &Engine) -> Result<Option<Vec<Hit>>, GroundError> {
+        let Some(number) = self.numbers.get(&session).copied() else { return Ok(None) };
+        let Some(chunks) = self.sessions.remove(&number) else { return Ok(None) };
         let there = engine.with_store(|store| self.steps_there(store, session))?;
         let terms = self.terms;
         let most = (MAX_SESSION_HITS / terms.len()).max(1);
@@ -194,7 +248,8 @@ impl<'a> Search<'a> {
         for (term, chunks) in terms.iter().zip(chunks) {
             let mut found = 0;
             for chunk in chunks {
-                found += add_hits(term, chunk, self.texts(chunk)?, there.as_ref(), most - found, &mut hits);
+                let (texts, _) = self.texts(number, chunk)?;
+                found += add_hits(term, chunk, texts, there.as_ref(), most - found, &mut hits);
                 if found >= most {
                     break;
                 }
@@ -209,7 +264,7 @@ impl<'a> Search<'a> {
     }
 
     /// The steps of a session that may have changed since it was indexed; `None` when it has not.
-    fn steps_there(&self, store: &SqliteStore, session: Id) -> Result<Option<FxHashSet<Id>>, StoreError> {
+    fn steps_there(&self, store: &SqliteStore, session: Id) -> Result<Option<FxHashSet<Id>>, GroundError> {
         if store.version_of(session)? <= Some(self.reader.standing()?) {
             return Ok(None);
         }

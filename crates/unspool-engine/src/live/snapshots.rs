@@ -7,9 +7,11 @@ use super::decode::decode;
 use super::files::{self, Version};
 use super::{Shared, held, streams};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use unspool_link::{Corpus, FamilyKey, Table, pieces};
+use unspool_link::{Corpus, FamilyKey, Piece, Table, pieces};
 use unspool_model::{Batch, Flow, Id, RecordIx};
 use unspool_store::{Families, FamilyId, GroundError, Log, StreamPart};
 use unspool_view::search::NativeBytes;
@@ -61,6 +63,10 @@ impl NativeBytes for NativeLog<'_> {
         self.bytes.clear();
         self.bytes.extend_from_slice(found);
         Some(&self.bytes)
+    }
+
+    fn readable(&mut self, record: RecordIx) -> Option<Cow<'_, str>> {
+        self.bytes(record).map(unspool_formats::readable)
     }
 }
 
@@ -213,15 +219,16 @@ impl Shared {
         let (linked, version) = match self.snapshots.get(family) {
             Ok(found) => found,
             Err(published) => {
-                let read = read_family(&self.log, &families, family, &self.options.table)?;
+                let mut read = read_family(&self.log, &families, family, &self.options.table)?;
+                // Others may ask meanwhile: what is read is what the family was at this moment.
+                drop(families);
                 self.notice_damaged(&read.damaged);
-                let corpus = Corpus::new(read.batch(), self.options.table.clone(), (self.options.now)());
+                let corpus = Corpus::new(read.take_batch(), self.options.table.clone(), (self.options.now)());
                 let linked = Linked::new(corpus, read.files);
                 let version = self.snapshots.offer(family, &linked, published);
                 (linked, version)
             }
         };
-        drop(families);
         let found = (0..linked.corpus.len()).find(|n| linked.corpus.session_id(*n) == session);
         Ok(found.map(|n| linked.session(n, version, &self.log)))
     }
@@ -239,9 +246,10 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    fn batch(self: &Read) -> Batch {
+    /// All of its records, in the order of their streams.
+    fn take_batch(&mut self) -> Batch {
         let mut all = Batch::default();
-        self.parts.values().for_each(|part| all.append(part.clone()));
+        std::mem::take(&mut self.parts).into_values().for_each(|part| all.append(part));
         all
     }
 }
@@ -254,16 +262,93 @@ pub(crate) fn read_family(
     table: &Table,
 ) -> Result<Read, GroundError> {
     let mut read = Read::default();
-    for position in families.entries(family)? {
-        let Some(entry) = files::sound(log, position, &mut read.damaged)? else { continue };
-        let whole = whole_stream(log, families, position, &entry.stream, &mut read.damaged)?;
-        let Some(stream) = whole else { continue };
-        read.files.extend(stream.files);
-        if let Some(batch) = only(stream.batch, families, family, table)? {
-            read.parts.insert(position, batch);
+    let positions = families.entries(family)?;
+    let found = in_parallel(&positions, |position| Found::at(log, *position, table));
+    for (position, found) in positions.into_iter().zip(found) {
+        match found? {
+            Found::Nothing => {}
+            Found::Damaged => read.damaged.push(position),
+            Found::Body { batch, pieces } => {
+                let own = only(batch, &pieces, families, family)?;
+                read.parts.extend(own.map(|batch| (position, batch)));
+            }
+            Found::File { stream } => {
+                let whole = whole_stream(log, families, position, &stream, &mut read.damaged)?;
+                let Some(WholeStream { batch, files, .. }) = whole else { continue };
+                let pieces = pieces(&batch, table);
+                read.files.extend(files);
+                let own = only(batch, &pieces, families, family)?;
+                read.parts.extend(own.map(|batch| (position, batch)));
+            }
         }
     }
     Ok(read)
+}
+
+/// What is at a position of the log.
+enum Found {
+    Nothing,
+    Damaged,
+    /// A body, read; and which of its records belong together.
+    Body {
+        batch: Batch,
+        pieces: Vec<Piece>,
+    },
+    /// A part of a file.
+    File {
+        stream: String,
+    },
+}
+
+impl Found {
+    fn at(log: &Log, position: u64, table: &Table) -> Result<Found, GroundError> {
+        let mut damaged = Vec::new();
+        let Some(entry) = files::sound(log, position, &mut damaged)? else {
+            return Ok(if damaged.is_empty() { Found::Nothing } else { Found::Damaged });
+        };
+        let sort = streams::Sort::of(&entry.stream);
+        if matches!(sort, streams::Sort::File { .. }) {
+            return Ok(Found::File { stream: entry.stream });
+        }
+        Ok(decode(&sort.shown(position), &entry.bytes).map_or(Found::Nothing, |read| {
+            let pieces = pieces(&read.batch, table);
+            Found::Body { batch: read.batch, pieces }
+        }))
+    }
+}
+
+/// Positions that are worth another thread.
+const PARALLEL: usize = 4;
+
+/// Does the same for each of them, on as many threads as there are processors; in order.
+fn in_parallel<I: Sync, O: Send>(all: &[I], work: impl Fn(&I) -> O + Sync) -> Vec<O> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(all.len() / PARALLEL);
+    if threads < 2 {
+        return all.iter().map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let share = || {
+        let mut done: Vec<(usize, O)> = Vec::new();
+        while let Some((n, one)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, all.get(n)?)))
+        {
+            done.push((n, work(one)));
+        }
+        done
+    };
+    let mut done: Vec<(usize, O)> = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(share)).collect();
+        let mut done = share();
+        for other in others {
+            match other.join() {
+                Ok(more) => done.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        done
+    });
+    done.sort_unstable_by_key(|(n, _)| *n);
+    done.into_iter().map(|(_, one)| one).collect()
 }
 
 /// One stream, read.
@@ -302,16 +387,15 @@ pub(crate) fn whole_stream(
 /// The records of a stream that belong to one family.
 fn only(
     batch: Batch,
+    pieces: &[Piece],
     families: &Families,
     family: FamilyId,
-    table: &Table,
 ) -> Result<Option<Batch>, GroundError> {
-    let pieces = pieces(&batch, table);
-    if let [_] = pieces.as_slice() {
+    if let [_] = pieces {
         return Ok(Some(batch));
     }
     let mut records: Vec<RecordIx> = Vec::new();
-    for piece in &pieces {
+    for piece in pieces {
         if families.find(&numbers(&piece.keys))? == Some(family) {
             records.extend(&piece.records);
         }

@@ -193,11 +193,11 @@ fn sums(folder: &Path, session: Id) -> Vec<Id> {
     Index::open(&folder.join("texts.db"), TEXTS_VERSION).unwrap().sums(session).unwrap()
 }
 
-#[test]
-fn a_session_that_grows_keeps_its_chunks() {
+/// The sums of a session before and after it grew, with 200 texts of so many words in the end.
+fn grown(words: usize) -> (Vec<Id>, Vec<Id>) {
     let folder = tempfile::tempdir().unwrap();
     let engine = open(folder.path());
-    let texts: Vec<String> = (0..200).map(|n| format!("number{n} {}", "filler ".repeat(300))).collect();
+    let texts: Vec<String> = (0..200).map(|n| format!("number{n} {}", "filler ".repeat(words))).collect();
     let whole = transcript("growing", &texts);
     let lines: Vec<usize> =
         whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(n, _)| n + 1).collect();
@@ -206,15 +206,28 @@ fn a_session_that_grows_keeps_its_chunks() {
     let [session] = ids(&engine, "number150")[..] else { panic!("one session") };
     assert_eq!(ids(&engine, "number151"), []);
     let before = sums(folder.path(), session);
-    assert!(before.len() > 3);
     engine.take(part("g.jsonl", cut, &whole[cut..])).unwrap();
     assert_eq!(ids(&engine, "number199"), [session]);
     let after = sums(folder.path(), session);
-    assert_eq!(before[..before.len() - 1], after[..before.len() - 1]);
     let findings = engine.search("number3 number199 \"number77 filler\"", &Question::default()).unwrap();
     let hits: Vec<&str> = findings.sessions[0].hits.iter().map(|hit| hit.snippet.hit.as_str()).collect();
     assert_eq!(hits, ["number3", "number77 filler", "number199"]);
     assert_eq!(engine.health().index_lag_ms, 0);
+    (before, after)
+}
+
+#[test]
+fn a_large_session_that_grows_keeps_its_chunks() {
+    let (before, after) = grown(1500);
+    assert!(before.len() > 3);
+    assert_eq!(before[..before.len() - 1], after[..before.len() - 1]);
+}
+
+#[test]
+fn a_small_session_is_one_chunk_whose_texts_are_read_again() {
+    let (before, after) = grown(300);
+    assert_eq!((before.len(), after.len()), (1, 1));
+    assert_ne!(before, after);
 }
 
 #[test]

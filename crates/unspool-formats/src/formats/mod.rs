@@ -46,3 +46,8 @@ formats! {
     unspool_flow::FlowExport,
     otlp::{OtlpJson, OtlpLogs, OtlpProtobuf, SpanList, SpanTree, ReadableSpans, PhoenixSpans, LangfuseTrace},
 }
+
+/// A record for people: its own bytes where they are text, otherwise what they say as JSON, and as a last resort what of them are letters.
+pub fn readable(record: &[u8]) -> std::borrow::Cow<'_, str> {
+    otlp::plain(record).map_or_else(|| String::from_utf8_lossy(record), Into::into)
+}

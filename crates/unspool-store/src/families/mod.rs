@@ -142,6 +142,11 @@ impl Families {
         Ok(families)
     }
 
+    /// Nothing happens for a while: what is at hand is let go.
+    pub fn rest(&self) {
+        crate::sqlite::rest(&self.connection);
+    }
+
     fn prepare(&mut self) -> rusqlite::Result<()> {
         let connection = &self.connection;
         connection.set_prepared_statement_cache_capacity(32);

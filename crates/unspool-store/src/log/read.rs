@@ -36,7 +36,10 @@ impl Cache {
 
     fn put(&mut self, key: (u64, usize), frame: &Arc<Frame>, limit: usize) {
         self.bytes += frame.weight();
-        self.frames.insert(key, (Arc::clone(frame), self.uses));
+        // Two threads may have read the same.
+        if let Some((same, _)) = self.frames.insert(key, (Arc::clone(frame), self.uses)) {
+            self.bytes -= same.weight();
+        }
         while self.bytes > limit && self.frames.len() > 1 {
             let oldest = self.frames.iter().min_by_key(|(_, (_, used))| *used).map(|(key, _)| *key);
             let Some((frame, _)) = oldest.and_then(|key| self.frames.remove(&key)) else { break };
@@ -139,18 +142,22 @@ impl Log {
         }
         let damaged = || Unreadable::Damaged(format!("a frame of {} is damaged", segment.name.show()));
         let placed = segment.frames.get(n).ok_or_else(damaged)?;
-        let mut file = match cache.file.take().filter(|(sequence, _)| *sequence == segment.name.sequence) {
+        let file = cache.file.take().filter(|(sequence, _)| *sequence == segment.name.sequence);
+        // Others may read meanwhile.
+        drop(cache);
+        let mut file = match file {
             Some((_, file)) => file,
             None => self.files.open(&segment.name.show()).map_err(|source| segment.io(source))?,
         };
         let mut body = vec![0; placed.head.body_bytes as usize];
         file.read_at(placed.offset + FRAME_HEAD_BYTES as u64, &mut body)
             .map_err(|source| segment.io(source))?;
-        cache.file = Some((segment.name.sequence, file));
         if body_sum(&body, segment.name.salt) != placed.head.body_sum {
             return Err(damaged());
         }
         let frame = Arc::new(Frame::read(&placed.head, &body).ok_or_else(damaged)?);
+        let mut cache = held(&self.cache);
+        cache.file = Some((segment.name.sequence, file));
         cache.put(key, &frame, self.options.cache_bytes);
         Ok(frame)
     }

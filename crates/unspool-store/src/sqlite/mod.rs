@@ -86,6 +86,11 @@ impl SqliteStore {
         Commit { checkpoints, receipts, links, ..Commit::default() }
     }
 
+    /// Nothing happens for a while: what is at hand is let go, and what was written beside the file goes into it.
+    pub fn rest(&self) {
+        rest(&self.connection);
+    }
+
     /// Gives room back to the system that nothing is in any more.
     pub fn shrink(&self) -> Result<(), StoreError> {
         self.connection.execute_batch("VACUUM").map_err(|error| self.failed(&error))
@@ -148,6 +153,13 @@ impl SqliteStore {
     fn failed(&self, error: &rusqlite::Error) -> StoreError {
         database_error(&self.name, error)
     }
+}
+
+/// Lets go of the pages at hand, and empties the write-ahead log.
+pub(crate) fn rest(connection: &Connection) {
+    // While somebody reads, the log stays; the next rest is as good.
+    drop(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
+    drop(connection.execute_batch("PRAGMA shrink_memory"));
 }
 
 /// Whether a crash of the machine may take a commit back, all or nothing.

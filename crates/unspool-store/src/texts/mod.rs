@@ -1,6 +1,6 @@
-//! Texts of sessions in chunks, and an index of their words, kept beside the store.
+//! An index of the words in sessions' texts, and some of the texts, kept beside the store.
 //!
-//! In: chunks of texts with their words. Out: the chunks with a word, and the texts of a chunk. Never here: what a word is, what stands in a
+//! In: chunks of texts with their words. Out: the chunks with a word, and the texts of a chunk where they are kept. Never here: what a word is, what stands in a
 //! text. Like everything derived, the file can be deleted and made again; one that is damaged is.
 
 use crate::error::StoreError;
@@ -12,10 +12,8 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use unspool_model::Id;
 
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 const CACHE_KIB: i64 = 8 << 10;
-/// Bits of a chunk's number within its session: room for a terabyte of texts.
-const CHUNK_BITS: u32 = 24;
 const TEXT_LEVEL: i32 = 1;
 /// Words that are collected in memory before they are written.
 const WORDS_BYTES: i64 = 8 << 20;
@@ -28,13 +26,6 @@ pub struct ChunkId(i64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionNumber(i64);
 
-impl ChunkId {
-    /// The session it belongs to.
-    pub fn session(self) -> SessionNumber {
-        SessionNumber(self.0 >> CHUNK_BITS)
-    }
-}
-
 /// A chunk to be kept.
 #[derive(Clone, Debug)]
 pub struct NewChunk {
@@ -42,8 +33,8 @@ pub struct NewChunk {
     pub sum: Id,
     /// Its words, with spaces between them: letters and digits only, in small letters.
     pub words: String,
-    /// Its texts.
-    pub text: Vec<u8>,
+    /// Its texts, when they are to be kept; otherwise they are read again where they came from.
+    pub text: Option<Vec<u8>>,
 }
 
 /// A word to look for.
@@ -153,10 +144,9 @@ impl Texts {
 
     /// The chunks of a session, in order.
     fn chunks_of(&self, number: i64) -> rusqlite::Result<Vec<(i64, Id)>> {
-        let sql = "SELECT chunk, sum FROM chunks WHERE chunk BETWEEN ?1 AND ?2 ORDER BY chunk";
+        let sql = "SELECT chunk, sum FROM chunks WHERE session = ?1 ORDER BY chunk";
         let mut statement = self.connection.prepare_cached(sql)?;
-        let keys = [number << CHUNK_BITS, ((number + 1) << CHUNK_BITS) - 1];
-        let rows = statement.query_map(keys, |row| Ok((row.get(0)?, id(row.get(1)?))))?;
+        let rows = statement.query_map([number], |row| Ok((row.get(0)?, id(row.get(1)?))))?;
         rows.collect()
     }
 
@@ -176,34 +166,33 @@ impl Texts {
             }
         };
         let wanted: FxHashSet<Id> = all.iter().copied().collect();
-        let mut next = number << CHUNK_BITS;
-        for (chunk, sum) in self.chunks_of(number)? {
-            if wanted.contains(&sum) {
-                next = chunk + 1;
-            } else {
-                self.connection.prepare_cached("DELETE FROM chunks WHERE chunk = ?1")?.execute([chunk])?;
-                self.connection.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([chunk])?;
-            }
+        for (chunk, _) in self.chunks_of(number)?.into_iter().filter(|(_, sum)| !wanted.contains(sum)) {
+            self.connection.prepare_cached("DELETE FROM chunks WHERE chunk = ?1")?.execute([chunk])?;
+            self.connection.prepare_cached("DELETE FROM texts WHERE chunk = ?1")?.execute([chunk])?;
+            self.connection.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([chunk])?;
         }
         if all.is_empty() {
             self.connection.prepare_cached("DELETE FROM sessions WHERE number = ?1")?.execute([number])?;
         }
-        let sql = "INSERT INTO chunks (chunk, sum, text) VALUES (?1, ?2, ?3)";
+        let sql = "INSERT INTO chunks (session, sum) VALUES (?1, ?2) RETURNING chunk";
         let mut put = self.connection.prepare_cached(sql)?;
+        let mut keep = self.connection.prepare_cached("INSERT INTO texts (chunk, text) VALUES (?1, ?2)")?;
         let mut index = self.connection.prepare_cached("INSERT INTO words (rowid, list) VALUES (?1, ?2)")?;
-        for chunk in new {
-            let text = zstd::bulk::compress(&chunk.text, TEXT_LEVEL)
-                .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
-            put.execute(params![next, chunk.sum.to_bytes(), text])?;
-            index.execute(params![next, chunk.words])?;
-            next += 1;
+        for NewChunk { sum, words, text } in new {
+            let chunk: i64 = put.query_row(params![number, sum.to_bytes()], |row| row.get(0))?;
+            index.execute(params![chunk, words])?;
+            if let Some(text) = text {
+                let packed = zstd::bulk::compress(text, TEXT_LEVEL)
+                    .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+                keep.execute(params![chunk, packed])?;
+            }
         }
         Ok(())
     }
 
     /// Deletes everything.
     pub fn clear(&mut self) -> Result<(), StoreError> {
-        let sql = "DELETE FROM sessions; DELETE FROM chunks; INSERT INTO words (words) VALUES ('delete-all');
+        let sql = "DELETE FROM sessions; DELETE FROM chunks; DELETE FROM texts; INSERT INTO words (words) VALUES ('delete-all');
                    UPDATE standing SET version = 0;";
         let done = self.begin().and_then(|()| self.connection.execute_batch(sql));
         done.map_err(|error| self.failed(&error))?;
@@ -233,6 +222,11 @@ impl Texts {
         })
     }
 
+    /// Nothing happens for a while: what is at hand is let go.
+    pub fn rest(&self) {
+        crate::sqlite::rest(&self.connection);
+    }
+
     /// Takes back what was not saved.
     pub fn undo(&mut self) {
         self.in_transaction = false;
@@ -241,10 +235,10 @@ impl Texts {
     }
 
     /// Asks questions that all see the same state.
-    pub fn reading<T>(
+    pub fn reading<T, E: From<StoreError>>(
         &self,
-        ask: impl FnOnce(&TextsReader<'_>) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
+        ask: impl FnOnce(&TextsReader<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
         let transaction = self.connection.unchecked_transaction().map_err(|error| self.failed(&error))?;
         let unpacker = zstd::bulk::Decompressor::new().map_err(|_| StoreError::Value { column: "text" })?;
         ask(&TextsReader { connection: &transaction, name: &self.name, unpacker: RefCell::new(unpacker) })
@@ -264,8 +258,8 @@ impl TextsReader<'_> {
         standing(self.connection).map_err(|error| database_error(self.name, &error))
     }
 
-    /// The chunks that have all these words, in order.
-    pub fn chunks_with(&self, words: &[WantedWord<'_>]) -> Result<Vec<ChunkId>, StoreError> {
+    /// The chunks that have all these words, session by session, in order.
+    pub fn chunks_with(&self, words: &[WantedWord<'_>]) -> Result<Vec<(SessionNumber, ChunkId)>, StoreError> {
         let all: Vec<String> = words
             .iter()
             .map(|WantedWord { word, open }| format!("\"{word}\"{}", if *open { " *" } else { "" }))
@@ -274,25 +268,40 @@ impl TextsReader<'_> {
             return Ok(Vec::new());
         }
         let query = || {
-            let sql = "SELECT rowid FROM words WHERE words MATCH ?1";
+            let sql =
+                "SELECT chunks.session, words.rowid FROM words JOIN chunks ON chunks.chunk = words.rowid
+                       WHERE words MATCH ?1";
             let mut statement = self.connection.prepare_cached(sql)?;
-            let rows = statement.query_map([all.join(" AND ")], |row| row.get(0).map(ChunkId))?;
-            rows.collect::<Result<Vec<_>, _>>()
+            let numbers = |row: &rusqlite::Row<'_>| Ok((SessionNumber(row.get(0)?), ChunkId(row.get(1)?)));
+            statement.query_map([all.join(" AND ")], numbers)?.collect::<Result<Vec<_>, _>>()
         };
-        query().map_err(|error| database_error(self.name, &error))
+        let mut found = query().map_err(|error| database_error(self.name, &error))?;
+        found.sort_unstable();
+        Ok(found)
     }
 
-    /// The texts of a chunk.
-    pub fn text(&self, chunk: ChunkId) -> Result<Vec<u8>, StoreError> {
+    /// The texts of a chunk, should they be kept.
+    pub fn text(&self, chunk: ChunkId) -> Result<Option<Vec<u8>>, StoreError> {
         let query = || {
-            let mut statement = self.connection.prepare_cached("SELECT text FROM chunks WHERE chunk = ?1")?;
-            statement.query_row([chunk.0], |row| row.get::<_, Vec<u8>>(0))
+            let mut statement = self.connection.prepare_cached("SELECT text FROM texts WHERE chunk = ?1")?;
+            statement.query_row([chunk.0], |row| row.get::<_, Vec<u8>>(0)).optional()
         };
-        let packed = query().map_err(|error| database_error(self.name, &error))?;
+        let Some(packed) = query().map_err(|error| database_error(self.name, &error))? else {
+            return Ok(None);
+        };
         let length = zstd::zstd_safe::get_frame_content_size(&packed).ok().flatten().unwrap_or(0);
         let damaged = || StoreError::Value { column: "text" };
         let length = usize::try_from(length).map_err(|_| damaged())?;
-        self.unpacker.borrow_mut().decompress(&packed, length).map_err(|_| damaged())
+        self.unpacker.borrow_mut().decompress(&packed, length).map(Some).map_err(|_| damaged())
+    }
+
+    /// The sum a chunk is known by in its session.
+    pub fn sum(&self, chunk: ChunkId) -> Result<Option<Id>, StoreError> {
+        let query = || {
+            let mut statement = self.connection.prepare_cached("SELECT sum FROM chunks WHERE chunk = ?1")?;
+            statement.query_row([chunk.0], |row| Ok(id(row.get(0)?))).optional()
+        };
+        query().map_err(|error| database_error(self.name, &error))
     }
 
     /// A session by its number.

@@ -3,7 +3,11 @@ CREATE TABLE standing (only INTEGER PRIMARY KEY CHECK (only = 1), version INTEGE
 INSERT INTO standing VALUES (1, 0);
 -- Sessions with texts.
 CREATE TABLE sessions (number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE) STRICT;
--- Texts of sessions, compressed. The key is the session's number and the chunk's in one; `sum` tells whether a chunk is still what it was.
-CREATE TABLE chunks (chunk INTEGER PRIMARY KEY, sum BLOB NOT NULL, text BLOB NOT NULL) STRICT;
+-- The chunks of sessions; `sum` tells whether a chunk is still what it was. They are numbered one by one, because the index keeps the
+-- differences of numbers. Rows are small, so that the sessions of many chunks are found in a few pages.
+CREATE TABLE chunks (chunk INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, sum BLOB NOT NULL) STRICT;
+CREATE INDEX chunks_by_session ON chunks (session, chunk);
+-- Texts of chunks, compressed, where they are worth keeping twice.
+CREATE TABLE texts (chunk INTEGER PRIMARY KEY, text BLOB NOT NULL) STRICT;
 -- The words of each chunk, each once. What is given to it has been cut into words already.
 CREATE VIRTUAL TABLE words USING fts5 (list, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii');

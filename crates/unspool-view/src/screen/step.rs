@@ -8,6 +8,7 @@ use crate::search::NativeBytes;
 use crate::totals::Pricer;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::borrow::Cow;
 use unspool_model::flow::NONE;
 use unspool_model::{Agent, Batch, Edge, Flow, RecordIx};
 
@@ -118,6 +119,8 @@ pub struct RecordDoc {
     /// Its bytes, or the first of them.
     #[serde(flatten)]
     pub content: ContentDoc,
+    /// What the bytes say, as JSON, when they are no text themselves: spans in protobuf. Null when that is too long to be told.
+    pub readable: Option<String>,
 }
 
 /// Bytes of a record.
@@ -222,12 +225,18 @@ fn started(flow: &Flow, batch: &Batch, step: u32) -> Vec<StartedDoc> {
 fn record_doc(batch: &Batch, natives: &mut dyn NativeBytes, n: RecordIx) -> RecordDoc {
     let stream = batch.stream_of(n);
     let record = batch.records.get(n as usize);
+    let told = |text: &Cow<'_, str>| text.starts_with('{') && text.len() <= MAX_RECORD_BYTES;
+    let readable = match natives.readable(n).filter(told) {
+        Some(Cow::Owned(text)) => Some(text),
+        Some(Cow::Borrowed(_)) | None => None,
+    };
     RecordDoc {
         id: record.map(|record| record.id.show('r')).unwrap_or_default(),
         format: batch.text.get(stream.format).into(),
         stream: batch.text.get(stream.name).into(),
         ordinal: record.map_or(0, |record| record.ordinal),
         content: record_content(natives.bytes(n), MAX_RECORD_BYTES),
+        readable,
     }
 }
 
@@ -269,6 +278,7 @@ mod tests {
     use crate::drawn::Drawn;
     use crate::prices::Prices;
     use crate::search::NativeBytes;
+    use std::borrow::Cow;
     use unspool_model::{RecordIx, StepKind};
 
     #[test]
@@ -287,6 +297,10 @@ mod tests {
 
     impl NativeBytes for Nothing {
         fn bytes(&mut self, _: RecordIx) -> Option<&[u8]> {
+            None
+        }
+
+        fn readable(&mut self, _: RecordIx) -> Option<Cow<'_, str>> {
             None
         }
     }

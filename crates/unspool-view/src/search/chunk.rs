@@ -10,9 +10,11 @@ use std::ops::Range;
 use unspool_model::{Batch, Flow, Id, RecordIx, Witness};
 
 /// Which version of what a text is; another one makes every index over texts worthless.
-pub const TEXTS_VERSION: u32 = 1;
+pub const TEXTS_VERSION: u32 = 2;
 
-/// Bytes of records in a chunk: it may end behind so many, and has to behind so many.
+/// A session with fewer bytes of records is one chunk: its texts are read again in a moment.
+const SMALL_SESSION: u64 = 1 << 20;
+/// Bytes of records in a chunk of a larger one: it may end behind so many, and has to behind so many.
 const SMALL: u64 = 32 << 10;
 const LARGE: u64 = 128 << 10;
 /// Between the two, one record in so many ends it: chosen by its content, so that what comes in between changes one chunk.
@@ -23,6 +25,7 @@ pub struct Chunks {
     witnesses: Vec<(RecordIx, usize)>,
     /// In the order of records.
     pub chunks: Vec<Chunk>,
+    is_small: bool,
 }
 
 /// Some records that lie next to each other.
@@ -37,7 +40,12 @@ impl Chunks {
     pub fn of(flow: &Flow, batch: &Batch) -> Chunks {
         let mut witnesses = witnesses(flow, batch);
         witnesses.retain(|(record, _)| batch.stream_of(*record).witness != Witness::Answer);
-        let mut all = Chunks { witnesses, chunks: Vec::new() };
+        let length = |(record, _): &(RecordIx, usize)| {
+            batch.records.get(*record as usize).map_or(0, |record| u64::from(record.len))
+        };
+        let bytes: u64 = witnesses.chunk_by(|a, b| a.0 == b.0).map(|group| length(&group[0])).sum();
+        let is_small = bytes < SMALL_SESSION;
+        let mut all = Chunks { witnesses, chunks: Vec::new(), is_small };
         let mut sum: Vec<u8> = Vec::new();
         let (mut first, mut at, mut size) = (0, 0, 0);
         for group in all.witnesses.chunk_by(|a, b| a.0 == b.0) {
@@ -51,7 +59,7 @@ impl Chunks {
                 sum.extend(batch.text.get(step.tool_use_id).as_bytes());
                 sum.push(0);
             }
-            if size >= LARGE || (size >= SMALL && record.id.low() % CUTS == 0) {
+            if !is_small && (size >= LARGE || (size >= SMALL && record.id.low() % CUTS == 0)) {
                 all.chunks.push(Chunk { sum: Id::of(&[&sum]), witnesses: first..at });
                 sum.clear();
                 (first, size) = (at, 0);
@@ -63,14 +71,18 @@ impl Chunks {
         all
     }
 
+    /// Whether its texts are read again in a moment, so that keeping them twice is not worth the room.
+    pub fn is_small(&self) -> bool {
+        self.is_small
+    }
+
     /// The texts of a chunk.
     pub fn read(&self, chunk: &Chunk, flow: &Flow, batch: &Batch, natives: &mut dyn NativeBytes) -> Texts {
         let mut texts = Texts::default();
         let mut known: FxHashMap<usize, u32> = FxHashMap::default();
         let witnesses = self.witnesses.get(chunk.witnesses.clone()).unwrap_or_default();
         for group in witnesses.chunk_by(|a, b| a.0 == b.0) {
-            let Some(bytes) = natives.bytes(group[0].0) else { continue };
-            let text = String::from_utf8_lossy(bytes);
+            let Some(text) = natives.readable(group[0].0) else { continue };
             let steps: Vec<usize> = group.iter().map(|(_, step)| *step).collect();
             attributed(&text, &steps, flow, batch, Some, |steps, text| {
                 if text.is_empty() {

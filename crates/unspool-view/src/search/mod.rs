@@ -20,6 +20,9 @@ use unspool_model::{Batch, Flow, RecordIx, StepKind, Witness};
 pub trait NativeBytes {
     /// A record's bytes, or nothing when they cannot be had.
     fn bytes(&mut self, record: RecordIx) -> Option<&[u8]>;
+
+    /// What a record says, for people: itself where it is text.
+    fn readable(&mut self, record: RecordIx) -> Option<Cow<'_, str>>;
 }
 
 /// What was found of one pattern.
@@ -80,11 +83,10 @@ pub fn search(patterns: &[Pattern], flow: &Flow, batch: &Batch, natives: &mut dy
     for group in witnesses.chunk_by(|a, b| a.0 == b.0) {
         // An export holds first words only, and those of all steps at once: what was said is not in it.
         let is_at_hand = batch.stream_of(group[0].0).witness != Witness::Answer;
-        let Some(bytes) = is_at_hand.then(|| natives.bytes(group[0].0)).flatten() else {
+        let Some(text) = is_at_hand.then(|| natives.readable(group[0].0)).flatten() else {
             answers.unread_records += 1;
             continue;
         };
-        let text = String::from_utf8_lossy(bytes);
         let wanted: Vec<usize> = (0..patterns.len()).filter(|n| may_hold(&patterns[*n], &text)).collect();
         if !wanted.is_empty() {
             let steps: Vec<usize> = group.iter().map(|(_, step)| *step).collect();

@@ -3,6 +3,7 @@
 use super::{NativeBytes, Snippet, search, snippet};
 use crate::drawn::Drawn;
 use crate::query::{Pattern, Value};
+use std::borrow::Cow;
 use unspool_model::{Batch, Flow, Id, Outcome, Record, RecordIx};
 
 struct Lines(Vec<&'static str>);
@@ -10,6 +11,10 @@ struct Lines(Vec<&'static str>);
 impl NativeBytes for Lines {
     fn bytes(&mut self, record: RecordIx) -> Option<&[u8]> {
         self.0.get(record as usize).map(|line| line.as_bytes())
+    }
+
+    fn readable(&mut self, record: RecordIx) -> Option<Cow<'_, str>> {
+        self.0.get(record as usize).map(|line| (*line).into())
     }
 }
 

@@ -30,6 +30,8 @@ pub(super) enum Piece<'a> {
 struct Object<'a> {
     start: usize,
     ids: Vec<Cow<'a, str>>,
+    /// In the JSON of OTLP, an attribute is an object with its name in it.
+    attribute: Option<&'a str>,
     /// An error, or a part of one: its type is what people look for.
     is_error: bool,
 }
@@ -48,8 +50,10 @@ pub(super) fn pieces<'a>(record: &'a str, mut piece: impl FnMut(Piece<'a>)) {
         at += step;
         match bytes[at] {
             b'{' => {
-                let is_error = key == Some("error") || objects.last().is_some_and(|around| around.is_error);
-                objects.push(Object { start: at, ids: Vec::new(), is_error });
+                let around = objects.last();
+                let is_error = key == Some("error") || around.is_some_and(|around| around.is_error);
+                let attribute = around.and_then(|around| around.attribute).filter(|_| key == Some("value"));
+                objects.push(Object { start: at, is_error, attribute, ..Object::default() });
             }
             b'}' => {
                 let Object { start, ids, .. } = objects.pop().unwrap_or_default();
@@ -67,13 +71,15 @@ pub(super) fn pieces<'a>(record: &'a str, mut piece: impl FnMut(Piece<'a>)) {
                 let behind = record.get(end + 1..).unwrap_or("").trim_start_matches([' ', '\t', '\n', '\r']);
                 if behind.starts_with(':') && !objects.is_empty() {
                     key = Some(raw);
-                } else if key.is_some_and(is_id) {
+                } else if let (Some("key"), Some(object)) = (key, objects.last_mut()) {
+                    object.attribute = Some(raw);
+                } else if name(key, &objects).is_some_and(is_id) {
                     if let Some(object) = objects.last_mut() {
                         object.ids.push(meant(raw));
                     }
                 } else {
-                    let is_for_people =
-                        !key.is_some_and(is_label) || objects.last().is_some_and(|object| object.is_error);
+                    let is_for_people = !name(key, &objects).is_some_and(is_label)
+                        || objects.last().is_some_and(|object| object.is_error);
                     if is_for_people && !is_packed(raw) {
                         piece(Piece::Text { at: start, text: meant(raw) });
                     }
@@ -86,6 +92,12 @@ pub(super) fn pieces<'a>(record: &'a str, mut piece: impl FnMut(Piece<'a>)) {
             return;
         }
     }
+}
+
+/// What a value is called.
+fn name<'a>(key: Option<&'a str>, objects: &[Object<'a>]) -> Option<&'a str> {
+    let attribute = objects.last().and_then(|object| object.attribute);
+    attribute.filter(|_| key == Some("stringValue")).or(key)
 }
 
 /// The next character that means something outside a string.
@@ -122,7 +134,8 @@ fn is_packed(raw: &str) -> bool {
 }
 
 fn is_id(key: &str) -> bool {
-    key == "id" || ["Id", "ID", "_id", "-id", "uuid", "Uuid"].iter().any(|ending| key.ends_with(ending))
+    key == "id"
+        || ["Id", "ID", "_id", "-id", ".id", "uuid", "Uuid"].iter().any(|ending| key.ends_with(ending))
 }
 
 /// Keys whose values are for programs: they say nothing that a person would look for, on every line.
@@ -143,8 +156,15 @@ fn is_label(key: &str) -> bool {
         "media_type",
         "subtype",
         "level",
+        "gen_ai.operation.name",
+        "gen_ai.provider.name",
+        "gen_ai.system",
+        "gen_ai.request.model",
+        "gen_ai.response.model",
+        "openinference.span.kind",
+        "traceState",
     ];
-    LABELS.contains(&key)
+    LABELS.contains(&key) || key.ends_with("UnixNano")
 }
 
 #[cfg(test)]
@@ -171,6 +191,11 @@ mod tests {
             r#"{"type":"system","error":{"headers":{},"error":{"type":"rate_limit_error"}},"level":"error"}"#;
         assert_eq!(shown(error), ["rate_limit_error"]);
         assert_eq!(shown("plain words"), ["plain words"]);
+        let attributes = r#"[{"key":"gen_ai.system","value":{"stringValue":"x"}},
+            {"key":"said","value":{"arrayValue":{"values":[{"stringValue":"hello"}]}}}]"#;
+        assert_eq!(shown(attributes), ["hello"]);
+        let call = r#"{"key":"gen_ai.tool.call.id","value":{"stringValue":"c1"}}"#;
+        assert_eq!(shown(call), [r#"c1 = {"stringValue":"c1"}"#]);
         assert_eq!(shown(r#"{"a":"cut off"#), ["cut off"]);
         assert_eq!(shown(&format!(r#"{{"data":"{}","a":"b"}}"#, "aGk+".repeat(400))), ["b"]);
     }

@@ -12,6 +12,7 @@ mod logs;
 mod moment;
 mod names;
 mod object;
+mod plain;
 mod protobuf;
 mod reading;
 mod span;
@@ -24,6 +25,8 @@ use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff};
 use crate::json::{Json, Kind, Malformed};
 use crate::sink::Sink;
 use unspool_model::{Code, Witness};
+
+pub(crate) use plain::plain;
 
 macro_rules! shapes {
     ($($format:ident $id:literal $title:literal $evidence:literal $sniff:expr, $read:expr;)*) => {$(

@@ -287,6 +287,13 @@ fn behind_string(mut rest: &[u8]) -> &[u8] {
     &[]
 }
 
+/// An `AnyValue` of protobuf as plain JSON; what lies too deep is null.
+pub(super) fn push_any(raw: &[u8], out: &mut Vec<u8>) {
+    let mut plain = Plain { json: std::mem::take(out), cut: 0 };
+    proto_value(raw, &mut plain, 0);
+    *out = plain.json;
+}
+
 fn proto_value(raw: &[u8], out: &mut Plain, depth: usize) {
     let mut wire = Wire::new(raw);
     while let Some((kind, field)) = wire.next() {
@@ -330,7 +337,8 @@ fn push_json(value: &Value<'_>, out: &mut Vec<u8>) {
     }
 }
 
-fn push_text(text: &str, out: &mut Vec<u8>) {
+/// A text as JSON.
+pub(super) fn push_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     for byte in text.bytes() {
         match byte {
