@@ -1,6 +1,6 @@
 //! What comes in over the network, what is asked, and what is told.
 //!
-//! In: requests. Out: receipts, answers and news, in the types of `unspool-view`. Never here: causality, files, threads of its own but for
+//! In: requests. Out: receipts, answers and news, in the types of `unspool-view`; answers about one session are those of `unspool-answers`. Never here: causality, files, threads of its own but for
 //! the runtime's.
 
 mod api;

@@ -21,7 +21,7 @@ pub struct Snapshot {
     /// Which session of them.
     pub session: usize,
     /// The session.
-    pub flow: Flow,
+    pub flow: Arc<Flow>,
     /// Another one whenever the session may be different, in this process and the next.
     pub version: u64,
     shared: Arc<Log>,
@@ -85,7 +85,7 @@ impl Linked {
             return Arc::clone(made);
         }
         let snapshot = Arc::new(Snapshot {
-            flow: self.corpus.flow(n),
+            flow: Arc::new(self.corpus.flow(n)),
             session: n,
             version,
             corpus: Arc::clone(&self.corpus),

@@ -7,26 +7,19 @@
     reason = "whoever answers has the same type, whether it can refuse or not"
 )]
 
-mod asked;
 mod endpoint;
 mod endpoints;
-mod export;
-mod graph;
 mod health;
 mod live;
-mod numbers;
 mod oddities;
 mod openapi;
-mod parts;
 mod prometheus;
 mod questions;
 mod reply;
 mod search;
 mod sessions;
-mod steps;
 mod subtasks;
 mod tally;
-mod windows;
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -46,7 +39,7 @@ pub(crate) fn routes(stopping: &Stopping) -> Router<Arc<App>> {
     ENDPOINTS.iter().enumerate().fold(Router::new(), |router, (n, endpoint)| {
         let answers = match endpoint.ask {
             Ask::Live => live::route(endpoint, n, &tally, stopping.clone()),
-            _ => endpoint.route(n, &tally),
+            _ => endpoint::route(endpoint, n, &tally),
         };
         router.route(endpoint.path, answers)
     })

@@ -22,6 +22,12 @@ pub trait NativeBytes {
     fn bytes(&mut self, record: RecordIx) -> Option<&[u8]>;
 }
 
+impl<N: NativeBytes + ?Sized> NativeBytes for Box<N> {
+    fn bytes(&mut self, record: RecordIx) -> Option<&[u8]> {
+        (**self).bytes(record)
+    }
+}
+
 /// What was found of one pattern.
 #[derive(Clone, Debug)]
 pub struct Found {
