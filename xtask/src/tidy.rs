@@ -10,6 +10,19 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("unspool-link", &["unspool-model"]),
     ("unspool-view", &["unspool-model"]),
     ("unspool-answers", &["unspool-link", "unspool-model", "unspool-view"]),
+    ("unspool-redact", &[]),
+    (
+        "unspool-report",
+        &[
+            "unspool-answers",
+            "unspool-formats",
+            "unspool-link",
+            "unspool-model",
+            "unspool-redact",
+            "unspool-view",
+        ],
+    ),
+    ("unspool-report-wasm", &["unspool-model", "unspool-report"]),
     ("unspool-store", &["unspool-model"]),
     (
         "unspool-engine",
@@ -17,7 +30,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     (
         "unspool-server",
-        &["unspool-answers", "unspool-engine", "unspool-model", "unspool-store", "unspool-view"],
+        &[
+            "unspool-answers",
+            "unspool-engine",
+            "unspool-model",
+            "unspool-report",
+            "unspool-store",
+            "unspool-view",
+        ],
     ),
     (
         "unspool",
@@ -26,6 +46,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "unspool-formats",
             "unspool-link",
             "unspool-model",
+            "unspool-report",
             "unspool-server",
             "unspool-view",
         ],

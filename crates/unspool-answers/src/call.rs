@@ -3,7 +3,9 @@
 use crate::asked::{Asked, Param};
 use crate::error::ApiError;
 use crate::reply::Reply;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
+#[cfg(feature = "schemas")]
+use schemars::{Schema, SchemaGenerator};
 use std::sync::Arc;
 use unspool_link::Corpus;
 use unspool_model::{Flow, Timestamp};
@@ -30,19 +32,33 @@ pub struct Endpoint<A> {
 /// Answers about one session.
 pub type AskSession = fn(&Seen, &Call) -> Result<Reply, ApiError>;
 
+/// Describes a document.
+#[cfg(feature = "schemas")]
+pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+/// Where nobody asks for the description of a document, it would be dead weight.
+#[cfg(not(feature = "schemas"))]
+pub type SchemaOf = ();
+
 /// What comes back.
 #[derive(Clone, Copy)]
 pub enum Answer {
     /// A document of that schema.
-    Document(fn(&mut SchemaGenerator) -> Schema),
+    Document(SchemaOf),
     /// Something of that media type.
     Media(&'static str),
 }
 
 impl Answer {
     /// A document of that type.
+    #[cfg(feature = "schemas")]
     pub const fn of<T: JsonSchema>() -> Answer {
         Answer::Document(SchemaGenerator::subschema_for::<T>)
+    }
+
+    /// A document.
+    #[cfg(not(feature = "schemas"))]
+    pub const fn of<T: JsonSchema>() -> Answer {
+        Answer::Document(())
     }
 }
 

@@ -14,10 +14,12 @@ mod listen;
 mod notices;
 mod page;
 mod refusals;
+mod report;
 
 pub use app::{App, Limits};
 pub use guard::Access;
 pub use listen::{Addresses, ServeError, Server};
 pub use notices::{Notice, Notices};
 pub use refusals::Refusals;
+pub use report::report;
 pub use unspool_store::{Scope, Token, TokenError, Tokens};

@@ -1,7 +1,7 @@
 //! All endpoints.
 
 use super::endpoint::{Ask, Endpoint};
-use super::{health, live, oddities, openapi, prometheus, questions, search, sessions, subtasks};
+use super::{health, live, oddities, openapi, prometheus, questions, report, search, sessions, subtasks};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -69,6 +69,14 @@ const LINE: Endpoint = Endpoint {
 
 /// What follows what is asked about one session.
 const BEHIND: &[Endpoint] = &[
+    Endpoint {
+        path: "/api/v1/sessions/{id}/report",
+        about: "A session as one HTML file with this page inside, which needs no server and no network",
+        params: report::REPORT,
+        answer: Answer::Media("text/html; charset=utf-8"),
+        example: "?redact=true",
+        ask: Ask::Line(report::report),
+    },
     Endpoint {
         path: "/api/v1/query",
         about: "The steps for which a query holds, in one session or the newest",

@@ -16,6 +16,7 @@ mod openapi;
 mod prometheus;
 mod questions;
 mod reply;
+mod report;
 mod search;
 mod sessions;
 mod subtasks;
@@ -32,6 +33,7 @@ use tally::Tally;
 
 pub(crate) use endpoint::find;
 pub(crate) use live::Stopping;
+pub(crate) use sessions::line_of;
 
 /// Everything that can be asked.
 pub(crate) fn routes(stopping: &Stopping) -> Router<Arc<App>> {

@@ -6,10 +6,11 @@ use crate::error::ApiError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_answers::{Asked, Param, Reply, Sort, word};
-use unspool_engine::live::Snapshot;
-use unspool_model::{Status, Timestamp};
+use unspool_engine::live::{Snapshot, facts};
+use unspool_model::{Batch, Flow, Status, Timestamp};
 use unspool_store::rows::SessionRow;
 use unspool_store::{Cursor, Filter, Question, Sort as Order, Store as _};
+use unspool_view::Prices;
 
 /// Sessions of a page when nobody says how many.
 const USUAL_SESSIONS: usize = 100;
@@ -115,6 +116,11 @@ impl From<&SessionRow> for SessionLineDoc {
             cost_usd: row.cost_nano_usd.map(|cost| cost as f64 / 1e9),
         }
     }
+}
+
+/// A session as it stands in the list, without a list.
+pub(crate) fn line_of(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionLineDoc {
+    SessionLineDoc::from(&facts(flow, batch, prices, 0..0).session)
 }
 
 pub(super) fn question(asked: &Asked, usual: usize) -> Result<Question, ApiError> {
