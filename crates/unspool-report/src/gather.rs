@@ -65,6 +65,8 @@ pub(crate) fn gather(
         let is_mixed = read.records.iter().any(|record| is_other(&record));
         gathered.streams.push(if is_mixed { only(found, &own, &read, &mut gathered.shared) } else { found });
     }
+    // Sources are read by many threads; a report is the same whoever was first.
+    gathered.streams.sort_by(|one, other| one.shown.cmp(&other.shown));
     gathered
 }
 

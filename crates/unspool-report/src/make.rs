@@ -77,7 +77,8 @@ pub fn make(page: Page, asked: Asked<'_>, line: Line) -> Result<Report, MakeErro
         as_of_ns: corpus.as_of.ns(),
         table: corpus.table.clone(),
         prices: asked.prices.clone(),
-        sessions: asked.sessions.iter().map(|n| corpus.session_id(*n).show('x')).collect(),
+        // The newest first, as in any list.
+        sessions: asked.sessions.iter().rev().map(|n| corpus.session_id(*n).show('x')).collect(),
         lines: Vec::new(),
         masked: masked.clone(),
     };

@@ -191,7 +191,7 @@ impl Opened {
             }
             "/api/v1/query" => {
                 let asked = Asked::read(query, QUERY)?;
-                return unspool_answers::query(&asked, || self.wanted(&asked, now));
+                return unspool_answers::query(&asked, || Ok(self.wanted(&asked, now)));
             }
             "/api/v1/diff" => {
                 let asked = Asked::read(query, DIFF)?;
@@ -218,14 +218,14 @@ impl Opened {
         Reply::ready("application/json", serde_json::to_vec(&list).unwrap_or_default())
     }
 
-    fn wanted<'a>(&'a self, asked: &'a Asked, now: Timestamp) -> Result<Wanted<'a, ApiError>, ApiError> {
+    fn wanted<'a>(&'a self, asked: &'a Asked, now: Timestamp) -> Wanted<'a, ApiError> {
         let named = asked.texts("session");
         if named.is_empty() {
             let all = self.sessions.iter().map(move |session| Ok(self.seen(session, now)));
-            return Ok((Box::new(all), 0));
+            return (Box::new(all), 0);
         }
         let named = named.into_iter().map(move |id| Ok(self.seen(self.find(&id)?.0, now)));
-        Ok((Box::new(named), 0))
+        (Box::new(named), 0)
     }
 
     /// The session of that id, or of that native id, and its place.

@@ -65,6 +65,7 @@ mod as_number {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use unspool_model::Timestamp;
 
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
     pub(super) fn serialize<S: Serializer>(moment: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
         moment.ns().serialize(to)
     }

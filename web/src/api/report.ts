@@ -18,12 +18,13 @@ export const about: { asOf: string | undefined; masked: number | undefined } = (
   return { asOf, masked: masked === undefined ? undefined : Number(masked) };
 })();
 
-/** What is sent to the one who answers: first what the report carries, then addresses. */
+/** What is sent to the one who answers: first what the report carries, then addresses, and which of them nobody waits for any more. */
 interface Asked {
   id: number;
   address: string;
   answers?: string;
   records?: string;
+  isDropped?: boolean;
 }
 
 interface Told {
@@ -50,10 +51,15 @@ interface Exports {
 
 /** Answers. It runs in a worker, as text, so it uses nothing from outside of itself. */
 function answering(port: Port): void {
+  /** Answers about all of a session, which the others need not wait for. */
+  const long = /\/(path|metrics|failures|findings)(\?|$)/;
   let wasm: Exports | undefined;
+  let waiting: Asked[] = [];
 
   const unpacked = async (text: string): Promise<Uint8Array<ArrayBuffer>> => {
-    const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const letters = atob(text);
+    const packed = new Uint8Array(letters.length);
+    for (let n = 0; n < letters.length; n += 1) packed[n] = letters.charCodeAt(n);
     const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   };
@@ -83,11 +89,23 @@ function answering(port: Port): void {
     give(wasm, new TextEncoder().encode(address));
     tell(id, wasm.ask(Date.now()));
   };
-  port.onmessage = ({ data }) => {
-    answer(data).catch((error: unknown) => {
+  const next = (): void => {
+    const short = waiting.findIndex(({ address }) => !long.test(address));
+    const [first] = waiting.splice(Math.max(0, short), 1);
+    if (!first) return;
+    answer(first).catch((error: unknown) => {
       const body = new TextEncoder().encode(String(error));
-      port.postMessage({ id: data.id, status: 500, media: "text/plain", file: "", body }, [body.buffer]);
+      port.postMessage({ id: first.id, status: 500, media: "text/plain", file: "", body }, [body.buffer]);
     });
+  };
+  port.onmessage = ({ data }) => {
+    if (data.isDropped) {
+      waiting = waiting.filter(({ id }) => id !== data.id);
+      return;
+    }
+    waiting.push(data);
+    // What was asked in the same breath is here by then, and the short ones go first.
+    setTimeout(next);
   };
 }
 
@@ -112,11 +130,16 @@ const waiting = new Map<number, (told: Told) => void>();
 let asked = 0;
 let opened: Promise<Answerer> | undefined;
 
-function send(to: Answerer, question: Omit<Asked, "id">): Promise<Told> {
+function send(to: Answerer, question: Omit<Asked, "id">, signal?: AbortSignal | null): Promise<Told> {
   const id = (asked += 1);
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     waiting.set(id, resolve);
     to.postMessage({ id, ...question });
+    signal?.addEventListener("abort", () => {
+      if (!waiting.delete(id)) return;
+      to.postMessage({ id, address: "", isDropped: true });
+      reject(new DOMException("nobody waits for it", "AbortError"));
+    });
   });
 }
 
@@ -148,12 +171,11 @@ export async function askReport(address: string, signal?: AbortSignal | null): P
     opened ??= open();
     const to = await opened;
     signal?.throwIfAborted();
-    told = await send(to, { address });
+    told = await send(to, { address }, signal);
   } catch (error) {
     if (error instanceof DOMException) throw error;
     return broken(error instanceof Error ? error.message : String(error));
   }
-  signal?.throwIfAborted();
   if (told.media === "text/plain" && told.status === 500) return broken(new TextDecoder().decode(told.body));
   const headers: Record<string, string> = { "content-type": told.media };
   if (told.file !== "") headers["content-disposition"] = `attachment; filename="${told.file}"`;

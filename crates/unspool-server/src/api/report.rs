@@ -21,12 +21,12 @@ pub(crate) fn report(snapshot: &Snapshot, call: &Call) -> Result<Reply, ApiError
         redact: call.asked.flag("redact")?,
         whole: &mut whole,
     };
-    let made = make(asked).map_err(failed)?;
+    let made = make(asked).map_err(|error| failed(&error))?;
     let name = format!("{}.html", snapshot.flow.session.id.show('x'));
     Ok(Reply::ready("text/html; charset=utf-8", made.html).named(name))
 }
 
-fn failed(error: MakeError) -> ApiError {
+fn failed(error: &MakeError) -> ApiError {
     let status = StatusCode::INTERNAL_SERVER_ERROR;
     ApiError::new(status, "no_report", error.to_string())
         .with_hint("`unspool db check` reads everything that is kept")

@@ -77,7 +77,9 @@ fn tell(output: &Path, report: &Report) {
     if let Some(masked) = masked {
         note(&masks(masked));
     }
-    notices.iter().for_each(|notice| note(notice));
+    for notice in notices {
+        note(notice);
+    }
 }
 
 fn masks(masked: &[Masked]) -> String {
