@@ -2,6 +2,7 @@
 //!
 //! In: the repository. Out: success, or every broken rule with the command that mends it. Never here: product code.
 
+mod answers;
 mod bench;
 mod ci;
 mod clients;

@@ -2,8 +2,8 @@
 //!
 //! In: `web/`. Out: `crates/unspool-server/page/`, or what is wrong. Never here: what the page does.
 
-use crate::say;
 use crate::tools::{finish, install, npm_ci, works};
+use crate::{answers, say};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +22,8 @@ pub(crate) fn build(root: &Path) -> Result<(), String> {
     let web = ready(root)?;
     npm(&web, "types", &[])?;
     npm(&web, "check", &[])?;
-    npm(&web, "build", &[(OUT, &root.join(BUILT))])
+    npm(&web, "build", &[(OUT, &root.join(BUILT))])?;
+    answers::build(root)
 }
 
 /// Checks the sources, builds them aside and compares: the committed page must be what its sources make.
@@ -48,7 +49,8 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
             return Err(format!("{BUILT}/{file} is not what web/ makes; run `cargo xtask page`"));
         }
     }
-    weigh(&aside.join("app.js"))
+    weigh(&aside.join("app.js"))?;
+    answers::check(root)
 }
 
 /// Tries the page in Chromium against a server of that binary.

@@ -9,12 +9,36 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("unspool-formats", &["unspool-model"]),
     ("unspool-link", &["unspool-model"]),
     ("unspool-view", &["unspool-model"]),
+    ("unspool-answers", &["unspool-link", "unspool-model", "unspool-view"]),
+    ("unspool-redact", &[]),
+    (
+        "unspool-report",
+        &[
+            "unspool-answers",
+            "unspool-formats",
+            "unspool-link",
+            "unspool-model",
+            "unspool-redact",
+            "unspool-view",
+        ],
+    ),
+    ("unspool-report-wasm", &["unspool-model", "unspool-report"]),
     ("unspool-store", &["unspool-model"]),
     (
         "unspool-engine",
         &["unspool-formats", "unspool-link", "unspool-model", "unspool-store", "unspool-view"],
     ),
-    ("unspool-server", &["unspool-engine", "unspool-model", "unspool-store", "unspool-view"]),
+    (
+        "unspool-server",
+        &[
+            "unspool-answers",
+            "unspool-engine",
+            "unspool-model",
+            "unspool-report",
+            "unspool-store",
+            "unspool-view",
+        ],
+    ),
     (
         "unspool",
         &[
@@ -22,6 +46,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "unspool-formats",
             "unspool-link",
             "unspool-model",
+            "unspool-report",
             "unspool-server",
             "unspool-view",
         ],
@@ -31,7 +56,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that touch no world.
-const PURE: &[&str] = &["unspool-model", "unspool-formats", "unspool-link", "unspool-view"];
+const PURE: &[&str] =
+    &["unspool-model", "unspool-formats", "unspool-link", "unspool-view", "unspool-answers"];
 
 /// A file longer than this fails.
 const MAX_LINES: usize = 700;

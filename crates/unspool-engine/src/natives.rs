@@ -22,6 +22,14 @@ impl Natives {
         Natives { paths, _spool: spool }
     }
 
+    /// All bytes of a source, unpacked.
+    pub fn whole(&self, name: &str) -> io::Result<Vec<u8>> {
+        let path = self.paths.get(name).ok_or_else(|| io::Error::other("the source is gone"))?;
+        let mut bytes = Vec::new();
+        packed::open(File::open(path)?)?.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
     /// Reads many records. Files stay open for a while, so that going back and forth costs little.
     pub fn reader<'a>(&'a self, batch: &'a Batch) -> NativeReader<'a> {
         NativeReader { natives: self, batch, open: Vec::new(), bytes: Vec::new() }

@@ -137,6 +137,30 @@ impl Corpus {
         }
     }
 
+    /// The records of a session that say something of it, in their order; copies elsewhere are not among them.
+    pub fn records_of(&self, session: usize) -> Vec<RecordIx> {
+        let mut records: Vec<RecordIx> = match self.sessions.get(session) {
+            Some(Source::Group(n)) => {
+                let group = &self.groups[*n];
+                let told = group.events.iter().map(|event| self.batch.events[*event as usize].record);
+                let odd = group.issues.iter().filter_map(|n| self.batch.issues.get(*n as usize));
+                told.chain(odd.map(|issue| issue.record)).collect()
+            }
+            Some(Source::Given(n)) => vec![self.batch.given.sessions[*n].record],
+            None => Vec::new(),
+        };
+        records.retain(|record| (*record as usize) < self.batch.records.len());
+        records.sort_unstable();
+        records.dedup();
+        records
+    }
+
+    /// Whether a record says something of some session.
+    pub fn is_told(&self, record: RecordIx) -> bool {
+        self.first_event.get(record as usize).is_some_and(|event| *event != u32::MAX)
+            || self.batch.given.sessions.iter().any(|given| given.record == record)
+    }
+
     /// Issues that belong to no session, in the order of the catalogue.
     pub fn loose_issues(&self) -> Vec<Issue> {
         let of_groups = self.groups.iter().flat_map(|group| &group.issues);

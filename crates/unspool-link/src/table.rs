@@ -1,10 +1,10 @@
 //! The linker's data: names, patterns, windows and measured confidences, with a user's overrides.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use unspool_model::{Confidence, Timestamp};
 
 /// Names, patterns and windows. Read from the built-in table and, over it, a user's file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Table {
     /// Tools that start a sub-agent.
     pub spawn_tools: Vec<String>,
@@ -39,31 +39,59 @@ pub struct Table {
     /// Largest joint assignment.
     pub max_joint_assignment: usize,
     /// An exact prompt without equal rivals.
+    #[serde(with = "as_number")]
     pub prompt: Confidence,
     /// An exact prompt with equal rivals.
+    #[serde(with = "as_number")]
     pub prompt_tied: Confidence,
     /// An exact prompt with equal rivals, where only recorded traffic tells of the calls.
+    #[serde(with = "as_number")]
     pub prompt_tied_recorded: Confidence,
     /// An equal answer only.
+    #[serde(with = "as_number")]
     pub answer: Confidence,
     /// An equal summary only.
+    #[serde(with = "as_number")]
     pub summary: Confidence,
     /// Type and time.
+    #[serde(with = "as_number")]
     pub type_time: Confidence,
     /// Type and time with equal rivals.
+    #[serde(with = "as_number")]
     pub type_time_tied: Confidence,
     /// A result that belongs to a call by order alone.
+    #[serde(with = "as_number")]
     pub result_order: Confidence,
     /// The same words in an answer and in a later input.
+    #[serde(with = "as_number")]
     pub content_reuse: Confidence,
     /// A call of the agent's name whose time holds the agent's.
+    #[serde(with = "as_number")]
     pub span_name: Confidence,
     /// The same with rivals.
+    #[serde(with = "as_number")]
     pub span_name_tied: Confidence,
     /// A hand-over that names an agent, and the next agent of that name.
+    #[serde(with = "as_number")]
     pub handoff: Confidence,
     /// A step of a stated parent that stands for the call nobody names.
+    #[serde(with = "as_number")]
     pub parent_stand_in: Confidence,
+}
+
+/// A confidence as a number, for tables that are kept as they are.
+mod as_number {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use unspool_model::Confidence;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+    pub(super) fn serialize<S: Serializer>(confidence: &Confidence, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u16(confidence.ten_thousandths())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Confidence, D::Error> {
+        u16::deserialize(from).map(Confidence::from_ten_thousandths)
+    }
 }
 
 /// A table that cannot be read.

@@ -4,87 +4,53 @@ use crate::refusals::Refusal;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use schemars::JsonSchema;
-use serde::Serialize;
+use std::ops::Deref;
 use unspool_engine::live::Refused;
 use unspool_store::{GroundError, StoreError};
 
 /// Seconds after which a refused sender may try again.
 pub(crate) const RETRY_AFTER_S: u64 = 1;
 
-/// What went wrong.
+/// What went wrong, ready to be answered.
 #[derive(Debug)]
-pub(crate) struct ApiError {
-    pub(crate) status: StatusCode,
-    pub(crate) code: &'static str,
-    pub(crate) message: String,
-    pub(crate) hint: Option<String>,
-    /// Which characters of what was asked it is about: position from 0, and how many.
-    at: Option<(usize, usize)>,
-}
-
-/// What went wrong, as JSON.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct ErrorDoc<'a> {
-    /// What went wrong.
-    error: Inner<'a>,
-}
-
-/// What went wrong.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ErrorBody")]
-struct Inner<'a> {
-    /// Stable name.
-    code: &'a str,
-    /// In one sentence.
-    message: &'a str,
-    /// What can be done.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'a str>,
-    /// The first character of a query that it is about, from 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    position: Option<usize>,
-    /// How many characters it is about; 0 where something is missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    length: Option<usize>,
-}
+pub(crate) struct ApiError(pub(crate) unspool_answers::ApiError);
 
 impl ApiError {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> ApiError {
-        ApiError { status, code, message: message.into(), hint: None, at: None }
+        ApiError(unspool_answers::ApiError::new(status, code, message))
     }
 
     #[must_use]
-    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> ApiError {
-        self.hint = Some(hint.into());
-        self
-    }
-
-    #[must_use]
-    pub(crate) fn at(mut self, position: usize, length: usize) -> ApiError {
-        self.at = Some((position, length));
-        self
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> ApiError {
+        ApiError(self.0.with_hint(hint))
     }
 
     pub(crate) fn bad_request(code: &'static str, message: impl Into<String>) -> ApiError {
-        ApiError::new(StatusCode::BAD_REQUEST, code, message)
+        ApiError(unspool_answers::ApiError::bad_request(code, message))
     }
 
     pub(crate) fn not_found(what: &str, id: &str) -> ApiError {
-        ApiError::new(StatusCode::NOT_FOUND, "not_found", format!("there is no {what} `{id}`"))
+        ApiError(unspool_answers::ApiError::not_found(what, id))
+    }
+}
+
+impl Deref for ApiError {
+    type Target = unspool_answers::ApiError;
+
+    fn deref(&self) -> &unspool_answers::ApiError {
+        &self.0
+    }
+}
+
+impl From<unspool_answers::ApiError> for ApiError {
+    fn from(error: unspool_answers::ApiError) -> ApiError {
+        ApiError(error)
     }
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let inner = Inner {
-            code: self.code,
-            message: &self.message,
-            hint: self.hint.as_deref(),
-            position: self.at.map(|(position, _)| position),
-            length: self.at.map(|(_, length)| length),
-        };
-        let mut response = (self.status, Json(ErrorDoc { error: inner })).into_response();
+        let mut response = (self.status, Json(self.doc())).into_response();
         response.extensions_mut().insert(Refusal(self.code));
         if matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S));

@@ -251,7 +251,7 @@ pub(crate) async fn grpc(State(door): State<Door>, request: Request, next: Next)
     match door.check_token(&parts, Scope::Ingest).await {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(error) => {
-            let message = format!("{} ({})", error.message, error.hint.unwrap_or_default());
+            let message = format!("{} ({})", error.message, error.hint.as_deref().unwrap_or_default());
             let status = match error.status {
                 StatusCode::UNAUTHORIZED => tonic::Status::unauthenticated(message),
                 StatusCode::FORBIDDEN => tonic::Status::permission_denied(message),

@@ -1,6 +1,6 @@
 //! What comes in over the network, what is asked, and what is told.
 //!
-//! In: requests. Out: receipts, answers and news, in the types of `unspool-view`. Never here: causality, files, threads of its own but for
+//! In: requests. Out: receipts, answers and news, in the types of `unspool-view`; answers about one session are those of `unspool-answers`. Never here: causality, files, threads of its own but for
 //! the runtime's.
 
 mod api;
@@ -14,10 +14,12 @@ mod listen;
 mod notices;
 mod page;
 mod refusals;
+mod report;
 
 pub use app::{App, Limits};
 pub use guard::Access;
 pub use listen::{Addresses, ServeError, Server};
 pub use notices::{Notice, Notices};
 pub use refusals::Refusals;
+pub use report::report;
 pub use unspool_store::{Scope, Token, TokenError, Tokens};

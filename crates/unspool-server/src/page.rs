@@ -22,6 +22,13 @@ const SCRIPT: Part =
     Part { media: "text/javascript; charset=utf-8", bytes: include_bytes!("../page/app.js") };
 const STYLE: Part = Part { media: "text/css; charset=utf-8", bytes: include_bytes!("../page/app.css") };
 
+/// The page for a file that needs no server.
+pub(crate) const IN_FILE: unspool_report::Page = unspool_report::Page {
+    script: include_str!("../page/app.js"),
+    style: include_str!("../page/app.css"),
+    answers: include_bytes!("../report/answers.wasm.deflate"),
+};
+
 /// Nothing comes from elsewhere, nothing runs that is not ours, nobody puts the page into theirs. Pictures inside records are `data:`.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,6 +1,6 @@
 //! What tokens cost: a table kept as data, with dates. A model without a price is unpriced, never guessed.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use unspool_model::{Timestamp, Usage};
 
@@ -40,16 +40,17 @@ impl Money {
 }
 
 /// The price table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Prices {
     list: Vec<Price>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Price {
     /// From a user's file, which overrides what is built in.
     of_user: bool,
     models: Vec<String>,
+    #[serde(with = "as_number")]
     from: Timestamp,
     /// Trillionths of a dollar per token.
     input: u64,
@@ -57,6 +58,22 @@ struct Price {
     cache_read: u64,
     cache_write: u64,
     cache_write_long: u64,
+}
+
+/// A moment as a number, for tables that are kept as they are.
+mod as_number {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use unspool_model::Timestamp;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+    pub(super) fn serialize<S: Serializer>(moment: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+        moment.ns().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+        let ns: Option<i64> = Option::deserialize(from)?;
+        Ok(ns.map_or(Timestamp::NONE, Timestamp::from_ns))
+    }
 }
 
 /// The `[[price]]` entries of a file that may hold other settings too.

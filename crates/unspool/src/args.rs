@@ -188,6 +188,13 @@ Examples:
   unspool export --as-of 2026-01-18T20:00:00Z PATH    the same bytes on any day
   unspool export --native r0123… PATH    the record's bytes, exactly")]
     Export(ExportArgs),
+    /// Write sessions as one HTML file with the page inside, to be opened anywhere without a server or network.
+    #[command(after_help = "\
+Examples:
+  unspool report 3f2a            a session by the start of its id, as unspool-report.html
+  unspool report run.jsonl -o run.html     everything in a file
+  unspool report 3f2a -o run.html --redact what looks like a key, token or password is masked")]
+    Report(crate::commands::ReportArgs),
     /// Say what a file is: format scores, versions, record types, issues.
     #[command(after_help = "\
 Examples:

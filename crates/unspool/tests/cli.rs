@@ -36,6 +36,8 @@ mod path;
 mod query;
 #[path = "cli/repeat.rs"]
 mod repeat;
+#[path = "cli/report.rs"]
+mod report;
 #[path = "cli/schema.rs"]
 mod schema;
 #[path = "cli/spans.rs"]

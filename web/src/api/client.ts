@@ -1,4 +1,5 @@
-// In: a path of the server, its parts and parameters. Out: the typed answer, or an ApiError. Never here: what an answer means.
+// In: a path of the server, or of a report without one, its parts and parameters. Out: the typed answer, or an ApiError. Never here: what an answer means.
+import { askReport, isReport } from "./report.ts";
 import type { Answers, ErrorDoc, Questions, UploadDoc } from "./types.ts";
 
 /** What went wrong, as the server or the network said it. */
@@ -58,7 +59,7 @@ export async function errorOf(response: Response): Promise<ApiError> {
 export async function ask(url: string, options: RequestInit = {}): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(url, { ...options, headers: { ...headers(), ...(options.headers as Record<string, string> | undefined) } });
+    response = isReport ? await askReport(url, options.signal) : await fetch(url, { ...options, headers: { ...headers(), ...(options.headers as Record<string, string> | undefined) } });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError(0, "unreachable", "the server cannot be reached", "is `unspool serve` still running?");

@@ -2119,6 +2119,7 @@ export interface Questions {
   "/api/v1/sessions/{id}/metrics": {  };
   "/api/v1/sessions/{id}/path": { run?: string | undefined; agent?: string | undefined; what_if?: string[] | undefined };
   "/api/v1/sessions/{id}/records/{record}": {  };
+  "/api/v1/sessions/{id}/report": { redact?: boolean | undefined };
   "/api/v1/sessions/{id}/steps/{step}": {  };
   "/api/v1/sessions/{id}/templates": {  };
   "/api/v1/sessions/{id}/timeline": { from_ns?: number | undefined; to_ns?: number | undefined; px?: number | undefined };

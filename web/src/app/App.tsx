@@ -1,12 +1,16 @@
 // The frame of every page.
+import { about, isReport } from "../api/report.ts";
+import { moment, plural } from "../logic/words.ts";
 import { Diff } from "../panels/Diff.tsx";
 import { Dialogs } from "../panels/Dialogs.tsx";
 import { Issues } from "../panels/Issues.tsx";
+import { Reported } from "../panels/Reported.tsx";
 import { Session } from "../panels/Session.tsx";
 import { Sessions } from "../panels/Sessions.tsx";
 import { isHelpOpen, isPaletteOpen } from "../state/commands.ts";
 import { connected } from "../state/live.ts";
 import { prefer, preferences, type Theme } from "../state/preferences.ts";
+import { hasOthers } from "../state/report.ts";
 import { go, openList, route } from "../state/route.ts";
 import { trouble } from "../state/trouble.ts";
 
@@ -16,12 +20,18 @@ function Live() {
   return <span class={is ? "live on" : "live off"} role="status" title={is ? "What changes is shown as it does" : "The stream broke; nothing is lost, it goes on where it was"}><span class="dot" aria-hidden="true" />{is ? "live" : "reconnecting…"}</span>;
 }
 
+/** What this file is, in the place of the stream a server has. */
+function About() {
+  const { masked, asOf } = about;
+  return <span class="live quiet" title="Everything shown is in this file; it reaches no network">report{asOf && ` of ${moment(asOf)}`}{masked !== undefined && ` · ${plural(masked, "secret")} masked`}</span>;
+}
+
 function Page() {
   switch (route.value.page) {
     case "session": return <Session />;
     case "issues": return <Issues />;
     case "diff": return <Diff />;
-    default: return <Sessions />;
+    default: return isReport ? <Reported /> : <Sessions />;
   }
 }
 
@@ -30,21 +40,21 @@ export function App() {
   const home = (event: MouseEvent) => {
     if (event.metaKey || event.ctrlKey) return;
     event.preventDefault();
-    openList();
+    if (hasOthers()) openList();
   };
   return (
     <>
       <div class="top">
         <a class="brand" href="/" onClick={home}>Unspool</a>
-        {!isList && <><span class="quiet" aria-hidden="true">/</span><a href="/" onClick={home}>Sessions</a></>}
+        {!isList && hasOthers() && <><span class="quiet" aria-hidden="true">/</span><a href="/" onClick={home}>Sessions</a></>}
         <span class="grow" />
-        <Live />
-        <a class="small" href="/issues" onClick={(event) => { event.preventDefault(); go({ page: "issues", id: "", params: {} }); }}>Issues</a>
+        {isReport ? <About /> : <Live />}
+        {!isReport && <a class="small" href="/issues" onClick={(event) => { event.preventDefault(); go({ page: "issues", id: "", params: {} }); }}>Issues</a>}
         <button class="small" onClick={() => (isPaletteOpen.value = true)}>Find <kbd>Ctrl K</kbd></button>
         <select class="small" aria-label="Theme" value={preferences.value.theme} onChange={(event) => prefer({ theme: event.currentTarget.value as Theme })}>
           <option value="system">system</option><option value="light">light</option><option value="dark">dark</option>
         </select>
-        <a class="small" href="/api/v1/docs" target="_blank" rel="noopener">API</a>
+        {!isReport && <a class="small" href="/api/v1/docs" target="_blank" rel="noopener">API</a>}
         <button class="small" aria-label="Keys" onClick={() => (isHelpOpen.value = true)}>?</button>
       </div>
       {trouble.value && <div class="trouble" role="alert">{trouble.value.message}{trouble.value.hint && `: ${trouble.value.hint}`} <button class="small" onClick={() => (trouble.value = undefined)}>Close</button></div>}

@@ -7,8 +7,10 @@ import { clock, count, duration, money, plain, plural } from "../logic/words.ts"
 import { select, selected, sessionId } from "../state/route.ts";
 import { words } from "../state/schema.ts";
 import { detail } from "../state/session.ts";
+import { failed } from "../state/trouble.ts";
 import { Copy, Fact, Guess, Swatch } from "../widgets/Small.tsx";
 import { Empty, Loading, Wrong } from "../widgets/States.tsx";
+import { Save } from "../widgets/save.tsx";
 import { JsonTree, PartView } from "../widgets/Text.tsx";
 
 const TABS = ["What", "Why", "Record"] as const;
@@ -107,7 +109,7 @@ function Native({ record }: { record: RecordDoc }) {
         <span class="quiet" title={record.stream}>{record.stream.split("/").pop()} · record {record.ordinal} · {count(record.bytes)} bytes</span>
         <span class="grow" />
         {value !== undefined && <button class="small" onClick={() => raw(!isRaw)}>{isRaw ? "Tree" : "Bytes"}</button>}
-        <a class="small" href={url} download={`${record.id}.txt`}>Save</a>
+        <Save url={url} name={`${record.id}.txt`} failed={failed}>Save</Save>
         <Copy text={record.id} label="Copy id" />
       </div>
       {value !== undefined && !isRaw ? <JsonTree value={value} /> : <pre class="code">{record.content}</pre>}

@@ -3,12 +3,14 @@ import type { ComponentChildren } from "preact";
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { address, get } from "../api/client.ts";
+import { isReport } from "../api/report.ts";
 import { moment, plain } from "../logic/words.ts";
 import { COMMANDS, isCompareOpen, isExportOpen, isHelpOpen, isPaletteOpen, VIEW_KEYS } from "../state/commands.ts";
 import { isDark } from "../state/preferences.ts";
 import { go, openSession, query, select, sessionId } from "../state/route.ts";
 import { words } from "../state/schema.ts";
 import { failed, giveToken, needsToken } from "../state/trouble.ts";
+import { Save } from "../widgets/save.tsx";
 
 function Dialog({ open, label, children }: { open: Signal<boolean>; label: string; children: ComponentChildren }) {
   const box = useRef<HTMLDialogElement>(null);
@@ -86,16 +88,24 @@ function Help() {
 function Export() {
   const id = sessionId.value;
   const url = (format: string, view: string) => address("/api/v1/sessions/{id}/export", { id }, { format, view, theme: format === "svg" ? (isDark.value ? "dark" : "light") : undefined, where: ["graph", "workflow"].includes(view) ? query.value : undefined });
+  const report = (redact: boolean) => address("/api/v1/sessions/{id}/report", { id }, { redact: redact || undefined });
   return (
     <Dialog open={isExportOpen} label="Export">
       <h2>Export this session</h2>
       <table class="exports">
         <tbody>
+          {!isReport && (
+            <tr>
+              <th scope="row">HTML report</th>
+              <td>this page with this session in one file, which needs no server and no network</td>
+              <td><Save url={report(false)} failed={failed}>as it is</Save><Save url={report(true)} failed={failed}>secrets masked</Save></td>
+            </tr>
+          )}
           {(words.value?.formats ?? []).map((format) => (
             <tr key={format.name}>
               <th scope="row">{format.name}</th>
               <td>{format.about}</td>
-              <td>{format.views.filter((view) => view !== "process").map((view) => <a key={view} class="small" href={url(format.name, view)} download>{view}</a>)}</td>
+              <td>{format.views.filter((view) => view !== "process").map((view) => <Save key={view} url={url(format.name, view)} failed={failed}>{view}</Save>)}</td>
             </tr>
           ))}
         </tbody>
@@ -109,7 +119,7 @@ function Compare() {
   const rows = useSignal<Choice[]>([]);
   const id = sessionId.value;
   useEffect(() => {
-    const timer = setTimeout(() => void get("/api/v1/sessions", {}, { q: text.value, limit: OFFERED * 3 }).then(({ sessions }) => {
+    const timer = setTimeout(() => void get("/api/v1/sessions", {}, isReport ? {} : { q: text.value, limit: OFFERED * 3 }).then(({ sessions }) => {
       rows.value = sessions.filter((row) => row.id !== id).map((row) => ({ title: row.title ?? row.id, note: moment(row.started_at), run: () => go({ page: "diff", id: "", params: { a: id, b: row.id } }) }));
     }, failed), PAUSE_MS);
     return () => clearTimeout(timer);
@@ -117,7 +127,7 @@ function Compare() {
   return (
     <Dialog open={isCompareOpen} label="Compare">
       <h2>Compare with</h2>
-      <input autofocus class="palette-text" aria-label="Search words in sessions" placeholder="Search words in sessions" value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
+      {!isReport && <input autofocus class="palette-text" aria-label="Search words in sessions" placeholder="Search words in sessions" value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />}
       <ul class="palette-list">{rows.value.map((row, n) => <li key={n}><button class="link" onClick={() => { isCompareOpen.value = false; row.run(); }}>{row.title}</button><span class="quiet">{row.note}</span></li>)}</ul>
     </Dialog>
   );

@@ -4,6 +4,7 @@ import { VIEWS, type View } from "../logic/route.ts";
 import { count, duration, moment, plain, plural, sessionCost, sessionTokens, shortPath } from "../logic/words.ts";
 import { isCompareOpen, isExportOpen } from "../state/commands.ts";
 import { preferences, prefer } from "../state/preferences.ts";
+import { hasOthers } from "../state/report.ts";
 import { openList, query, replaceParams, setParams, view } from "../state/route.ts";
 import { palette } from "../state/schema.ts";
 import { line, path, queryTrouble, wanted } from "../state/session.ts";
@@ -102,7 +103,7 @@ export function Session() {
         <div role="tablist" class="tabs">{VIEWS.map((name, n) => <button key={name} role="tab" aria-selected={shown === name} title={`Key ${n + 1}`} onClick={() => setParams({ view: name === "timeline" ? "" : name })}>{plain(name)}</button>)}</div>
         <Filter />
         <Replay />
-        <button onClick={() => (isCompareOpen.value = true)}>Compare…</button>
+        {hasOthers() && <button onClick={() => (isCompareOpen.value = true)}>Compare…</button>}
         <button onClick={() => (isExportOpen.value = true)}>Export…</button>
       </nav>
       <div class="session-body" style={{ gridTemplateColumns: `minmax(0, 1fr) 5px ${preferences.value.detailPx}px` }}>

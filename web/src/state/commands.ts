@@ -1,9 +1,11 @@
 // Everything that a key or the palette can do, in one list: the sheet of keys is made from it.
 import { signal } from "@preact/signals";
 import { get } from "../api/client.ts";
+import { isReport } from "../api/report.ts";
 import { VIEWS } from "../logic/route.ts";
 import { prefer, preferences, type Theme } from "./preferences.ts";
 import { isPlaying, pause, play } from "./replay.ts";
+import { hasOthers } from "./report.ts";
 import { go, openList, route, select, selected, sessionId, setParams } from "./route.ts";
 import { failed } from "./trouble.ts";
 
@@ -50,14 +52,14 @@ function nextTheme(): void {
 export const COMMANDS: Command[] = [
   { title: "Find anything", keys: "Ctrl K", isThere: anywhere, run: () => (isPaletteOpen.value = true) },
   { title: "Search or filter", keys: "/", isThere: anywhere, run: focusSearch },
-  { title: "All sessions", keys: "g", isThere: anywhere, run: openList },
+  { title: "All sessions", keys: "g", isThere: hasOthers, run: openList },
   ...VIEWS.map((name, n) => ({ title: `Show the ${name}`, keys: String(n + 1), isThere: inSession, run: () => setParams({ view: name === "timeline" ? "" : name }) })),
   { title: "Next error", keys: "e", isThere: inSession, run: () => void nextError(1) },
   { title: "Previous error", keys: "E", isThere: inSession, run: () => void nextError(-1) },
   { title: "Choose no step", keys: "Escape", isThere: () => inSession() && selected.value !== "", run: () => select(undefined) },
   { title: "Play or pause", keys: "p", isThere: inSession, run: () => (isPlaying.value ? pause() : play()) },
-  { title: "Compare with another session…", keys: "c", isThere: inSession, run: () => (isCompareOpen.value = true) },
-  { title: "Issues of all sessions", keys: "i", isThere: anywhere, run: () => go({ page: "issues", id: "", params: {} }) },
+  { title: "Compare with another session…", keys: "c", isThere: () => inSession() && hasOthers(), run: () => (isCompareOpen.value = true) },
+  { title: "Issues of all sessions", keys: "i", isThere: () => !isReport, run: () => go({ page: "issues", id: "", params: {} }) },
   { title: "Export…", keys: "x", isThere: inSession, run: () => (isExportOpen.value = true) },
   { title: "Theme: system, light, dark", keys: "t", isThere: anywhere, run: nextTheme },
   { title: "Keys", keys: "?", isThere: anywhere, run: () => (isHelpOpen.value = true) },

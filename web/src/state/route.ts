@@ -1,8 +1,16 @@
 // The address as a signal: everything that can be shared or gone back to is in it.
 import { computed, signal } from "@preact/signals";
+import { isReport } from "../api/report.ts";
 import { formatRoute, parseRoute, viewOf, withParams, type Route, type View } from "../logic/route.ts";
 
-const here = () => parseRoute(location.pathname, location.search);
+// In a report the address is behind the `#`: the rest of it is where the file lies.
+const here = () => {
+  if (!isReport) return parseRoute(location.pathname, location.search);
+  const [path, search] = location.hash.slice(1).split("?", 2);
+  return parseRoute(path ?? "", search ?? "");
+};
+const shown = () => (isReport ? location.hash.slice(1) : location.pathname + location.search);
+const addressOf = (to: Route) => (isReport ? `#${formatRoute(to)}` : formatRoute(to));
 
 export const route = signal<Route>(here());
 export const view = computed<View>(() => viewOf(route.value));
@@ -16,17 +24,25 @@ addEventListener("popstate", () => {
   route.value = here();
 });
 
+/** Changes the address; where a browser lets a file have none of its own, the page works without. */
+function put(how: "pushState" | "replaceState", to: Route): void {
+  try {
+    history[how](null, "", addressOf(to));
+  } catch {
+    // Only sharing the address and going back are missing.
+  }
+}
+
 /** Goes there; the back button comes back. */
 export function go(to: Route): void {
-  const url = formatRoute(to);
-  if (url === location.pathname + location.search) return;
-  history.pushState(null, "", url);
+  if (formatRoute(to) === shown()) return;
+  put("pushState", to);
   route.value = to;
 }
 
 /** Goes there without a way back, as zooming does. */
 export function replace(to: Route): void {
-  history.replaceState(null, "", formatRoute(to));
+  put("replaceState", to);
   route.value = to;
 }
 

@@ -1,4 +1,5 @@
 // What is on a canvas, as a file.
+import { saveBlob } from "./save.tsx";
 
 /** Saves the first canvas inside of an element. */
 export function savePicture(inside: Element | null | undefined, name: string, background: string): void {
@@ -13,12 +14,6 @@ export function savePicture(inside: Element | null | undefined, name: string, ba
   ctx.fillRect(0, 0, copy.width, copy.height);
   ctx.drawImage(canvas, 0, 0);
   copy.toBlob((blob) => {
-    if (!blob) return;
-    const url = URL.createObjectURL(blob);
-    const link = document.createElement("a");
-    link.href = url;
-    link.download = name;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(url), 1000);
+    if (blob) saveBlob(blob, name);
   }, "image/png");
 }

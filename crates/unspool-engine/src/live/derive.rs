@@ -4,6 +4,7 @@
 //! never takes all the time; what the store has not seen of it is derived again after a crash.
 
 use super::decode::Decoded;
+use super::facts::facts;
 use super::hot::{Hot, HotFamily, Shown};
 use super::queue::Waiting;
 use super::snapshots::{Linked, numbers, read_family, whole_stream};
@@ -15,13 +16,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use unspool_link::{Corpus, pieces};
-use unspool_model::{Batch, Flow, Id, Outcome, RecordIx, Timestamp};
+use unspool_model::{Batch, Id, Outcome, RecordIx, Timestamp};
 use unspool_store::rows::{Checkpoint, SessionFacts, StepRow};
 use unspool_store::{
-    Beside, Commit, Families, FamilyId, Ground, GroundError, RecordCounts, SqliteStore, Store, StoreError,
-    StreamPart,
+    Commit, Families, FamilyId, Ground, GroundError, RecordCounts, SqliteStore, Store, StoreError, StreamPart,
 };
-use unspool_view::Pricer;
 
 /// Bytes of entries that are derived together.
 const ROUND_BYTES: u64 = 4 << 20;
@@ -379,7 +378,7 @@ impl Deriver {
             for agent in flow.agents.iter().filter(|agent| !agent.main && !agent.internal) {
                 agents = (agents.0 + 1, agents.1 + u64::from(agent.spawn.is_none()));
             }
-            let facts = self.facts(&flow, &corpus, positions.clone());
+            let facts = facts(&flow, &corpus.batch, &self.shared.options.prices, positions.clone());
             let known = one.shown.get(&flow.session.id);
             let (change, steps) = change(&facts, known.map(Vec::as_slice), (self.shared.options.now)());
             ids.push(flow.session.id);
@@ -422,27 +421,6 @@ impl Deriver {
         } else {
             large.remove(&family);
         }
-    }
-
-    fn facts(&self, flow: &Flow, corpus: &Corpus, positions: std::ops::Range<u64>) -> SessionFacts {
-        let batch = &corpus.batch;
-        let mut pricer = Pricer::new(flow, &batch.text, &self.shared.options.prices);
-        let mut sum = unspool_view::Totals::default();
-        flow.steps.iter().for_each(|step| sum.add(&pricer.step(step)));
-        let mut records: Vec<RecordIx> = flow.witnesses.clone();
-        records.sort_unstable();
-        records.dedup();
-        let native_bytes =
-            records.iter().filter_map(|n| batch.records.get(*n as usize)).map(|r| u64::from(r.len));
-        let beside = Beside {
-            cost_nano_usd: sum
-                .full_cost()
-                .filter(|_| sum.counted > 0)
-                .and_then(|cost| i64::try_from(cost.picodollars() / 1000).ok()),
-            native_bytes: native_bytes.sum(),
-            positions,
-        };
-        SessionFacts::of(flow, batch, &beside)
     }
 
     /// Says how much there is.

@@ -26,6 +26,12 @@ pub(crate) fn version_name(path: &str, number: usize, count: usize) -> String {
     if number + 1 == count { path.into() } else { format!("{path} (version {})", number + 1) }
 }
 
+/// The path in the name of a version.
+pub(crate) fn path_of(name: &str) -> &str {
+    let numbered = name.strip_suffix(')').and_then(|name| name.rsplit_once(" (version "));
+    numbered.filter(|(_, number)| number.parse::<usize>().is_ok()).map_or(name, |(path, _)| path)
+}
+
 /// All records of a file; `None` when no format knows it. What is damaged in the log is passed over, and said.
 pub(crate) fn read(
     log: &Log,

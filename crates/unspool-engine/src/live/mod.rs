@@ -11,6 +11,7 @@ mod changes;
 mod decode;
 mod derive;
 mod entries;
+mod facts;
 mod files;
 mod hot;
 mod indexing;
@@ -27,6 +28,7 @@ mod upkeep;
 pub use changes::{Change, Changes, Feed};
 pub use decode::Counted;
 pub use entries::{Arrival, Part, Refused, Taken};
+pub use facts::facts;
 pub use retain::{Keep, Pruned, Retention};
 pub use searching::{Findings, FoundSession, Hit, Matches};
 pub use snapshots::Snapshot;
@@ -63,7 +65,7 @@ pub struct Options {
     /// Names and windows.
     pub table: Table,
     /// Prices.
-    pub prices: Prices,
+    pub prices: Arc<Prices>,
     /// What was acknowledged and not derived yet may take so many bytes before more is refused: `max_pending_bytes`.
     pub max_pending_bytes: u64,
     /// Families that were at work lately may take so many bytes: `max_hot_bytes`.
@@ -85,7 +87,7 @@ impl Options {
             folder: folder.into(),
             holder: "another unspool".into(),
             table: Table::default(),
-            prices: Prices::default(),
+            prices: Arc::default(),
             max_pending_bytes: 64 << 20,
             max_hot_bytes: 32 << 20,
             max_snapshot_bytes: 48 << 20,

@@ -23,7 +23,7 @@ pub struct Snapshot {
     /// Which session of them.
     pub session: usize,
     /// The session.
-    pub flow: Flow,
+    pub flow: Arc<Flow>,
     /// Another one whenever the session may be different, in this process and the next.
     pub version: u64,
     shared: Arc<Log>,
@@ -34,6 +34,19 @@ impl Snapshot {
     /// The way back to the bytes of its records.
     pub fn natives(&self) -> NativeLog<'_> {
         NativeLog { snapshot: self, stream: None, bytes: Vec::new() }
+    }
+
+    /// All bytes of a stream, by the name its records know it by.
+    pub fn stream(&self, name: &str) -> Option<Vec<u8>> {
+        match self.parts.get(name) {
+            Some(parts) => Version { log: &self.shared, parts: parts.iter(), seen: 0 }.whole().ok(),
+            None => Some(self.shared.read(streams::position(name)?).ok()??.bytes),
+        }
+    }
+
+    /// The name a stream is read by, given the one its records know it by: that of a file is the same for all of its versions.
+    pub fn read_name<'a>(&self, name: &'a str) -> &'a str {
+        if self.parts.contains_key(name) { files::path_of(name) } else { name }
     }
 }
 
@@ -50,12 +63,7 @@ impl NativeBytes for NativeLog<'_> {
         let record = batch.records.get(record as usize)?;
         if self.stream.as_ref().is_none_or(|(stream, _)| *stream != record.stream) {
             let name = batch.text.get(batch.streams.get(record.stream as usize)?.name);
-            let log = &self.snapshot.shared;
-            let whole = match self.snapshot.parts.get(name) {
-                Some(parts) => Version { log, parts: parts.iter(), seen: 0 }.whole().ok()?,
-                None => log.read(streams::position(name)?).ok()??.bytes,
-            };
-            self.stream = Some((record.stream, whole));
+            self.stream = Some((record.stream, self.snapshot.stream(name)?));
         }
         let (_, whole) = self.stream.as_ref()?;
         let start = usize::try_from(record.offset).ok()?;
@@ -91,7 +99,7 @@ impl Linked {
             return Arc::clone(made);
         }
         let snapshot = Arc::new(Snapshot {
-            flow: self.corpus.flow(n),
+            flow: Arc::new(self.corpus.flow(n)),
             session: n,
             version,
             corpus: Arc::clone(&self.corpus),

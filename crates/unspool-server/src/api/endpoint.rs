@@ -1,7 +1,6 @@
-//! Endpoints as data: what each is for, what can be asked there, what comes back, and who answers.
+//! The way from a request to whoever answers it, and how answers are known again.
 
-use super::asked::{Asked, Param};
-use super::reply::{Outcome, Reply, send};
+use super::reply::{Outcome, send};
 use super::tally::Tally;
 use crate::app::App;
 use crate::error::ApiError;
@@ -9,44 +8,24 @@ use axum::extract::{RawPathParams, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use std::ops::Deref;
 use std::sync::Arc;
+use unspool_answers::{AskSession, Asked, Records, Reply, Seen};
 use unspool_engine::live::Snapshot;
 use unspool_model::Id;
-use unspool_model::Timestamp;
 use unspool_store::{Filter, Question};
+use unspool_view::search::NativeBytes;
 
 /// Something that can be asked.
-pub(crate) struct Endpoint {
-    /// With `{name}` for what varies.
-    pub(crate) path: &'static str,
-    /// In one line.
-    pub(crate) about: &'static str,
-    pub(crate) params: &'static [Param],
-    pub(crate) answer: Answer,
-    /// Behind the path of an example; may be empty.
-    pub(crate) example: &'static str,
-    pub(crate) ask: Ask,
-}
-
-/// What comes back.
-pub(crate) enum Answer {
-    /// A document of that schema.
-    Document(fn(&mut SchemaGenerator) -> Schema),
-    /// Something of that media type.
-    Media(&'static str),
-}
-
-impl Answer {
-    pub(crate) const fn of<T: JsonSchema>() -> Answer {
-        Answer::Document(SchemaGenerator::subschema_for::<T>)
-    }
-}
+pub(crate) type Endpoint = unspool_answers::Endpoint<Ask>;
 
 /// Who answers, and how the answer is known again.
+#[derive(Clone, Copy)]
 pub(crate) enum Ask {
     /// About a session, known by its version.
-    Session(fn(&Seen, &Call) -> Result<Reply, ApiError>),
+    Session(AskSession),
+    /// The same of what only a list of sessions knows.
+    Line(fn(&Snapshot, &Call) -> Result<Reply, ApiError>),
     /// About all sessions, known by the last change and the last that the index of texts knows.
     All(fn(&Call) -> Result<Reply, ApiError>),
     /// About this moment; never the same.
@@ -59,75 +38,86 @@ pub(crate) enum Ask {
 pub(crate) struct Call {
     pub(crate) app: Arc<App>,
     pub(crate) tally: Arc<Tally>,
-    pub(crate) asked: Asked,
-    path: Vec<(String, String)>,
+    question: unspool_answers::Call,
 }
 
-impl Call {
-    /// What stands in the place of `{name}`.
-    pub(crate) fn part(&self, name: &str) -> &str {
-        self.path.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value)
+impl Deref for Call {
+    type Target = unspool_answers::Call;
+
+    fn deref(&self) -> &unspool_answers::Call {
+        &self.question
     }
 }
 
-/// A session somebody asks about.
-pub(crate) struct Seen {
-    pub(crate) app: Arc<App>,
-    pub(crate) snapshot: Arc<Snapshot>,
-}
+/// The bytes of a session's records in the log.
+struct Logged(Arc<Snapshot>);
 
-impl Seen {
-    /// The moment it is asked.
-    pub(crate) fn now(&self) -> Timestamp {
-        (self.app.engine.options().now)()
+impl Records for Logged {
+    fn natives(&self) -> Box<dyn NativeBytes + '_> {
+        Box::new(self.0.natives())
     }
 }
 
-impl Endpoint {
-    /// The way of a request to whoever answers.
-    pub(crate) fn route(&'static self, n: usize, tally: &Arc<Tally>) -> MethodRouter<Arc<App>> {
-        let tally = Arc::clone(tally);
-        get(move |State(app): State<Arc<App>>, path: RawPathParams, uri: Uri, headers: HeaderMap| {
-            let path = path.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
-            let tally = Arc::clone(&tally);
-            async move {
-                let response = match Asked::read(&uri, self.params) {
-                    Ok(asked) => {
-                        let call = Call { app, tally: Arc::clone(&tally), asked, path };
-                        let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
-                        let known = known.map(String::from);
-                        send(move || self.outcome(&call, known.as_deref())).await
-                    }
-                    Err(error) => Err(error),
-                };
-                let response = response.unwrap_or_else(IntoResponse::into_response);
-                tally.add(n, response.status());
-                response
-            }
-        })
+/// A session, as answers about it are made from.
+pub(crate) fn seen(app: &App, snapshot: &Arc<Snapshot>) -> Seen {
+    let options = app.engine.options();
+    Seen {
+        snapshot: unspool_answers::Snapshot {
+            corpus: Arc::clone(&snapshot.corpus),
+            flow: Arc::clone(&snapshot.flow),
+            records: Arc::new(Logged(Arc::clone(snapshot))),
+        },
+        prices: Arc::clone(&options.prices),
+        now: (options.now)(),
     }
+}
 
-    fn outcome(&self, call: &Call, known: Option<&str>) -> Result<Outcome, ApiError> {
-        // A tag is taken before the answer, so that it is never newer than that.
-        let is_known = |tag: &str| known.is_some_and(|known| has_tag(known, tag));
-        match self.ask {
-            Ask::Session(answer) => {
-                let seen = Seen { app: Arc::clone(&call.app), snapshot: find(&call.app, call.part("id"))? };
-                let tag = format!("W/\"s{:x}\"", seen.snapshot.version);
-                let reply = if is_known(&tag) { None } else { Some(answer(&seen, call)?) };
-                // What a query means may depend on the moment.
-                let tag = Some(tag).filter(|_| call.asked.text("where").is_none());
-                Ok(Outcome { tag, reply })
-            }
-            Ask::All(answer) => {
-                let engine = &call.app.engine;
-                let tag = format!("W/\"a{:x}.{:x}\"", engine.changes().last(), engine.indexed());
-                let reply = if is_known(&tag) { None } else { Some(answer(call)?) };
-                Ok(Outcome { tag: Some(tag), reply })
-            }
-            Ask::Now(answer) => Ok(Outcome { tag: None, reply: Some(answer(call)?) }),
-            Ask::Live => Err(ApiError::new(StatusCode::NOT_FOUND, "no_such_path", "nothing answers here")),
+/// The way of a request to whoever answers.
+pub(crate) fn route(endpoint: &'static Endpoint, n: usize, tally: &Arc<Tally>) -> MethodRouter<Arc<App>> {
+    let tally = Arc::clone(tally);
+    get(move |State(app): State<Arc<App>>, path: RawPathParams, uri: Uri, headers: HeaderMap| {
+        let path = path.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        let tally = Arc::clone(&tally);
+        async move {
+            let response = match Asked::read(uri.query().unwrap_or_default(), endpoint.params) {
+                Ok(asked) => {
+                    let question = unspool_answers::Call { asked, path };
+                    let call = Call { app, tally: Arc::clone(&tally), question };
+                    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+                    let known = known.map(String::from);
+                    send(move || outcome(endpoint, &call, known.as_deref())).await
+                }
+                Err(error) => Err(error.into()),
+            };
+            let response = response.unwrap_or_else(IntoResponse::into_response);
+            tally.add(n, response.status());
+            response
         }
+    })
+}
+
+fn outcome(endpoint: &Endpoint, call: &Call, known: Option<&str>) -> Result<Outcome, ApiError> {
+    // A tag is taken before the answer, so that it is never newer than that.
+    let is_known = |tag: &str| known.is_some_and(|known| has_tag(known, tag));
+    let about = |answer: &dyn Fn(&Arc<Snapshot>) -> Result<Reply, ApiError>| {
+        let snapshot = find(&call.app, call.part("id"))?;
+        let tag = format!("W/\"s{:x}\"", snapshot.version);
+        let reply = if is_known(&tag) { None } else { Some(answer(&snapshot)?) };
+        // What a query means may depend on the moment.
+        let tag = Some(tag).filter(|_| call.asked.text("where").is_none());
+        Ok(Outcome { tag, reply })
+    };
+    match endpoint.ask {
+        Ask::Session(answer) => about(&|snapshot| Ok(answer(&seen(&call.app, snapshot), call)?)),
+        Ask::Line(answer) => about(&|snapshot| answer(snapshot, call)),
+        Ask::All(answer) => {
+            let engine = &call.app.engine;
+            let tag = format!("W/\"a{:x}.{:x}\"", engine.changes().last(), engine.indexed());
+            let reply = if is_known(&tag) { None } else { Some(answer(call)?) };
+            Ok(Outcome { tag: Some(tag), reply })
+        }
+        Ask::Now(answer) => Ok(Outcome { tag: None, reply: Some(answer(call)?) }),
+        Ask::Live => Err(ApiError::new(StatusCode::NOT_FOUND, "no_such_path", "nothing answers here")),
     }
 }
 

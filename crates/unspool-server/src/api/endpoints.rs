@@ -1,23 +1,36 @@
 //! All endpoints.
 
-use super::endpoint::{Answer, Ask, Endpoint};
-use super::{
-    export, graph, health, live, numbers, oddities, openapi, prometheus, questions, search, sessions, steps,
-    subtasks, windows,
-};
+use super::endpoint::{Ask, Endpoint};
+use super::{health, live, oddities, openapi, prometheus, questions, report, search, sessions, subtasks};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use std::borrow::Cow;
+use std::sync::LazyLock;
+use unspool_answers::{Answer, AskSession, SESSION_ENDPOINTS};
 use unspool_view::diff::DiffDoc;
-use unspool_view::explain::Explanation;
-use unspool_view::failures::FailuresDoc;
-use unspool_view::findings::FindingsDoc;
-use unspool_view::flow_json::SessionDoc;
-use unspool_view::metrics::MetricsDoc;
-use unspool_view::path::PathDoc;
-use unspool_view::screen::{PlacedGraphDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc, WordsDoc};
+use unspool_view::screen::WordsDoc;
 
 /// Everything that can be asked, in the order people read it.
-pub(crate) static ENDPOINTS: &[Endpoint] = &[
+pub(crate) static ENDPOINTS: LazyLock<Vec<Endpoint>> = LazyLock::new(|| {
+    let mut of_session = SESSION_ENDPOINTS.iter().map(about_session);
+    let whole = of_session.next();
+    BEFORE
+        .iter()
+        .copied()
+        .chain(whole)
+        .chain([LINE])
+        .chain(of_session)
+        .chain(BEHIND.iter().copied())
+        .collect()
+});
+
+/// What is asked about one session is listed, and answered, without a server, too.
+fn about_session(endpoint: &unspool_answers::Endpoint<AskSession>) -> Endpoint {
+    let &unspool_answers::Endpoint { path, about, params, answer, example, ask } = endpoint;
+    Endpoint { path, about, params, answer, example, ask: Ask::Session(ask) }
+}
+
+/// What comes before what is asked about one session.
+const BEFORE: &[Endpoint] = &[
     Endpoint {
         path: "/api/v1/health",
         about: "How it stands: records, steps, what waits",
@@ -42,130 +55,40 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         example: "?q=rounding+%22connection+timeout%22",
         ask: Ask::All(search::search),
     },
+];
+
+/// A session in a list; the rest of what is asked about one needs no list.
+const LINE: Endpoint = Endpoint {
+    path: "/api/v1/sessions/{id}/line",
+    about: "A session in one line, as in the list",
+    params: &[],
+    answer: Answer::of::<sessions::SessionLineDoc>(),
+    example: "",
+    ask: Ask::Line(sessions::line),
+};
+
+/// What follows what is asked about one session.
+const BEHIND: &[Endpoint] = &[
     Endpoint {
-        path: "/api/v1/sessions/{id}",
-        about: "A session whole, by its id or a native one",
-        params: &[],
-        answer: Answer::of::<SessionDoc>(),
-        example: "",
-        ask: Ask::Session(sessions::flow),
-    },
-    Endpoint {
-        path: "/api/v1/sessions/{id}/line",
-        about: "A session in one line, as in the list",
-        params: &[],
-        answer: Answer::of::<sessions::SessionLineDoc>(),
-        example: "",
-        ask: Ask::Session(sessions::line),
-    },
-    Endpoint {
-        path: "/api/v1/sessions/{id}/tree",
-        about: "A window of the rows of a session's tree",
-        params: windows::TREE,
-        answer: Answer::of::<TreeWindowDoc>(),
-        example: "?from=0&to=50&depth=1",
-        ask: Ask::Session(windows::tree),
-    },
-    Endpoint {
-        path: "/api/v1/sessions/{id}/graph",
-        about: "A session's graph with everything in its place",
-        params: graph::GRAPH,
-        answer: Answer::of::<PlacedGraphDoc>(),
-        example: "?level=agent",
-        ask: Ask::Session(graph::placed),
-    },
-    Endpoint {
-        path: "/api/v1/sessions/{id}/timeline",
-        about: "A window of a session's timeline, as much as can be told apart at a zoom",
-        params: windows::TIMELINE,
-        answer: Answer::of::<TimelineDoc>(),
-        example: "?px=800",
-        ask: Ask::Session(windows::timeline),
-    },
-    Endpoint {
-        path: "/api/v1/sessions/{id}/steps/{step}",
-        about: "One step whole: its records as they were written, what led to it and what it led to, and why",
-        params: &[],
-        answer: Answer::of::<StepDetailDoc>(),
-        example: "",
-        ask: Ask::Session(steps::step),
-    },
-    Endpoint {
-        path: "/api/v1/sessions/{id}/records/{record}",
-        about: "The bytes of a record, exactly as they came",
-        params: &[],
-        answer: Answer::Media("application/octet-stream"),
-        example: "",
-        ask: Ask::Session(steps::record),
-    },
-    Endpoint {
-        path: "/api/v1/sessions/{id}/explain/{thing}",
-        about: "Why: a step or agent by any id or the start of one, or an edge as FROM..TO",
-        params: &[],
-        answer: Answer::of::<Explanation>(),
-        example: "",
-        ask: Ask::Session(steps::explain),
-    },
-    Endpoint {
-        path: "/api/v1/sessions/{id}/metrics",
-        about: "Numbers about a session's graph, steps, agents and runs",
-        params: &[],
-        answer: Answer::of::<MetricsDoc>(),
-        example: "",
-        ask: Ask::Session(numbers::metrics),
-    },
-    Endpoint {
-        path: "/api/v1/sessions/{id}/path",
-        about: "What held the session up, and how long it would take if something took another time",
-        params: numbers::PATH,
-        answer: Answer::of::<PathDoc>(),
-        example: "?what_if=model=0.5",
-        ask: Ask::Session(numbers::path),
-    },
-    Endpoint {
-        path: "/api/v1/sessions/{id}/failures",
-        about: "What failed, why, and what that touched",
-        params: &[],
-        answer: Answer::of::<FailuresDoc>(),
-        example: "",
-        ask: Ask::Session(numbers::failures),
-    },
-    Endpoint {
-        path: "/api/v1/sessions/{id}/findings",
-        about: "What is worth a look",
-        params: numbers::FINDINGS,
-        answer: Answer::of::<FindingsDoc>(),
-        example: "",
-        ask: Ask::Session(numbers::findings),
-    },
-    Endpoint {
-        path: "/api/v1/sessions/{id}/templates",
-        about: "Prompts that are one text with something filled in",
-        params: &[],
-        answer: Answer::of::<FindingsDoc>(),
-        example: "",
-        ask: Ask::Session(numbers::templates),
-    },
-    Endpoint {
-        path: "/api/v1/sessions/{id}/export",
-        about: "A session as a file in a format other tools open",
-        params: export::EXPORT,
-        answer: Answer::Media("*/*"),
-        example: "?format=svg&view=timeline",
-        ask: Ask::Session(export::export),
+        path: "/api/v1/sessions/{id}/report",
+        about: "A session as one HTML file with this page inside, which needs no server and no network",
+        params: report::REPORT,
+        answer: Answer::Media("text/html; charset=utf-8"),
+        example: "?redact=true",
+        ask: Ask::Line(report::report),
     },
     Endpoint {
         path: "/api/v1/query",
         about: "The steps for which a query holds, in one session or the newest",
-        params: questions::QUERY,
-        answer: Answer::of::<questions::QueryAnswerDoc>(),
+        params: unspool_answers::QUERY,
+        answer: Answer::of::<unspool_answers::QueryAnswerDoc>(),
         example: "?q=is:error",
         ask: Ask::Now(questions::query),
     },
     Endpoint {
         path: "/api/v1/diff",
         about: "What differs between two sessions, runs or agents",
-        params: questions::DIFF,
+        params: unspool_answers::DIFF,
         answer: Answer::of::<DiffDoc>(),
         example: "?a=ID&b=ID",
         ask: Ask::All(questions::diff),

@@ -1,10 +1,10 @@
 //! How it stands.
 
 use super::endpoint::Call;
-use super::reply::Reply;
 use crate::error::ApiError;
 use schemars::JsonSchema;
 use serde::Serialize;
+use unspool_answers::Reply;
 
 /// How it stands.
 #[derive(Serialize, JsonSchema)]

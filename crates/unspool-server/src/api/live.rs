@@ -3,7 +3,6 @@
 //! Nothing is buffered for a listener: it takes the next change when it has sent the last one. Who is so slow that changes are no longer
 //! kept, or comes back too late, is told to look at the whole again.
 
-use super::asked::{Asked, Param, Sort, bad};
 use super::blocking;
 use super::endpoint::{Endpoint, find};
 use super::sessions::SessionLineDoc;
@@ -25,6 +24,7 @@ use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
+use unspool_answers::{Asked, Param, Sort, bad};
 use unspool_engine::live::{Change, Snapshot};
 use unspool_model::Id;
 use unspool_view::flow_json::{StepDoc, step_doc};
@@ -104,9 +104,9 @@ pub(crate) fn route(
     get(move |State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap| {
         let (tally, stopping) = (Arc::clone(&tally), stopping.clone());
         async move {
-            let opened = match Asked::read(&uri, endpoint.params) {
+            let opened = match Asked::read(uri.query().unwrap_or_default(), endpoint.params) {
                 Ok(asked) => listener(app, asked, headers).await,
-                Err(error) => Err(error),
+                Err(error) => Err(error.into()),
             };
             let response = opened.map_or_else(IntoResponse::into_response, |who| stream(who, stopping));
             tally.add(n, response.status());

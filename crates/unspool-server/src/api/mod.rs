@@ -7,26 +7,20 @@
     reason = "whoever answers has the same type, whether it can refuse or not"
 )]
 
-mod asked;
 mod endpoint;
 mod endpoints;
-mod export;
-mod graph;
 mod health;
 mod live;
-mod numbers;
 mod oddities;
 mod openapi;
-mod parts;
 mod prometheus;
 mod questions;
 mod reply;
+mod report;
 mod search;
 mod sessions;
-mod steps;
 mod subtasks;
 mod tally;
-mod windows;
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -39,6 +33,7 @@ use tally::Tally;
 
 pub(crate) use endpoint::find;
 pub(crate) use live::Stopping;
+pub(crate) use sessions::line_of;
 
 /// Everything that can be asked.
 pub(crate) fn routes(stopping: &Stopping) -> Router<Arc<App>> {
@@ -46,7 +41,7 @@ pub(crate) fn routes(stopping: &Stopping) -> Router<Arc<App>> {
     ENDPOINTS.iter().enumerate().fold(Router::new(), |router, (n, endpoint)| {
         let answers = match endpoint.ask {
             Ask::Live => live::route(endpoint, n, &tally, stopping.clone()),
-            _ => endpoint.route(n, &tally),
+            _ => endpoint::route(endpoint, n, &tally),
         };
         router.route(endpoint.path, answers)
     })

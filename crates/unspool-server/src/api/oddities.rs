@@ -1,11 +1,11 @@
 //! What was odd, and what became of what came in.
 
 use super::endpoint::Call;
-use super::reply::Reply;
 use crate::error::ApiError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use unspool_answers::Reply;
 use unspool_model::{Code, Id, Timestamp};
 use unspool_store::rows::{IssueRow, ManualLink};
 use unspool_store::{Question, Store};

@@ -1,16 +1,15 @@
 //! The list of endpoints, for programs and for people.
 
-use super::asked::{Param, Sort};
-use super::endpoint::{Answer, Call, Endpoint};
+use super::endpoint::{Call, Endpoint};
 use super::endpoints::ENDPOINTS;
 use super::live::ChangeDoc;
-use super::reply::Reply;
-use crate::error::{ApiError, ErrorDoc};
+use crate::error::ApiError;
 use crate::ingest::upload::UploadDoc;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 use std::fmt::Write as _;
+use unspool_answers::{Answer, ErrorDoc, Param, Reply, Sort};
 use unspool_view::screen;
 use utoipa::openapi::path::{OperationBuilder, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, Type};
@@ -59,7 +58,7 @@ fn description() -> Result<Value, ApiError> {
     generator.subschema_for::<ChangeDoc>();
     generator.subschema_for::<UploadDoc>();
     let mut paths = PathsBuilder::new();
-    for endpoint in ENDPOINTS {
+    for endpoint in ENDPOINTS.iter() {
         let operation = operation(endpoint, &mut generator, error.as_ref());
         paths = paths.path(endpoint.path, PathItem::new(HttpMethod::Get, operation));
     }
@@ -161,7 +160,7 @@ fn operation_id(path: &str) -> String {
 /// A page that needs nothing from elsewhere.
 pub(crate) fn page(_: &Call) -> Result<Reply, ApiError> {
     let mut html = String::from(HEAD);
-    for endpoint in ENDPOINTS {
+    for endpoint in ENDPOINTS.iter() {
         let path = escaped(endpoint.path);
         let _ = write!(html, "<section><h2><code>GET {path}</code></h2><p>{}</p>", marked(endpoint.about));
         if !endpoint.params.is_empty() {

@@ -2,9 +2,9 @@
 
 use super::endpoint::Call;
 use super::endpoints::ENDPOINTS;
-use super::reply::Reply;
 use crate::error::ApiError;
 use std::fmt::Write as _;
+use unspool_answers::Reply;
 use unspool_engine::HookSpool;
 
 /// The media type of the text format.

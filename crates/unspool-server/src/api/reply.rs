@@ -1,56 +1,19 @@
-//! Answers: written piece by piece while they are sent, so that no answer is held whole.
+//! How answers are sent: piece by piece while they are written, so that none is held whole.
 
 use crate::error::ApiError;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use serde::Serialize;
 use std::io::{self, Write};
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
+use unspool_answers::Reply;
 
 /// Bytes that are sent together.
 const PIECE_BYTES: usize = 64 << 10;
 /// Pieces that may wait for a slow reader: `max_pieces_waiting`. The writer waits with the next one.
 const MAX_PIECES_WAITING: usize = 4;
-
-type WriteAll = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + Send>;
-
-/// What is answered.
-pub(crate) struct Reply {
-    media: &'static str,
-    file: Option<String>,
-    write: WriteAll,
-}
-
-impl Reply {
-    /// A document.
-    pub(crate) fn json(document: impl Serialize + Send + 'static) -> Reply {
-        Reply::written("application/json", move |out| Ok(serde_json::to_writer(out, &document)?))
-    }
-
-    /// Whatever is written.
-    pub(crate) fn written(
-        media: &'static str,
-        write: impl FnOnce(&mut dyn Write) -> io::Result<()> + Send + 'static,
-    ) -> Reply {
-        Reply { media, file: None, write: Box::new(write) }
-    }
-
-    /// Text or bytes that are there already.
-    pub(crate) fn ready(media: &'static str, bytes: impl Into<Vec<u8>>) -> Reply {
-        let bytes = bytes.into();
-        Reply::written(media, move |out| out.write_all(&bytes))
-    }
-
-    /// To be kept as a file of that name.
-    #[must_use]
-    pub(crate) fn named(mut self, name: String) -> Reply {
-        self.file = Some(name);
-        self
-    }
-}
 
 /// What came of asking.
 pub(crate) struct Outcome {

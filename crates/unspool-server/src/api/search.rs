@@ -1,13 +1,12 @@
 //! Words in all sessions.
 
-use super::asked::{Param, Sort};
 use super::endpoint::Call;
-use super::reply::Reply;
 use super::sessions::{LIST, SessionLineDoc, question};
 use crate::error::ApiError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::sync::Arc;
+use unspool_answers::{Param, Reply, Sort};
 use unspool_engine::live::{FoundSession, Hit};
 use unspool_store::Question;
 

@@ -1,18 +1,16 @@
 //! Sessions: the list, and one of them whole.
 
-use super::asked::{Asked, Param, Sort};
-use super::endpoint::{Call, Seen};
-use super::graph::word;
-use super::reply::Reply;
+use super::endpoint::Call;
 use super::search;
 use crate::error::ApiError;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::sync::Arc;
-use unspool_model::{Status, Timestamp};
+use unspool_answers::{Asked, Param, Reply, Sort, word};
+use unspool_engine::live::{Snapshot, facts};
+use unspool_model::{Batch, Flow, Status, Timestamp};
 use unspool_store::rows::SessionRow;
 use unspool_store::{Cursor, Filter, Question, Sort as Order, Store as _};
-use unspool_view::flow_json::session_doc;
+use unspool_view::Prices;
 
 /// Sessions of a page when nobody says how many.
 const USUAL_SESSIONS: usize = 100;
@@ -120,6 +118,11 @@ impl From<&SessionRow> for SessionLineDoc {
     }
 }
 
+/// A session as it stands in the list, without a list.
+pub(crate) fn line_of(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionLineDoc {
+    SessionLineDoc::from(&facts(flow, batch, prices, 0..0).session)
+}
+
 pub(super) fn question(asked: &Asked, usual: usize) -> Result<Question, ApiError> {
     let text = |name: &str| asked.text(name).map(String::from);
     let filter = Filter {
@@ -154,9 +157,9 @@ pub(crate) fn list(call: &Call) -> Result<Reply, ApiError> {
     }))
 }
 
-pub(crate) fn line(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
-    let (engine, session) = (&seen.app.engine, &seen.snapshot.flow.session);
-    let native = session.native_ids.first().map(|id| seen.snapshot.corpus.batch.text.get(*id).to_string());
+pub(crate) fn line(snapshot: &Snapshot, call: &Call) -> Result<Reply, ApiError> {
+    let (engine, session) = (&call.app.engine, &snapshot.flow.session);
+    let native = session.native_ids.first().map(|id| snapshot.corpus.batch.text.get(*id).to_string());
     if native.is_some() {
         // The list is asked first: that reads no step.
         let filter = Filter { native_id: native, ..Filter::default() };
@@ -169,12 +172,4 @@ pub(crate) fn line(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     let facts = engine.with_store(|store| store.session(session.id))?;
     let facts = facts.ok_or_else(|| ApiError::not_found("session", call.part("id")))?;
     Ok(Reply::json(SessionLineDoc::from(&facts.session)))
-}
-
-pub(crate) fn flow(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {
-    let (app, snapshot) = (Arc::clone(&seen.app), Arc::clone(&seen.snapshot));
-    Ok(Reply::written("application/json", move |out| {
-        let prices = &app.engine.options().prices;
-        Ok(serde_json::to_writer(out, &session_doc(&snapshot.flow, &snapshot.corpus.batch, prices))?)
-    }))
 }

@@ -1,9 +1,9 @@
 //! Sub-tasks in the shape that proxies and dashboards know: a request, and what its answer asked for.
 
 use super::endpoint::{Call, find};
-use super::reply::Reply;
 use crate::error::ApiError;
 use std::sync::Arc;
+use unspool_answers::Reply;
 use unspool_engine::live::Snapshot;
 use unspool_model::{Id, Step};
 use unspool_store::{Question, Store as _};

@@ -9,6 +9,7 @@ mod listening;
 mod nonsense;
 mod overload;
 mod page;
+mod report;
 mod running;
 mod searching;
 mod thoughtflow;

@@ -25,6 +25,12 @@ pub trait NativeBytes {
     fn readable(&mut self, record: RecordIx) -> Option<Cow<'_, str>>;
 }
 
+impl<N: NativeBytes + ?Sized> NativeBytes for Box<N> {
+    fn bytes(&mut self, record: RecordIx) -> Option<&[u8]> {
+        (**self).bytes(record)
+    }
+}
+
 /// What was found of one pattern.
 #[derive(Clone, Debug)]
 pub struct Found {

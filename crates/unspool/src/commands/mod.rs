@@ -20,6 +20,7 @@ mod path;
 mod process;
 pub(crate) mod query;
 mod rebuild;
+mod report;
 mod serve;
 mod show;
 mod stats;
@@ -36,6 +37,7 @@ pub(crate) use otel_env::OtelEnvArgs;
 pub(crate) use path::PathArgs;
 pub(crate) use process::ProcessArgs;
 pub(crate) use rebuild::RebuildArgs;
+pub(crate) use report::ReportArgs;
 pub(crate) use serve::ServeArgs;
 pub(crate) use token::TokenArgs;
 
@@ -66,6 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Graph(graph)) => graph::run(args, graph),
         Some(Command::Timeline(timeline)) => timeline::run(args, timeline),
         Some(Command::Export(export)) => export::run(args, export),
+        Some(Command::Report(report)) => report::run(args, report),
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),
         Some(Command::Serve(serve)) => serve::run(args, serve),

@@ -45,7 +45,7 @@ pub(super) fn options(args: &Args, folder: Option<&Path>, command: &str) -> Resu
     let settings = settings(args)?;
     let mut options = Options::new(&data_folder(folder)?, now);
     options.holder = format!("unspool {command}, process {}", std::process::id());
-    (options.table, options.prices) = (settings.table, settings.prices);
+    (options.table, options.prices) = (settings.table, settings.prices.into());
     Ok(options)
 }
 

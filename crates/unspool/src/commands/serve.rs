@@ -85,7 +85,7 @@ pub(crate) fn options(args: &Args, folder: &Path, command: &str) -> Result<Optio
     let settings = settings(args)?;
     let mut options = Options::new(folder, crate::load::now);
     options.holder = format!("unspool {command}, process {}", std::process::id());
-    (options.table, options.prices) = (settings.table, settings.prices);
+    (options.table, options.prices) = (settings.table, settings.prices.into());
     options.retention = settings.retention;
     Ok(options)
 }

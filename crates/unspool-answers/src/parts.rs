@@ -1,8 +1,8 @@
 //! Runs and agents of a session by what people call them.
 
-use super::endpoint::Seen;
+use crate::call::Seen;
 use crate::error::ApiError;
-use axum::http::StatusCode;
+use http::StatusCode;
 use unspool_model::{Agent, Sym};
 
 /// Part of a session, by its place.

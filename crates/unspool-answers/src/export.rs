@@ -1,12 +1,11 @@
 //! A session in a format other tools open.
 
-use super::asked::{Asked, Param, Sort};
-use super::endpoint::{Call, Seen};
-use super::graph::{self, Drawn, word};
-use super::reply::Reply;
+use crate::asked::{Asked, Param, Sort, word};
+use crate::call::{Call, Seen};
 use crate::error::ApiError;
+use crate::graph::{self, Drawn};
+use crate::reply::Reply;
 use std::io::{self, Write};
-use std::sync::Arc;
 use unspool_model::Flow;
 use unspool_view::document::write_document;
 use unspool_view::draw::svg::{SvgOptions, svg};
@@ -73,7 +72,7 @@ pub(crate) fn export(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     let choice = choose(seen, &call.asked)?;
     let ending = choice.format.endings().first().copied().unwrap_or("");
     let name = format!("{}{ending}", seen.snapshot.flow.session.id.show('x'));
-    let own = Seen { app: Arc::clone(&seen.app), snapshot: Arc::clone(&seen.snapshot) };
+    let own = seen.clone();
     let media = media(choice.format);
     Ok(Reply::written(media, move |out| write(&own, &choice, out)).named(name))
 }
@@ -144,7 +143,7 @@ fn choose(seen: &Seen, asked: &Asked) -> Result<Choice, ApiError> {
 fn write(seen: &Seen, choice: &Choice, out: &mut dyn Write) -> io::Result<()> {
     let mut out = out;
     let (flow, corpus) = (&seen.snapshot.flow, &seen.snapshot.corpus);
-    let (batch, prices) = (&corpus.batch, &seen.app.engine.options().prices);
+    let (batch, prices) = (&corpus.batch, &seen.prices);
     let session = flow.session.id.show('x');
     let empty = Graph::default();
     let graph = choice.graph.as_ref().unwrap_or(&empty);

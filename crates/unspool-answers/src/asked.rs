@@ -1,49 +1,54 @@
 //! What stands behind the `?` of an address, read by the list of what an endpoint knows.
 
 use crate::error::ApiError;
-use axum::extract::Query;
-use axum::http::Uri;
 use std::str::FromStr;
 use unspool_model::Timestamp;
 
 /// Something that can be asked for behind the `?`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Param {
-    pub(crate) name: &'static str,
-    pub(crate) about: &'static str,
-    pub(crate) sort: Sort,
+pub struct Param {
+    /// What it is called.
+    pub name: &'static str,
+    /// In one line.
+    pub about: &'static str,
+    /// What its value must be.
+    pub sort: Sort,
 }
 
 /// What a value must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sort {
+pub enum Sort {
+    /// As it is.
     Text,
     /// May be repeated.
     Texts,
+    /// A whole number.
     Whole,
+    /// From 0 to 1.
     Share,
+    /// `true` or `false`.
     Flag,
+    /// RFC 3339.
     Moment,
 }
 
 impl Param {
-    pub(crate) const fn new(name: &'static str, sort: Sort, about: &'static str) -> Param {
+    /// By its name.
+    pub const fn new(name: &'static str, sort: Sort, about: &'static str) -> Param {
         Param { name, about, sort }
     }
 }
 
 /// What was asked for.
 #[derive(Debug, Default)]
-pub(crate) struct Asked {
+pub struct Asked {
     pairs: Vec<(String, String)>,
 }
 
 impl Asked {
     /// Refuses what is not known, and what is said twice where once is meant.
-    pub(crate) fn read(uri: &Uri, known: &[Param]) -> Result<Asked, ApiError> {
-        let pairs = Query::<Vec<(String, String)>>::try_from_uri(uri)
-            .map_err(|error| ApiError::bad_request("bad_parameter", error.to_string()))?
-            .0;
+    pub fn read(query: &str, known: &[Param]) -> Result<Asked, ApiError> {
+        let pairs: Vec<(String, String)> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         for (n, (name, _)) in pairs.iter().enumerate() {
             let Some(param) = known.iter().find(|param| param.name == name) else {
                 let names: Vec<&str> = known.iter().map(|param| param.name).collect();
@@ -64,28 +69,30 @@ impl Asked {
     }
 
     /// A text, as it is; an empty one is none.
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+    pub fn text(&self, name: &str) -> Option<&str> {
         let mut pairs = self.pairs.iter().filter(|(known, value)| known == name && !value.is_empty());
         pairs.next().map(|(_, value)| value.as_str())
     }
 
     /// All of them, without empty ones.
-    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let pairs = self.pairs.iter().filter(move |(known, value)| known == name && !value.is_empty());
         pairs.map(|(_, value)| value.as_str())
     }
 
     /// All of them as owned text.
-    pub(crate) fn texts(&self, name: &str) -> Vec<String> {
+    pub fn texts(&self, name: &str) -> Vec<String> {
         self.all(name).map(String::from).collect()
     }
 
-    pub(crate) fn number<T: FromStr>(&self, name: &str) -> Result<Option<T>, ApiError> {
+    /// A whole number.
+    pub fn number<T: FromStr>(&self, name: &str) -> Result<Option<T>, ApiError> {
         let read = |text: &str| text.parse().map_err(|_| bad(name, text, "write a whole number"));
         self.text(name).map(read).transpose()
     }
 
-    pub(crate) fn flag(&self, name: &str) -> Result<bool, ApiError> {
+    /// Whether it is so; a name alone says yes.
+    pub fn flag(&self, name: &str) -> Result<bool, ApiError> {
         match self.pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str()) {
             None | Some("false" | "0") => Ok(false),
             Some("true" | "1" | "") => Ok(true),
@@ -93,7 +100,8 @@ impl Asked {
         }
     }
 
-    pub(crate) fn moment(&self, name: &str) -> Result<Option<Timestamp>, ApiError> {
+    /// A moment.
+    pub fn moment(&self, name: &str) -> Result<Option<Timestamp>, ApiError> {
         let read = |text: &str| {
             Timestamp::parse(text).ok_or_else(|| bad(name, text, "write a moment like 2026-01-31T12:00:00Z"))
         };
@@ -101,7 +109,7 @@ impl Asked {
     }
 
     /// One of some things, by name.
-    pub(crate) fn one_of<T: Copy>(
+    pub fn one_of<T: Copy>(
         &self,
         name: &str,
         all: &[T],
@@ -111,7 +119,7 @@ impl Asked {
     }
 
     /// Some of some things, by name.
-    pub(crate) fn some_of<T: Copy>(
+    pub fn some_of<T: Copy>(
         &self,
         name: &str,
         all: &[T],
@@ -119,6 +127,11 @@ impl Asked {
     ) -> Result<Vec<T>, ApiError> {
         self.all(name).map(|text| named(name, text, all, &shown)).collect()
     }
+}
+
+/// One of some words, and what it stands for.
+pub fn word<T: Copy>(asked: &Asked, name: &str, all: &[(T, &'static str)]) -> Result<Option<T>, ApiError> {
+    Ok(asked.one_of(name, all, |(_, word)| word)?.map(|(value, _)| value))
 }
 
 fn named<T: Copy>(
@@ -135,6 +148,6 @@ fn named<T: Copy>(
 }
 
 /// A value that cannot be.
-pub(crate) fn bad(name: &str, value: &str, hint: &str) -> ApiError {
+pub fn bad(name: &str, value: &str, hint: &str) -> ApiError {
     ApiError::bad_request("bad_parameter", format!("`{name}` cannot be `{value}`")).with_hint(hint)
 }

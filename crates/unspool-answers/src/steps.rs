@@ -1,9 +1,9 @@
 //! One step, one record, and why.
 
-use super::endpoint::{Call, Seen};
-use super::reply::Reply;
+use crate::call::{Call, Seen};
 use crate::error::ApiError;
-use axum::http::StatusCode;
+use crate::reply::Reply;
+use http::StatusCode;
 use unspool_model::Id;
 use unspool_view::explain::{Answer, Candidate, Search};
 use unspool_view::screen::step_detail;
@@ -16,14 +16,14 @@ pub(crate) fn step(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     let place = by_id.ok_or_else(|| {
         ApiError::not_found("step", wanted).with_hint("the tree of the session lists its steps")
     })?;
-    let prices = &seen.app.engine.options().prices;
+    let prices = &seen.prices;
     Ok(Reply::json(step_detail(flow, batch, prices, &mut seen.snapshot.natives(), place)))
 }
 
 pub(crate) fn explain(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     let wanted = call.part("thing");
     let mut search = Search::new(wanted);
-    search.add(&seen.snapshot.flow, &seen.snapshot.corpus.batch, &seen.app.engine.options().prices);
+    search.add(&seen.snapshot.flow, &seen.snapshot.corpus.batch, &seen.prices);
     match search.finish() {
         Answer::One(explanation) => Ok(Reply::json(explanation)),
         Answer::Nothing => Err(ApiError::not_found("step, agent or edge", wanted).with_hint(

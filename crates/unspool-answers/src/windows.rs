@@ -1,9 +1,9 @@
 //! Windows of a session: rows of its tree, its timeline by zoom.
 
-use super::asked::{Asked, Param, Sort, bad};
-use super::endpoint::{Call, Seen};
-use super::reply::Reply;
+use crate::asked::{Asked, Param, Sort, bad};
+use crate::call::{Call, Seen};
 use crate::error::ApiError;
+use crate::reply::Reply;
 use unspool_model::Id;
 use unspool_view::rows::Filter;
 use unspool_view::screen::{TimelineAsked, TreeAsked, timeline_window, tree_window};
@@ -44,7 +44,7 @@ pub(crate) fn tree(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     let find = asked.text("find").map(|text| id(text, "find", 's')).transpose()?;
     let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
     let window = TreeAsked { filter, window: from..to, find };
-    Ok(Reply::json(tree_window(flow, batch, &seen.app.engine.options().prices, &window)))
+    Ok(Reply::json(tree_window(flow, batch, &seen.prices, &window)))
 }
 
 fn ids(asked: &Asked, name: &str) -> Result<Vec<Id>, ApiError> {

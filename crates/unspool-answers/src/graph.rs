@@ -1,11 +1,11 @@
 //! A session's graph with everything in its place, and what chooses its parts.
 
-use super::asked::{Asked, Param, Sort, bad};
-use super::endpoint::{Call, Seen};
-use super::questions::parse;
-use super::reply::Reply;
+use crate::asked::{Asked, Param, Sort, bad, word};
+use crate::call::{Call, Seen};
 use crate::error::ApiError;
-use axum::http::StatusCode;
+use crate::questions::parse;
+use crate::reply::Reply;
+use http::StatusCode;
 use unspool_model::{Confidence, EdgeKind, Flow, StepKind};
 use unspool_view::export::graph_json::Of;
 use unspool_view::export::{join, name_lanes};
@@ -102,18 +102,9 @@ pub(crate) fn check_chosen(asked: &Asked, what: Drawn) -> Result<(), ApiError> {
     }
 }
 
-/// One of some words, and what it stands for.
-pub(crate) fn word<T: Copy>(
-    asked: &Asked,
-    name: &str,
-    all: &[(T, &'static str)],
-) -> Result<Option<T>, ApiError> {
-    Ok(asked.one_of(name, all, |(_, word)| word)?.map(|(value, _)| value))
-}
-
 pub(crate) fn placed(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     let asked = &call.asked;
-    let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
+    let (flow, batch) = (&*seen.snapshot.flow, &seen.snapshot.corpus.batch);
     let usual = Options::default();
     let options = Options {
         direction: word(asked, "direction", &DIRECTIONS)?.unwrap_or_default(),
@@ -200,10 +191,9 @@ fn with_wanted<T>(
 ) -> Result<T, ApiError> {
     let Some(text) = asked.text("where") else { return Ok(draw(&|_| true)) };
     let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
-    let options = seen.app.engine.options();
     let query = parse("where", text)?;
     let answers = look(&query, flow, batch, &mut seen.snapshot.natives());
-    let scope = Scope { flow, batch, prices: &options.prices, now: seen.now() };
+    let scope = Scope { flow, batch, prices: &seen.prices, now: seen.now() };
     let selected = select(&query, &scope, &answers.selections());
     Ok(draw(&|step| selected.has(step)))
 }
@@ -211,7 +201,7 @@ fn with_wanted<T>(
 /// A session's graph with the steps that were chosen.
 pub(crate) fn chosen(seen: &Seen, asked: &Asked, view: &View) -> Result<Graph, ApiError> {
     let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
-    let prices = &seen.app.engine.options().prices;
+    let prices = &seen.prices;
     let mut graph = with_wanted(seen, asked, |wanted| graph(flow, batch, prices, view, wanted))?;
     if view.group_by == GroupBy::Run {
         name_lanes(flow, &mut graph);
@@ -227,7 +217,7 @@ pub(crate) fn pattern_of(
     grouping: Grouping,
 ) -> Result<Pattern, ApiError> {
     let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
-    let prices = &seen.app.engine.options().prices;
+    let prices = &seen.prices;
     with_wanted(seen, asked, |wanted| pattern(flow, batch, prices, view, grouping, wanted))
 }
 
@@ -249,7 +239,7 @@ pub(crate) fn process(seen: &Seen, asked: &Asked) -> Result<Graph, ApiError> {
 /// The processes behind the runs of a session.
 pub(crate) fn processes(seen: &Seen) -> Processes {
     let mut processes = Processes::default();
-    let prices = &seen.app.engine.options().prices;
+    let prices = &seen.prices;
     processes.add(&seen.snapshot.flow, &seen.snapshot.corpus.batch, prices);
     processes
 }

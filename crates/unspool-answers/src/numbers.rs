@@ -1,10 +1,10 @@
 //! Numbers and verdicts about a session, as the commands of the same names write them.
 
-use super::asked::{Param, Sort, bad};
-use super::endpoint::{Call, Seen};
-use super::parts;
-use super::reply::Reply;
+use crate::asked::{Param, Sort, bad};
+use crate::call::{Call, Seen};
 use crate::error::ApiError;
+use crate::parts;
+use crate::reply::Reply;
 use unspool_view::failures::{FailuresDoc, session_failures_in_full};
 use unspool_view::findings::{FINDERS, FindingsDoc, findings as find};
 use unspool_view::metrics::{MetricsDoc, metrics as measure};
@@ -26,7 +26,7 @@ pub(crate) const FINDINGS: &[Param] = &[Param::new("only", Sort::Texts, "only fi
 pub(crate) fn findings(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     let codes: Vec<&'static str> = FINDERS.iter().map(|finder| finder.code).collect();
     let only = call.asked.some_of("only", &codes, |code| code)?;
-    let prices = &seen.app.engine.options().prices;
+    let prices = &seen.prices;
     let mut session = find(&seen.snapshot.flow, &seen.snapshot.corpus.batch, prices);
     session.findings.retain(|one| only.is_empty() || only.contains(&one.code));
     let Gathered { templates, unmatched } = gathered(seen);
@@ -47,7 +47,7 @@ pub(crate) fn templates(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {
 
 fn gathered(seen: &Seen) -> Gathered {
     let mut templates = Templates::default();
-    let prices = &seen.app.engine.options().prices;
+    let prices = &seen.prices;
     templates.add(&seen.snapshot.flow, &seen.snapshot.corpus.batch.text, prices);
     templates.finish()
 }

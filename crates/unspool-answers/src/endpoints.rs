@@ -1,0 +1,128 @@
+//! All that can be asked about one session.
+
+use crate::call::{Answer, AskSession, Call, Endpoint, Seen};
+use crate::error::ApiError;
+use crate::reply::Reply;
+use crate::{export, graph, numbers, steps, windows};
+use unspool_view::explain::Explanation;
+use unspool_view::failures::FailuresDoc;
+use unspool_view::findings::FindingsDoc;
+use unspool_view::flow_json::{SessionDoc, session_doc};
+use unspool_view::metrics::MetricsDoc;
+use unspool_view::path::PathDoc;
+use unspool_view::screen::{PlacedGraphDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc};
+
+/// Everything that can be asked about a session, in the order people read it.
+pub static SESSION_ENDPOINTS: &[Endpoint<AskSession>] = &[
+    Endpoint {
+        path: "/api/v1/sessions/{id}",
+        about: "A session whole, by its id or a native one",
+        params: &[],
+        answer: Answer::of::<SessionDoc>(),
+        example: "",
+        ask: flow,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/tree",
+        about: "A window of the rows of a session's tree",
+        params: windows::TREE,
+        answer: Answer::of::<TreeWindowDoc>(),
+        example: "?from=0&to=50&depth=1",
+        ask: windows::tree,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/graph",
+        about: "A session's graph with everything in its place",
+        params: graph::GRAPH,
+        answer: Answer::of::<PlacedGraphDoc>(),
+        example: "?level=agent",
+        ask: graph::placed,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/timeline",
+        about: "A window of a session's timeline, as much as can be told apart at a zoom",
+        params: windows::TIMELINE,
+        answer: Answer::of::<TimelineDoc>(),
+        example: "?px=800",
+        ask: windows::timeline,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/steps/{step}",
+        about: "One step whole: its records as they were written, what led to it and what it led to, and why",
+        params: &[],
+        answer: Answer::of::<StepDetailDoc>(),
+        example: "",
+        ask: steps::step,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/records/{record}",
+        about: "The bytes of a record, exactly as they came",
+        params: &[],
+        answer: Answer::Media("application/octet-stream"),
+        example: "",
+        ask: steps::record,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/explain/{thing}",
+        about: "Why: a step or agent by any id or the start of one, or an edge as FROM..TO",
+        params: &[],
+        answer: Answer::of::<Explanation>(),
+        example: "",
+        ask: steps::explain,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/metrics",
+        about: "Numbers about a session's graph, steps, agents and runs",
+        params: &[],
+        answer: Answer::of::<MetricsDoc>(),
+        example: "",
+        ask: numbers::metrics,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/path",
+        about: "What held the session up, and how long it would take if something took another time",
+        params: numbers::PATH,
+        answer: Answer::of::<PathDoc>(),
+        example: "?what_if=model=0.5",
+        ask: numbers::path,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/failures",
+        about: "What failed, why, and what that touched",
+        params: &[],
+        answer: Answer::of::<FailuresDoc>(),
+        example: "",
+        ask: numbers::failures,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/findings",
+        about: "What is worth a look",
+        params: numbers::FINDINGS,
+        answer: Answer::of::<FindingsDoc>(),
+        example: "",
+        ask: numbers::findings,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/templates",
+        about: "Prompts that are one text with something filled in",
+        params: &[],
+        answer: Answer::of::<FindingsDoc>(),
+        example: "",
+        ask: numbers::templates,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/export",
+        about: "A session as a file in a format other tools open",
+        params: export::EXPORT,
+        answer: Answer::Media("*/*"),
+        example: "?format=svg&view=timeline",
+        ask: export::export,
+    },
+];
+
+fn flow(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {
+    let (prices, snapshot) = (seen.prices.clone(), seen.snapshot.clone());
+    Ok(Reply::written("application/json", move |out| {
+        Ok(serde_json::to_writer(out, &session_doc(&snapshot.flow, &snapshot.corpus.batch, &prices))?)
+    }))
+}

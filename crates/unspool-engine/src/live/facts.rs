@@ -1,0 +1,28 @@
+//! A session as the store keeps it, with what its flow does not say: what it cost, and how many bytes tell of it.
+
+use std::ops::Range;
+use unspool_model::{Batch, Flow, RecordIx};
+use unspool_store::Beside;
+use unspool_store::rows::SessionFacts;
+use unspool_view::{Pricer, Prices};
+
+/// The rows of a session whose records lie at these positions of the log.
+pub fn facts(flow: &Flow, batch: &Batch, prices: &Prices, positions: Range<u64>) -> SessionFacts {
+    let mut pricer = Pricer::new(flow, &batch.text, prices);
+    let mut sum = unspool_view::Totals::default();
+    flow.steps.iter().for_each(|step| sum.add(&pricer.step(step)));
+    let mut records: Vec<RecordIx> = flow.witnesses.clone();
+    records.sort_unstable();
+    records.dedup();
+    let native_bytes =
+        records.iter().filter_map(|n| batch.records.get(*n as usize)).map(|r| u64::from(r.len));
+    let beside = Beside {
+        cost_nano_usd: sum
+            .full_cost()
+            .filter(|_| sum.counted > 0)
+            .and_then(|cost| i64::try_from(cost.picodollars() / 1000).ok()),
+        native_bytes: native_bytes.sum(),
+        positions,
+    };
+    SessionFacts::of(flow, batch, &beside)
+}
