@@ -50,6 +50,8 @@ pub(crate) struct Draft<'c> {
     pub(crate) issues: Vec<IssueDraft>,
     /// Whom results name and no record does.
     pub(crate) nameless: Vec<rules::spawn_ids::Nameless>,
+    /// What people said about links.
+    pub(crate) said: Vec<rules::manual::Said>,
 }
 
 /// An issue found while linking.
@@ -81,6 +83,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
         stated_runs: Vec::new(),
         issues: Vec::new(),
         nameless: Vec::new(),
+        said: Vec::new(),
     };
     draft.spans = Spans::build(&mut draft);
     agents::assign(&mut draft);
@@ -91,6 +94,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     rules::tool_calls::link(&mut draft);
     rules::declared::link(&mut draft);
     order::causes_first(&mut draft);
+    rules::manual::spawns(&mut draft);
     rules::told::spawns(&mut draft);
     rules::spawn_ids::link(&mut draft);
     rules::spawn_chain::link(&mut draft);
@@ -99,6 +103,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     rules::spawn_workflow::link(&mut draft);
     rules::spawn_ids::settle_nameless(&mut draft);
     rules::spawn_parent::link(&mut draft);
+    rules::manual::settle_spawns(&mut draft);
     structure::clocks::compare(&mut draft);
     rules::returns::link(&mut draft);
     rules::continuation::link(&mut draft);
@@ -106,7 +111,9 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     rules::spans::link(&mut draft);
     rules::sequence::link(&mut draft);
     rules::told::edges(&mut draft);
+    rules::manual::edges(&mut draft);
     structure::tree::depths(&mut draft);
+    rules::manual::judge(&mut draft);
     structure::runs::build(&mut draft);
     structure::status::judge(&mut draft);
     structure::tree::arrange(&mut draft);

@@ -44,5 +44,6 @@ formats! {
     droid::Droid,
     grok::Grok,
     unspool_flow::FlowExport,
+    unspool_link::Links,
     otlp::{OtlpJson, OtlpLogs, OtlpProtobuf, SpanList, SpanTree, ReadableSpans, PhoenixSpans, LangfuseTrace},
 }

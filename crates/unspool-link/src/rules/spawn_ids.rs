@@ -356,7 +356,6 @@ fn believe(draft: &mut Draft<'_>, claims: &[Claim]) {
     let confidence = if by_order { draft.corpus.table.result_order } else { Confidence::EXACT };
     let agent = &mut draft.agents[best.agent as usize];
     agent.internal = false;
-    agent.spawn = Some(Spawn { step: best.step, tool_use_id, rule: best.rule, confidence });
     let mut continued_by: Vec<u32> = claims
         .iter()
         .filter(|claim| claim.continues && claim.step != best.step)
@@ -364,7 +363,12 @@ fn believe(draft: &mut Draft<'_>, claims: &[Claim]) {
         .collect();
     continued_by.dedup();
     agent.continued_by = continued_by;
-    agent.spawn_evidence = evidence;
+    let spawn = Spawn { step: best.step, tool_use_id, rule: best.rule, confidence };
+    if agent.is_declared() {
+        agent.spawn_by_id = Some((spawn, evidence));
+    } else {
+        (agent.spawn, agent.spawn_evidence) = (Some(spawn), evidence);
+    }
 }
 
 /// A named agent without records gets one step, witnessed by what names it, so that it can be seen.
