@@ -2,8 +2,8 @@
 
 use super::endpoint::{Answer, Ask, Endpoint};
 use super::{
-    export, graph, health, live, numbers, oddities, openapi, prometheus, questions, search, sessions, steps,
-    subtasks, windows,
+    export, graph, health, links, live, numbers, oddities, openapi, prometheus, questions, search, sessions,
+    steps, subtasks, windows,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ use unspool_view::findings::FindingsDoc;
 use unspool_view::flow_json::SessionDoc;
 use unspool_view::metrics::MetricsDoc;
 use unspool_view::path::PathDoc;
-use unspool_view::screen::{PlacedGraphDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc, WordsDoc};
+use unspool_view::screen::{LinksDoc, PlacedGraphDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc, WordsDoc};
 
 /// Everything that can be asked, in the order people read it.
 pub(crate) static ENDPOINTS: &[Endpoint] = &[
@@ -155,6 +155,14 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         ask: Ask::Session(export::export),
     },
     Endpoint {
+        path: links::SAY,
+        about: "What people said about a session's links",
+        params: &[],
+        answer: Answer::of::<LinksDoc>(),
+        example: "",
+        ask: Ask::Session(links::list),
+    },
+    Endpoint {
         path: "/api/v1/query",
         about: "The steps for which a query holds, in one session or the newest",
         params: questions::QUERY,
@@ -185,14 +193,6 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         answer: Answer::of::<oddities::ReceiptsDoc>(),
         example: "",
         ask: Ask::Now(oddities::receipts),
-    },
-    Endpoint {
-        path: "/api/v1/links",
-        about: "What people said about links",
-        params: &[],
-        answer: Answer::of::<oddities::LinksDoc>(),
-        example: "",
-        ask: Ask::Now(oddities::links),
     },
     Endpoint {
         path: "/api/v1/live",

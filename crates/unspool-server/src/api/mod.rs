@@ -13,6 +13,7 @@ mod endpoints;
 mod export;
 mod graph;
 mod health;
+mod links;
 mod live;
 mod numbers;
 mod oddities;
@@ -43,7 +44,7 @@ pub(crate) use live::Stopping;
 /// Everything that can be asked.
 pub(crate) fn routes(stopping: &Stopping) -> Router<Arc<App>> {
     let tally = Arc::new(Tally::new(ENDPOINTS.len()));
-    ENDPOINTS.iter().enumerate().fold(Router::new(), |router, (n, endpoint)| {
+    ENDPOINTS.iter().enumerate().fold(links::routes(), |router, (n, endpoint)| {
         let answers = match endpoint.ask {
             Ask::Live => live::route(endpoint, n, &tally, stopping.clone()),
             _ => endpoint.route(n, &tally),

@@ -50,7 +50,8 @@ pub fn links(flow: &Flow, batch: &Batch) -> LinksDoc {
     }
 }
 
-pub(super) fn said(flow: &Flow, batch: &Batch, link: &DeclaredLink) -> SaidDoc {
+/// What somebody said, with both ends.
+pub fn said(flow: &Flow, batch: &Batch, link: &DeclaredLink) -> SaidDoc {
     SaidDoc {
         link: link_doc(flow, batch, link),
         from_step: step_brief(flow, batch, link.from_step),
@@ -128,15 +129,7 @@ enum End {
 
 /// Checks what somebody wants to say, and gives the record that says it: one line, later than everything said before.
 pub fn declare(flow: &Flow, batch: &Batch, wanted: &Wanted<'_>, now: Timestamp) -> Result<String, Refusal> {
-    for (name, text) in [("who", wanted.who), ("note", wanted.note)] {
-        if text.len() > MAX_LINK_TEXT_BYTES {
-            let message = format!(
-                "`{name}` has {} bytes, more than `max_link_text_bytes` ({MAX_LINK_TEXT_BYTES})",
-                text.len()
-            );
-            return refuse("link_text_too_long", message, "say it in fewer words");
-        }
-    }
+    check_texts(wanted)?;
     if batch.given.sessions.iter().any(|given| given.flow.session.id == flow.session.id) {
         let hint = "say it where its records are, and export it again";
         return refuse(
@@ -154,25 +147,51 @@ pub fn declare(flow: &Flow, batch: &Batch, wanted: &Wanted<'_>, now: Timestamp) 
     }
     let pair = say.pair(kind, cause, effect);
     let was = say.check(wanted, kind, pair)?;
-    let last = flow.links.last().map(|link| link.at.plus_ms(1)).unwrap_or_default();
-    let mut line = json!({
-        "unspool": "link",
-        "at": now.later(last).to_string(),
-        "session": say.session(pair.0),
-        "action": wanted.verdict.name(),
-        "from": say.name(cause),
-        "to": say.name(if kind == EdgeKind::SubagentSpawn { End::Agent(say.agent(effect)) } else { effect }),
-        "kind": kind.name(),
-    });
-    for (name, text) in [("who", wanted.who), ("note", wanted.note), ("message", say.message(pair))] {
-        if !text.is_empty() {
-            line[name] = text.into();
+    let effect = if kind == EdgeKind::SubagentSpawn { End::Agent(say.agent(effect)) } else { effect };
+    Ok(say.line(wanted, kind, (&say.name(cause), &say.name(effect)), pair, was, now))
+}
+
+/// The record that takes back what a record said, whether or not its ends are there.
+pub fn take_back(flow: &Flow, batch: &Batch, said: Id, who: &str, now: Timestamp) -> Result<String, Refusal> {
+    let is_it = |link: &&DeclaredLink| {
+        batch.records.get(link.record as usize).is_some_and(|record| record.id == said)
+    };
+    let Some(link) = flow.links.iter().find(is_it) else {
+        let message = format!("there is no link `{}`", said.show('r'));
+        return refuse("no_such_link", message, "the session's `links` lists what was said, with ids");
+    };
+    if !can_remove(link) {
+        return refuse(
+            "superseded",
+            "something was said later, or it was taken back already",
+            "look at the last one",
+        );
+    }
+    let say = Saying { flow, batch };
+    let pair = (link.from_step, link.to_step);
+    let wanted = Wanted {
+        verdict: Verdict::Remove,
+        from: say.text(link.from),
+        to: say.text(link.to),
+        kind: None,
+        who,
+        note: "",
+    };
+    check_texts(&wanted)?;
+    Ok(say.line(&wanted, link.kind, (say.text(link.from), say.text(link.to)), pair, None, now))
+}
+
+fn check_texts(wanted: &Wanted<'_>) -> Result<(), Refusal> {
+    for (name, text) in [("who", wanted.who), ("note", wanted.note)] {
+        if text.len() > MAX_LINK_TEXT_BYTES {
+            let length = text.len();
+            let message = format!(
+                "`{name}` has {length} bytes, more than `max_link_text_bytes` ({MAX_LINK_TEXT_BYTES})"
+            );
+            return refuse("link_text_too_long", message, "say it in fewer words");
         }
     }
-    if let Some((rule, confidence)) = was {
-        line["was"] = json!({"rule": rule.name(), "confidence": confidence.as_f64()});
-    }
-    Ok(format!("{line}\n"))
+    Ok(())
 }
 
 struct Saying<'a> {
@@ -181,6 +200,37 @@ struct Saying<'a> {
 }
 
 impl<'a> Saying<'a> {
+    /// The record that says it: one line, later than everything said before.
+    fn line(
+        &self,
+        wanted: &Wanted<'_>,
+        kind: EdgeKind,
+        (from, to): (&str, &str),
+        pair: (u32, u32),
+        was: Option<(Rule, Confidence)>,
+        now: Timestamp,
+    ) -> String {
+        let last = self.flow.links.last().map(|link| link.at.plus_ms(1)).unwrap_or_default();
+        let mut line = json!({
+            "unspool": "link",
+            "at": now.later(last).to_string(),
+            "session": self.session(pair.0),
+            "action": wanted.verdict.name(),
+            "from": from,
+            "to": to,
+            "kind": kind.name(),
+        });
+        for (name, text) in [("who", wanted.who), ("note", wanted.note), ("message", self.message(pair))] {
+            if !text.is_empty() {
+                line[name] = text.into();
+            }
+        }
+        if let Some((rule, confidence)) = was {
+            line["was"] = json!({"rule": rule.name(), "confidence": confidence.as_f64()});
+        }
+        format!("{line}\n")
+    }
+
     fn text(&self, sym: Sym) -> &'a str {
         self.batch.text.get(sym)
     }
