@@ -418,7 +418,7 @@ pub(crate) fn stated(word: &str) -> Option<Status> {
 
 /// Agents a client runs for itself, by id or by their whole first message.
 fn mark_internal(draft: &mut Draft<'_>) {
-    let (table, prompts) = (&draft.corpus.table, &draft.corpus.internal_prompts);
+    let (table, prompts) = (draft.table, &draft.corpus.internal_prompts);
     let mut first_seen = vec![false; draft.agents.len()];
     let mut internal = vec![false; draft.agents.len()];
     for at in 0..draft.group.events.len() {

@@ -8,7 +8,7 @@ use crate::spans::Spans;
 use crate::steps::StepDraft;
 use crate::structure::stated_runs::StatedRun;
 use crate::symmap::SymMap;
-use crate::{agents, facts, finish, rules, steps, structure};
+use crate::{Table, agents, facts, finish, rules, steps, structure};
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 use unspool_model::{
@@ -19,6 +19,8 @@ use unspool_model::{
 /// Everything known about a session while it is being linked.
 pub(crate) struct Draft<'c> {
     pub(crate) corpus: &'c Corpus,
+    /// Names and windows, as the session's folder has them.
+    pub(crate) table: &'c Table,
     pub(crate) group: &'c Group,
     /// For each event of the group, the latest time its stream had reached.
     pub(crate) reached: Vec<Timestamp>,
@@ -64,6 +66,7 @@ pub(crate) struct IssueDraft {
 pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     let mut draft = Draft {
         corpus,
+        table: table_of(corpus, group),
         group,
         reached: order::reached(corpus, group),
         spans: Spans::default(),
@@ -119,6 +122,19 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     structure::tree::arrange(&mut draft);
     structure::chains::check(&mut draft);
     finish::finish(draft)
+}
+
+/// The table for the folder that a session names first.
+fn table_of<'c>(corpus: &'c Corpus, group: &Group) -> &'c Table {
+    if !corpus.table.has_projects() {
+        return &corpus.table;
+    }
+    let batch = &corpus.batch;
+    let mut folders = group
+        .events
+        .iter()
+        .filter_map(|event| batch.attr_text(batch.events.get(*event as usize)?, AttrName::Cwd));
+    corpus.table.of_folder(folders.next().map_or("", |folder| batch.text.get(folder)))
 }
 
 impl Draft<'_> {

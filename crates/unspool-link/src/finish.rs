@@ -95,7 +95,7 @@ fn note_unlinked(draft: &mut Draft<'_>) {
             continue;
         }
         let says = |name| draft.attr_text(step.first_event as usize, name).is_some();
-        let is_spawn_tool = draft.corpus.table.is_spawn_tool(draft.text(step.name));
+        let is_spawn_tool = draft.table.is_spawn_tool(draft.text(step.name));
         if is_spawn_tool && !says(AttrName::Resume) {
             found.push((Code::SpawnUnlinked, step.tool_use, Some(draft.first_record(n))));
         }

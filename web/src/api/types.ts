@@ -1961,6 +1961,8 @@ export type WordsDoc = {
   step_kinds: KindDoc[];
   /** Kinds of edges. */
   edge_kinds: string[];
+  /** Those that somebody may confirm, deny or add. */
+  link_kinds: string[];
   /** How agents, runs and sessions ended. */
   statuses: string[];
   /** What things look like. */

@@ -17,6 +17,7 @@ mod indexing;
 mod keep;
 mod queue;
 mod rebuild;
+mod relink;
 mod repair;
 mod retain;
 mod searching;
@@ -27,6 +28,7 @@ mod upkeep;
 pub use changes::{Change, Changes, Feed};
 pub use decode::Counted;
 pub use entries::{Arrival, Part, Refused, Taken};
+pub use relink::{LinkChange, Relink, Relinked};
 pub use retain::{Keep, Pruned, Retention};
 pub use searching::{Findings, FoundSession, Hit, Matches};
 pub use snapshots::Snapshot;
@@ -58,6 +60,10 @@ use unspool_view::search::TEXTS_VERSION;
 pub struct Options {
     /// Where everything is kept.
     pub folder: PathBuf,
+    /// Where what is derived is kept, if not there: for a trial.
+    pub(crate) databases: Option<PathBuf>,
+    /// Whether words are to be found; a trial is not asked for any.
+    pub(crate) is_indexed: bool,
     /// What a second process is told about this one.
     pub holder: String,
     /// Names and windows.
@@ -83,6 +89,8 @@ impl Options {
     pub fn new(folder: &Path, now: fn() -> Timestamp) -> Options {
         Options {
             folder: folder.into(),
+            databases: None,
+            is_indexed: true,
             holder: "another unspool".into(),
             table: Table::default(),
             prices: Prices::default(),
@@ -93,6 +101,11 @@ impl Options {
             retention: Retention::default(),
             now,
         }
+    }
+
+    /// Where what is derived is kept.
+    pub(crate) fn databases(&self) -> PathBuf {
+        self.databases.clone().unwrap_or_else(|| self.folder.clone())
     }
 }
 
@@ -214,12 +227,14 @@ impl Engine {
         private_folder(&folder)
             .map_err(|source| OpenError::Folder { folder: folder.display().to_string(), source })?;
         let lock = FolderLock::take(&folder, &options.holder).map_err(GroundError::from)?;
-        let mut databases = repair::open_or_replace(&folder)?;
+        let place = options.databases();
+        let is_indexed = options.is_indexed;
+        let mut databases = repair::open_or_replace(&place)?;
         prepare(&mut databases)?;
         let Databases { store, families, notices } = databases;
         let ground = Ground::locked(&folder, lock, store, LogOptions::default())?;
-        let again = repair::open(&folder)?;
-        let open_texts = || Texts::open(&folder.join("texts.db"), TEXTS_VERSION);
+        let again = repair::open(&place)?;
+        let open_texts = || Texts::open(&place.join("texts.db"), TEXTS_VERSION);
         let texts = open_texts()?;
         let began = first_number((options.now)());
         let shared = Arc::new(Shared {
@@ -245,7 +260,9 @@ impl Engine {
         let mut deriver = Deriver::new(Arc::clone(&shared), ground, families)?;
         let engine = Engine { shared, threads: Mutex::default() };
         engine.start("derive", move || deriver.run())?;
-        engine.start("index", move || indexer.run())?;
+        if is_indexed {
+            engine.start("index", move || indexer.run())?;
+        }
         Ok(engine)
     }
 
