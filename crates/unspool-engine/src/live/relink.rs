@@ -3,6 +3,7 @@
 //! In: a folder nobody else uses. Out: what is different, and, unless it was only a trial, the folder as it is now. It is the same code that a
 //! server runs: the trial derives into databases of its own beside the folder's, from the same log.
 
+use super::rebuild::MARK;
 use super::{Engine, OpenError, Options, private_folder, repair};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,6 +74,10 @@ impl Relink {
             let _lock = FolderLock::take(&folder, &options.holder).map_err(GroundError::from)?;
             // One that was interrupted left nothing that counts.
             drop(std::fs::remove_dir_all(&beside));
+            if !is_trial {
+                // A rebuild that was interrupted went by other rules: it begins anew.
+                drop(std::fs::remove_file(folder.join(MARK)));
+            }
             let made = private_folder(&beside).and_then(|()| repair::copy(&folder, &beside));
             made.map_err(|source| OpenError::Ground(failed("copy", &beside, source)))?;
         }
