@@ -9,6 +9,7 @@ use crate::prices::Prices;
 use crate::totals::{Totals, totals};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::fmt::Write as _;
 use unspool_model::flow::NONE;
 use unspool_model::{
     AgentSource, Batch, DeclaredLink, Edge, EventKind, Flow, LinkStanding, RecordIx, Rule, StepKind, Sym,
@@ -226,10 +227,10 @@ impl Why<'_> {
                 link.kind.name()
             );
             if let Some((rule, confidence)) = link.was {
-                line += &format!("; before, rule {}, confidence {}", rule.name(), confidence.as_f64());
+                let _ = write!(line, "; before, rule {}, confidence {}", rule.name(), confidence.as_f64());
             }
             if let Some(note) = link.note.some() {
-                line += &format!("; \"{}\"", self.text(note));
+                let _ = write!(line, "; \"{}\"", self.text(note));
             }
             match link.standing {
                 LinkStanding::Counts => line,

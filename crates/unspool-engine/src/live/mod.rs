@@ -60,10 +60,8 @@ use unspool_view::search::TEXTS_VERSION;
 pub struct Options {
     /// Where everything is kept.
     pub folder: PathBuf,
-    /// Where what is derived is kept, if not there: for a trial.
-    pub(crate) databases: Option<PathBuf>,
-    /// Whether words are to be found; a trial is not asked for any.
-    pub(crate) is_indexed: bool,
+    /// Where what is derived is kept for a trial, which is asked for no words.
+    pub trial: Option<PathBuf>,
     /// What a second process is told about this one.
     pub holder: String,
     /// Names and windows.
@@ -89,8 +87,7 @@ impl Options {
     pub fn new(folder: &Path, now: fn() -> Timestamp) -> Options {
         Options {
             folder: folder.into(),
-            databases: None,
-            is_indexed: true,
+            trial: None,
             holder: "another unspool".into(),
             table: Table::default(),
             prices: Prices::default(),
@@ -105,7 +102,7 @@ impl Options {
 
     /// Where what is derived is kept.
     pub(crate) fn databases(&self) -> PathBuf {
-        self.databases.clone().unwrap_or_else(|| self.folder.clone())
+        self.trial.clone().unwrap_or_else(|| self.folder.clone())
     }
 }
 
@@ -228,7 +225,7 @@ impl Engine {
             .map_err(|source| OpenError::Folder { folder: folder.display().to_string(), source })?;
         let lock = FolderLock::take(&folder, &options.holder).map_err(GroundError::from)?;
         let place = options.databases();
-        let is_indexed = options.is_indexed;
+        let is_trial = options.trial.is_some();
         let mut databases = repair::open_or_replace(&place)?;
         prepare(&mut databases)?;
         let Databases { store, families, notices } = databases;
@@ -260,7 +257,7 @@ impl Engine {
         let mut deriver = Deriver::new(Arc::clone(&shared), ground, families)?;
         let engine = Engine { shared, threads: Mutex::default() };
         engine.start("derive", move || deriver.run())?;
-        if is_indexed {
+        if !is_trial {
             engine.start("index", move || indexer.run())?;
         }
         Ok(engine)

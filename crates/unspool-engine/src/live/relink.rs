@@ -82,7 +82,7 @@ impl Relink {
             made.map_err(|source| OpenError::Ground(failed("copy", &beside, source)))?;
         }
         let engine = if is_trial {
-            let options = Options { databases: Some(beside.clone()), is_indexed: false, ..options };
+            let options = Options { trial: Some(beside.clone()), ..options };
             Engine::open_after(options, |databases| {
                 databases.store.drop_derived()?;
                 databases.families.clear()?;
@@ -126,7 +126,7 @@ fn compare(before: &SqliteStore, after: &SqliteStore, examples: usize) -> Result
             Ok(store.session(*session)?.map(|facts| facts.edges).unwrap_or_default())
         };
         let is_same = found.session(*session, &edges(before)?, &edges(after)?, examples);
-        found.touched += u64::from(!is_same || !(old.contains(session) && new.contains(session)));
+        found.touched += u64::from(!(is_same && old.contains(session) && new.contains(session)));
     }
     Ok(found)
 }
@@ -157,8 +157,12 @@ impl Relinked {
             }
             found
         };
-        before.iter().for_each(|edge| self.rules.entry(edge.rule.clone()).or_default().0 += 1);
-        after.iter().for_each(|edge| self.rules.entry(edge.rule.clone()).or_default().1 += 1);
+        for edge in before {
+            self.rules.entry(edge.rule.clone()).or_default().0 += 1;
+        }
+        for edge in after {
+            self.rules.entry(edge.rule.clone()).or_default().1 += 1;
+        }
         let (mut old, mut new) = (by_ends(before), by_ends(after));
         let ends: BTreeSet<Ends<'_>> =
             before.iter().chain(after).map(|edge| (edge.from_id, edge.to_id, edge.kind.as_str())).collect();

@@ -59,12 +59,14 @@ impl Reader for Links {
         let relation = EdgeKind::ALL.into_iter().find(|one| one.name() == kind && one.can_be_declared());
         let (Some(_), Some(_), true) = (verdict, relation, is_link(&line)) else {
             out.issue(Code::UnknownType, &format!("link/{action}/{kind}"));
-            return of_session_only(&session, out);
+            of_session_only(&session, out);
+            return Ok(());
         };
         let ends = [("from", Role::Provides), ("to", Role::Refers)];
         if let Some((missing, _)) = ends.iter().find(|(name, _)| line.text(name).is_empty()) {
             out.issue(Code::WrongType, missing);
-            return of_session_only(&session, out);
+            of_session_only(&session, out);
+            return Ok(());
         }
         out.begin(EventKind::DeclaredLink, at);
         out.key(KeyKind::Session, Role::Refers, &session);
@@ -80,11 +82,10 @@ impl Reader for Links {
 }
 
 /// What cannot be understood says at least which session it is about.
-fn of_session_only(session: &str, out: &mut Sink<'_>) -> Result<(), Rejected> {
+fn of_session_only(session: &str, out: &mut Sink<'_>) {
     if !session.is_empty() {
         out.begin(EventKind::Context, Timestamp::NONE).key(KeyKind::Session, Role::Refers, session);
     }
-    Ok(())
 }
 
 /// What the rules had said when it was said.

@@ -348,9 +348,7 @@ impl<'a> Saying<'a> {
                 format!("nobody said anything about this link from `{}` to `{}`", wanted.from, wanted.to),
                 "the session's `links` lists what was said",
             ),
-            (Verdict::Confirm, Some(edge), _) | (Verdict::Add, Some(edge), _)
-                if edge.rule == Rule::Manual =>
-            {
+            (Verdict::Confirm | Verdict::Add, Some(edge), _) if edge.rule == Rule::Manual => {
                 refuse("already_said", "somebody said so already", "there is nothing to do")
             }
             (Verdict::Add, Some(edge), _) => refuse(

@@ -52,7 +52,10 @@ fn a_link_is_said_on_the_command_line() {
     assert!(said.contains("confirm subagent_spawn from toolu_1 to xp: counts"), "{said}");
     assert_eq!(rules(&served), ["manual"]);
     let links = served.get(&format!("/api/v1/sessions/{SESSION}/links"));
-    assert_eq!((links["links"][0]["who"].as_str(), links["links"][0]["note"].as_str()), (Some("ada"), Some("seen")));
+    assert_eq!(
+        (links["links"][0]["who"].as_str(), links["links"][0]["note"].as_str()),
+        (Some("ada"), Some("seen"))
+    );
     assert_eq!(say(&["--deny"]).0, Some(0));
     assert!(rules(&served).is_empty());
     let (code, said) = say(&["--deny"]);
