@@ -5,10 +5,10 @@
 use proptest::prelude::*;
 use unspool_formats::{Decoder, Detail, best};
 use unspool_link::{Corpus, Table};
-use unspool_model::{Batch, LinkStanding, Rule, Timestamp};
+use unspool_model::{Batch, DeclaredLink, Flow, LinkStanding, Rule, Timestamp};
 use unspool_testkit::{Layout, Mode, Prompts, Random, Shape, generate, hide, said};
 use unspool_view::Prices;
-use unspool_view::flow_json::session_doc;
+use unspool_view::flow_json::{CountsDoc, FlowDoc, LinkDoc, link_doc, session_doc};
 
 type Files = Vec<(String, Vec<u8>)>;
 
@@ -83,6 +83,31 @@ proptest! {
             }
         }
         prop_assert_eq!(sessions(&one), sessions(&other));
+    }
+
+    #[test]
+    fn an_export_keeps_what_was_said(seed in 0_u64..1_000_000) {
+        let files = inferred_session(seed);
+        let mut random = Random::new(seed);
+        let lines = said(&corpus(&files, usize::MAX), &mut random, 6);
+        let all: Files = files_of(&lines, &mut random).into_iter().chain(files).collect();
+        let own = corpus(&all, usize::MAX);
+        let documents: Vec<_> =
+            own.flows().map(|flow| session_doc(&flow, &own.batch, &Prices::default())).collect();
+        let counts = CountsDoc { records: 1, stored: 1, duplicate: 0, rejected: 0 };
+        let export = serde_json::to_vec(&FlowDoc::new(counts, documents, Vec::new())).unwrap();
+        let back = corpus(&vec![("export.json".into(), export)], usize::MAX);
+        prop_assert_eq!(own.len(), back.len());
+        for (own_flow, flow) in own.flows().zip(back.flows()) {
+            let told = |flow: &Flow, batch: &Batch| {
+                let link = |link: &DeclaredLink| {
+                    // The record of an export stands for all records.
+                    LinkDoc { id: String::new(), ..link_doc(flow, batch, link) }
+                };
+                serde_json::to_string(&flow.links.iter().map(link).collect::<Vec<_>>()).unwrap()
+            };
+            prop_assert_eq!(told(&own_flow, &own.batch), told(&flow, &back.batch));
+        }
     }
 
     #[test]

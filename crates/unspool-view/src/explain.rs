@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use unspool_model::flow::NONE;
 use unspool_model::{
     AgentSource, Batch, DeclaredLink, Edge, EventKind, Flow, LinkStanding, RecordIx, Rule, StepKind, Sym,
-    Witness,
+    Verdict, Witness,
 };
 
 /// An explanation: headed lists of sentences, the same for people and programs.
@@ -213,7 +213,7 @@ impl Why<'_> {
         lines
     }
 
-    /// What was said about some links, and what became of it.
+    /// What was said about some links and still stands, and what became of it; what came before is counted.
     fn said(&self, wanted: impl Fn(&DeclaredLink) -> bool) -> Vec<String> {
         let end =
             |name: Sym, step: u32| if step == NONE { self.text(name).to_string() } else { self.name(step) };
@@ -237,7 +237,18 @@ impl Why<'_> {
                 other => format!("{line} ({})", other.name()),
             }
         };
-        self.flow.links.iter().filter(|link| wanted(link)).map(line).collect()
+        let stands = |link: &&DeclaredLink| {
+            link.standing != LinkStanding::Superseded && link.verdict != Verdict::Remove
+        };
+        let about: Vec<&DeclaredLink> = self.flow.links.iter().filter(|link| wanted(link)).collect();
+        let mut lines: Vec<String> = about.iter().copied().filter(stands).map(line).collect();
+        let before = about.len() - lines.len();
+        if before > 0 {
+            lines.push(format!(
+                "{before} things that were said do not count any more; the session's `links` has them"
+            ));
+        }
+        lines
     }
 
     fn rivals(&self, n: usize) -> Vec<String> {
