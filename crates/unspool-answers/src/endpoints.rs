@@ -10,7 +10,7 @@ use unspool_view::findings::FindingsDoc;
 use unspool_view::flow_json::{SessionDoc, session_doc};
 use unspool_view::metrics::MetricsDoc;
 use unspool_view::path::PathDoc;
-use unspool_view::screen::{PlacedGraphDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc};
+use unspool_view::screen::{self, LinksDoc, PlacedGraphDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc};
 
 /// Everything that can be asked about a session, in the order people read it.
 pub static SESSION_ENDPOINTS: &[Endpoint<AskSession>] = &[
@@ -118,6 +118,14 @@ pub static SESSION_ENDPOINTS: &[Endpoint<AskSession>] = &[
         example: "?format=svg&view=timeline",
         ask: export::export,
     },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/links",
+        about: "What people said about a session's links",
+        params: &[],
+        answer: Answer::of::<LinksDoc>(),
+        example: "",
+        ask: links,
+    },
 ];
 
 fn flow(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {
@@ -125,4 +133,8 @@ fn flow(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {
     Ok(Reply::written("application/json", move |out| {
         Ok(serde_json::to_writer(out, &session_doc(&snapshot.flow, &snapshot.corpus.batch, &prices))?)
     }))
+}
+
+fn links(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {
+    Ok(Reply::json(screen::links(&seen.snapshot.flow, &seen.snapshot.corpus.batch)))
 }

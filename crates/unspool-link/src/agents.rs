@@ -8,7 +8,8 @@ use crate::draft::Draft;
 use rustc_hash::{FxHashMap, FxHashSet};
 use unspool_model::flow::{NONE, Rival};
 use unspool_model::{
-    AttrName, Event, EventFlags, EventKind, KeyKind, RecordIx, Role, Spawn, Status, Sym, Timestamp, Witness,
+    AttrName, Event, EventFlags, EventKind, KeyKind, RecordIx, Role, Rule, Spawn, Status, Sym, Timestamp,
+    Witness,
 };
 
 /// An agent in the making.
@@ -35,6 +36,8 @@ pub(crate) struct AgentDraft {
     pub(crate) spawn_tied: bool,
     /// Records that show the spawn.
     pub(crate) spawn_evidence: Vec<RecordIx>,
+    /// What ids say of its start where somebody said otherwise, and the records that show it.
+    pub(crate) spawn_by_id: Option<(Spawn, Vec<RecordIx>)>,
     /// The calls its side chain goes on from: one of them started it. Empty when nothing says so.
     pub(crate) among: Vec<u32>,
     pub(crate) rivals: Vec<Rival>,
@@ -83,6 +86,11 @@ impl AgentDraft {
     /// Whether it is nobody's sub-agent: the main agent of a session, or a conversation that nothing started.
     pub(crate) fn is_main(&self) -> bool {
         matches!(self.origin, Origin::Main(_) | Origin::Conversation(_)) && self.spawn.is_none()
+    }
+
+    /// Whether somebody said who started it.
+    pub(crate) fn is_declared(&self) -> bool {
+        self.spawn.is_some_and(|spawn| spawn.rule == Rule::Manual)
     }
 }
 
@@ -187,6 +195,7 @@ fn is_own_record(kind: EventKind) -> bool {
             | EventKind::SpawnLink
             | EventKind::Context
             | EventKind::ToldLink
+            | EventKind::DeclaredLink
     )
 }
 
@@ -409,7 +418,7 @@ pub(crate) fn stated(word: &str) -> Option<Status> {
 
 /// Agents a client runs for itself, by id or by their whole first message.
 fn mark_internal(draft: &mut Draft<'_>) {
-    let (table, prompts) = (&draft.corpus.table, &draft.corpus.internal_prompts);
+    let (table, prompts) = (draft.table, &draft.corpus.internal_prompts);
     let mut first_seen = vec![false; draft.agents.len()];
     let mut internal = vec![false; draft.agents.len()];
     for at in 0..draft.group.events.len() {

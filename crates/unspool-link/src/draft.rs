@@ -8,7 +8,7 @@ use crate::spans::Spans;
 use crate::steps::StepDraft;
 use crate::structure::stated_runs::StatedRun;
 use crate::symmap::SymMap;
-use crate::{agents, facts, finish, rules, steps, structure};
+use crate::{Table, agents, facts, finish, rules, steps, structure};
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 use unspool_model::{
@@ -19,6 +19,8 @@ use unspool_model::{
 /// Everything known about a session while it is being linked.
 pub(crate) struct Draft<'c> {
     pub(crate) corpus: &'c Corpus,
+    /// Names and windows, as the session's folder has them.
+    pub(crate) table: &'c Table,
     pub(crate) group: &'c Group,
     /// For each event of the group, the latest time its stream had reached.
     pub(crate) reached: Vec<Timestamp>,
@@ -50,6 +52,8 @@ pub(crate) struct Draft<'c> {
     pub(crate) issues: Vec<IssueDraft>,
     /// Whom results name and no record does.
     pub(crate) nameless: Vec<rules::spawn_ids::Nameless>,
+    /// What people said about links.
+    pub(crate) said: Vec<rules::manual::Said>,
 }
 
 /// An issue found while linking.
@@ -62,6 +66,7 @@ pub(crate) struct IssueDraft {
 pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     let mut draft = Draft {
         corpus,
+        table: table_of(corpus, group),
         group,
         reached: order::reached(corpus, group),
         spans: Spans::default(),
@@ -81,6 +86,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
         stated_runs: Vec::new(),
         issues: Vec::new(),
         nameless: Vec::new(),
+        said: Vec::new(),
     };
     draft.spans = Spans::build(&mut draft);
     agents::assign(&mut draft);
@@ -91,6 +97,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     rules::tool_calls::link(&mut draft);
     rules::declared::link(&mut draft);
     order::causes_first(&mut draft);
+    rules::manual::spawns(&mut draft);
     rules::told::spawns(&mut draft);
     rules::spawn_ids::link(&mut draft);
     rules::spawn_chain::link(&mut draft);
@@ -99,6 +106,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     rules::spawn_workflow::link(&mut draft);
     rules::spawn_ids::settle_nameless(&mut draft);
     rules::spawn_parent::link(&mut draft);
+    rules::manual::settle_spawns(&mut draft);
     structure::clocks::compare(&mut draft);
     rules::returns::link(&mut draft);
     rules::continuation::link(&mut draft);
@@ -106,12 +114,27 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     rules::spans::link(&mut draft);
     rules::sequence::link(&mut draft);
     rules::told::edges(&mut draft);
+    rules::manual::edges(&mut draft);
     structure::tree::depths(&mut draft);
+    rules::manual::judge(&mut draft);
     structure::runs::build(&mut draft);
     structure::status::judge(&mut draft);
     structure::tree::arrange(&mut draft);
     structure::chains::check(&mut draft);
     finish::finish(draft)
+}
+
+/// The table for the folder that a session names first.
+fn table_of<'c>(corpus: &'c Corpus, group: &Group) -> &'c Table {
+    if !corpus.table.has_projects() {
+        return &corpus.table;
+    }
+    let batch = &corpus.batch;
+    let mut folders = group
+        .events
+        .iter()
+        .filter_map(|event| batch.attr_text(batch.events.get(*event as usize)?, AttrName::Cwd));
+    corpus.table.of_folder(folders.next().map_or("", |folder| batch.text.get(folder)))
 }
 
 impl Draft<'_> {

@@ -51,7 +51,7 @@ fn name_unreadable(draft: &mut Draft<'_>) {
         for attr in draft.corpus.batch.attrs_of(event).iter().filter(|attr| attr.name == AttrName::Unreadable)
         {
             let tool = draft.text(draft.steps[draft.event_step[at] as usize].name);
-            let table = &draft.corpus.table;
+            let table = draft.table;
             let also_ours = if is_call { table.is_message_tool(tool) } else { table.is_workflow_tool(tool) };
             if also_ours || table.is_spawn_tool(tool) {
                 found.push((attr.sym(), event.record));

@@ -154,6 +154,12 @@ impl Cut<'_> {
         {
             self.key("session", agent);
         }
+        if event.kind == EventKind::DeclaredLink
+            && let Some(message) = batch.key(event, KeyKind::Message, Role::Refers)
+        {
+            // Recorded traffic that names no session is known by its messages.
+            self.key("message", message);
+        }
         for role in [Role::Provides, Role::Refers] {
             if let Some(teammate) = batch.key(event, KeyKind::Teammate, role) {
                 self.key("teammate", teammate);

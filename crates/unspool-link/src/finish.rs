@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use unspool_model::flow::NONE;
 use unspool_model::issue::Occurrence;
 use unspool_model::{
-    Agent, AttrName, Code, EventFlags, EventKind, Flow, Id, Issue, KeyKind, RecordIx, Role, Session, Step,
-    StepKind, Sym, Timestamp, Usage,
+    Agent, AttrName, Code, DeclaredLink, EventFlags, EventKind, Flow, Id, Issue, KeyKind, RecordIx, Role,
+    Session, Step, StepKind, Sym, Timestamp, Usage,
 };
 
 pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
@@ -60,6 +60,7 @@ pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
         flow.runs.push(run);
     }
     edges(&mut draft, &step_index, &mut flow);
+    flow.links = links(&draft, &step_index);
     flow.issues = issues(&draft);
     flow.context_records = context_records(&draft, &flow);
     flow
@@ -94,7 +95,7 @@ fn note_unlinked(draft: &mut Draft<'_>) {
             continue;
         }
         let says = |name| draft.attr_text(step.first_event as usize, name).is_some();
-        let is_spawn_tool = draft.corpus.table.is_spawn_tool(draft.text(step.name));
+        let is_spawn_tool = draft.table.is_spawn_tool(draft.text(step.name));
         if is_spawn_tool && !says(AttrName::Resume) {
             found.push((Code::SpawnUnlinked, step.tool_use, Some(draft.first_record(n))));
         }
@@ -221,7 +222,7 @@ fn agents(draft: &Draft<'_>, order: &[u32], index: &[u32], step_index: &[u32]) -
     agents
 }
 
-fn agent_id(draft: &Draft<'_>, n: u32) -> Id {
+pub(crate) fn agent_id(draft: &Draft<'_>, n: u32) -> Id {
     let agent = &draft.agents[n as usize];
     let kind: &[u8] = match agent.origin {
         Origin::Main(_) => b"main",
@@ -333,7 +334,8 @@ fn witnesses(draft: &Draft<'_>) -> (Vec<u32>, Vec<RecordIx>) {
     (starts, records)
 }
 
-fn step_id(draft: &Draft<'_>, step: &StepDraft, first_record: Option<RecordIx>) -> Id {
+/// The id of a step whose first witness is that record.
+pub(crate) fn step_id(draft: &Draft<'_>, step: &StepDraft, first_record: Option<RecordIx>) -> Id {
     let agent = &draft.agents[step.agent as usize];
     let session = draft.text(agent.session).as_bytes();
     let kind = step.kind.name().as_bytes();
@@ -364,6 +366,16 @@ fn edges(draft: &mut Draft<'_>, step_index: &[u32], flow: &mut Flow) {
     });
     flow.edges = edges;
     flow.evidence = std::mem::take(&mut draft.evidence);
+}
+
+fn links(draft: &Draft<'_>, step_index: &[u32]) -> Vec<DeclaredLink> {
+    let step = |n: u32| step_index.get(n as usize).copied().unwrap_or(NONE);
+    let placed = |link: DeclaredLink| DeclaredLink {
+        from_step: step(link.from_step),
+        to_step: step(link.to_step),
+        ..link
+    };
+    draft.said.iter().map(|one| placed(one.link)).collect()
 }
 
 fn session(draft: &Draft<'_>) -> Session {

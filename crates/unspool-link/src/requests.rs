@@ -69,7 +69,7 @@ impl Requests {
         }
         spans.sort_unstable_by_key(|(ended, at, _)| (*ended, *at));
         others.sort_unstable_by_key(|(ended, at, ..)| (*ended, *at));
-        let window = draft.corpus.table.fusion_window_ms;
+        let window = draft.table.fusion_window_ms;
         let mut taken: FxHashSet<Sym> = FxHashSet::default();
         for (ended, at, usage) in spans {
             let distance = |other: Timestamp| other.ms_since(ended).map_or(i64::MAX, i64::abs);

@@ -72,6 +72,12 @@ impl EdgeKind {
         EdgeKind::ContentReuse,
     ];
 
+    /// Whether somebody may add, confirm or deny an edge of this kind. What a model asked for, what encloses what and which step of
+    /// an agent came first is how a source is written: nobody guesses it.
+    pub fn can_be_declared(self) -> bool {
+        !matches!(self, EdgeKind::Calls | EdgeKind::Sequence | EdgeKind::SpanParent)
+    }
+
     /// The word used in exports.
     pub fn name(self) -> &'static str {
         match self {
@@ -147,6 +153,7 @@ rules! {
     SpanLink "span-link" "The span names the other in its links.";
     ContinuationMessage "continuation-message" "A message sent by this tool call set a stopped agent to work again.";
     ContentReuse "content-reuse" "The words of this step stand in the input of the other.";
+    Manual "manual" "Somebody said so.";
 }
 
 impl Rule {

@@ -101,6 +101,8 @@ pub enum EventKind {
     Generic,
     /// What an export says of the step or agent of its record: an edge that leads to it, or the call that started it.
     ToldLink,
+    /// What somebody said about a link between two steps or agents, which its keys name.
+    DeclaredLink,
 }
 
 /// A set of marks on an event.
@@ -270,6 +272,8 @@ pub enum KeyKind {
     Course,
     /// A step by the id an export gave it. `Refers`: the step it stands under, or the one a link leads from.
     Told,
+    /// An end of a link that somebody spoke of. `Provides`: the cause. `Refers`: the effect.
+    LinkEnd,
 }
 
 /// A set of kinds of keys, so that nobody looks for what is not there.
@@ -410,6 +414,10 @@ pub enum AttrName {
     LinkRule,
     /// Number: how much, in ten-thousandths.
     LinkConfidence,
+    /// Text: what somebody said of a link: `confirm`, `deny`, `add` or `remove`.
+    Verdict,
+    /// Text: who said it.
+    Author,
 }
 
 impl AttrName {

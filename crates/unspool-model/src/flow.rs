@@ -1,5 +1,6 @@
 //! A session's whole answer: agents, runs, steps, edges, issues. Rows refer to each other by index.
 
+use crate::declared::DeclaredLink;
 use crate::{Confidence, Edge, Id, Issue, RecordIx, Rule, Sym, Timestamp, Usage};
 
 /// Marks "none" in index fields.
@@ -55,6 +56,8 @@ pub struct Flow {
     pub inputs: Vec<(u32, u32)>,
     /// The lines of a file that a call reads, by step, in order; where its input says.
     pub lines: Vec<(u32, Lines)>,
+    /// What people said about links, in the order they said it.
+    pub links: Vec<DeclaredLink>,
     /// What was odd.
     pub issues: Vec<Issue>,
     /// How many records are in the session and not in any step.
@@ -215,11 +218,13 @@ pub enum RivalReason {
     TakenById,
     /// The agent's side chain goes on from a record that does not hold it.
     OtherRecord,
+    /// Somebody said that it was not this one.
+    Denied,
 }
 
 impl RivalReason {
     /// All of them.
-    pub const ALL: [RivalReason; 8] = [
+    pub const ALL: [RivalReason; 9] = [
         RivalReason::Outweighed,
         RivalReason::Tied,
         RivalReason::InTheFuture,
@@ -228,6 +233,7 @@ impl RivalReason {
         RivalReason::OtherType,
         RivalReason::TakenById,
         RivalReason::OtherRecord,
+        RivalReason::Denied,
     ];
 
     /// The word used in exports.
@@ -241,6 +247,7 @@ impl RivalReason {
             RivalReason::OtherType => "other_type",
             RivalReason::TakenById => "taken_by_id",
             RivalReason::OtherRecord => "other_record",
+            RivalReason::Denied => "denied",
         }
     }
 
@@ -258,8 +265,9 @@ impl RivalReason {
             RivalReason::OutOfWindow => "was called too long before the agent started",
             RivalReason::OtherPrompt => "gave a different prompt",
             RivalReason::OtherType => "asked for another type of agent",
-            RivalReason::TakenById => "belongs to another agent by explicit id",
+            RivalReason::TakenById => "belongs to another agent by explicit id, or because somebody said so",
             RivalReason::OtherRecord => "stands in another record than the one the agent goes on from",
+            RivalReason::Denied => "was denied by somebody",
         }
     }
 }

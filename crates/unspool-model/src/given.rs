@@ -3,7 +3,7 @@
 //! In: flows in the text and records of one batch. Out: the same in those of another. Never here: linking, or which of two
 //! copies counts.
 
-use crate::{Agent, Edge, Flow, Issue, RecordIx, Rival, Run, Session, Step, Sym};
+use crate::{Agent, DeclaredLink, Edge, Flow, Issue, RecordIx, Rival, Run, Session, Step, Sym};
 
 /// What exports hold: nothing in it needs linking.
 #[derive(Clone, Debug, Default)]
@@ -69,6 +69,7 @@ impl<S: Fn(Sym) -> Sym> Moved<S> {
             witnesses: self.records(flow.witnesses),
             evidence: self.records(flow.evidence),
             errors: flow.errors.into_iter().map(|(step, words)| (step, self.sym(words))).collect(),
+            links: flow.links.into_iter().map(|link| self.link(link)).collect(),
             issues: flow.issues.into_iter().map(|issue| self.issue(issue)).collect(),
             usages: flow.usages,
             inputs: flow.inputs,
@@ -122,6 +123,13 @@ impl<S: Fn(Sym) -> Sym> Moved<S> {
             *slot = self.sym(*slot);
         }
         step
+    }
+
+    fn link(&self, mut link: DeclaredLink) -> DeclaredLink {
+        for slot in [&mut link.from, &mut link.to, &mut link.who, &mut link.note] {
+            *slot = self.sym(*slot);
+        }
+        DeclaredLink { record: link.record + self.record_base, ..link }
     }
 
     fn issue(&self, issue: Issue) -> Issue {

@@ -118,6 +118,9 @@ codes! {
     ReferenceMissing "reference_missing" Warning "A row of an export names another that is not in it, or not where it must stand; what the row says through it was left out.";
     WordUnknown "word_unknown" Warning "An export uses a word for a kind, rule, status or issue that this version does not know; what it says was left out.";
     SessionSuperseded "session_superseded" Info "A session of an export is also read from its own records, or from a fuller export; the copy counts as a duplicate.";
+    LinkEndMissing "link_end_missing" Warning "Somebody spoke of a link one end of which is not there, or not any more. What was said is kept, and counts when it is.";
+    LinkCycle "link_cycle" Warning "A link that somebody added would make a circle of causes; it is kept and does not count.";
+    ExactLinkDenied "exact_link_denied" Info "Somebody denied a link that explicit ids or order state; it is not shown.";
     LedgerMismatch "ledger_mismatch" Warning "The client's own ledger and the tokens counted here differ.";
 }
 

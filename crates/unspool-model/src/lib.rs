@@ -4,6 +4,7 @@
 //! disk representation, the clock, the file system.
 
 pub mod batch;
+pub mod declared;
 pub mod edge;
 pub mod event;
 pub mod flow;
@@ -17,6 +18,7 @@ pub mod time;
 pub mod usage;
 
 pub use batch::{Batch, Claim, Format, Outcome, Record, RecordIx, Stream, Witness};
+pub use declared::{DeclaredLink, LinkStanding, Verdict};
 pub use edge::{Confidence, Edge, EdgeKind, Rule};
 pub use event::{Attr, AttrName, Event, EventFlags, EventKind, Key, KeyKind, KeyKinds, LinkSource, Role};
 pub use flow::{

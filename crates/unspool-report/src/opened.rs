@@ -7,6 +7,7 @@ use http::StatusCode;
 use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use unspool_answers::{
     ApiError, Asked, Call, DIFF, QUERY, Records, Reply, SESSION_ENDPOINTS, Seen, Snapshot, Wanted,
@@ -78,6 +79,10 @@ impl NativeBytes for Reading<'_> {
         let stream = kept.streams.get(*kept.place.get(record.stream as usize)?)?;
         let start = usize::try_from(record.offset).ok()?;
         stream.bytes.get(start..start.checked_add(record.len as usize)?)
+    }
+
+    fn readable(&mut self, record: RecordIx) -> Option<Cow<'_, str>> {
+        self.bytes(record).map(unspool_formats::readable)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{api, ingest, page};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use tower_http::compression::CompressionLayer;
 use unspool_engine::live::Engine;
 
@@ -40,6 +40,8 @@ pub struct App {
     /// What was refused so far.
     pub refusals: Refusals,
     pub(crate) ledgers: Ledgers,
+    /// Held while somebody says something about a link.
+    pub(crate) saying: Mutex<()>,
 }
 
 impl App {
@@ -52,6 +54,7 @@ impl App {
             access: Access::default(),
             refusals: Refusals::default(),
             ledgers: Ledgers::default(),
+            saying: Mutex::default(),
         }
     }
 }

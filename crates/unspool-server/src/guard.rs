@@ -221,6 +221,11 @@ fn scope_of(method: &Method, path: &str) -> Option<Scope> {
     if method == Method::GET || method == Method::HEAD {
         return holds_data.then_some(Scope::Read);
     }
+    // What people say about links is a record like any other.
+    let mut parts = path.strip_prefix("/api/v1/sessions/").unwrap_or_default().split('/').skip(1);
+    if parts.next() == Some("links") {
+        return Some(Scope::Ingest);
+    }
     Some(Scope::Admin)
 }
 
@@ -339,7 +344,10 @@ mod tests {
             (Method::GET, "/api/v1/health", Some(Scope::Read)),
             (Method::GET, "/thoughtflow/s.json", Some(Scope::Read)),
             (Method::GET, "/metrics", Some(Scope::Read)),
-            (Method::POST, "/api/v1/links", Some(Scope::Admin)),
+            (Method::POST, "/api/v1/sessions/x1/links", Some(Scope::Ingest)),
+            (Method::DELETE, "/api/v1/sessions/x1/links/r1", Some(Scope::Ingest)),
+            (Method::GET, "/api/v1/sessions/x1/links", Some(Scope::Read)),
+            (Method::POST, "/api/v1/sessions/links", Some(Scope::Admin)),
             (Method::DELETE, "/api/v1/sessions/x", Some(Scope::Admin)),
             (Method::GET, "/", None),
             (Method::GET, "/app.js", None),

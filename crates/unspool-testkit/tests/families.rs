@@ -9,7 +9,7 @@ use unspool_formats::{Decoder, Detail, best};
 use unspool_link::{Corpus, Table, pieces};
 use unspool_model::{Batch, Id, RecordIx, Timestamp};
 use unspool_testkit::witness::{Callers, exchanges, hooks, spans};
-use unspool_testkit::{Layout, Mode, Replay, Shape, Tree, generate};
+use unspool_testkit::{Layout, Mode, Random, Replay, Shape, Tree, generate, said};
 use unspool_view::Prices;
 use unspool_view::flow_json::session_doc;
 
@@ -160,6 +160,11 @@ proptest! {
                 files.push((format!("{n}/spans.json"), spans(tree)));
             }
         }
+        check(&files);
+        // As the server keeps what people say about links: one by one.
+        let corpus = Corpus::new(decode(&files), Table::default(), Timestamp::NONE);
+        let lines = said(&corpus, &mut Random::new(seed), 3);
+        files.extend((0..).zip(lines).map(|(at, line)| (format!("links-{at}.jsonl"), line.into_bytes())));
         check(&files);
     }
 }

@@ -9,8 +9,12 @@ use crate::prices::Prices;
 use crate::totals::{Totals, totals};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::fmt::Write as _;
 use unspool_model::flow::NONE;
-use unspool_model::{AgentSource, Batch, Edge, EventKind, Flow, RecordIx, Rule, StepKind, Sym, Witness};
+use unspool_model::{
+    AgentSource, Batch, DeclaredLink, Edge, EventKind, Flow, LinkStanding, RecordIx, Rule, StepKind, Sym,
+    Verdict, Witness,
+};
 
 /// An explanation: headed lists of sentences, the same for people and programs.
 #[derive(Serialize, JsonSchema, Debug)]
@@ -98,6 +102,7 @@ impl Why<'_> {
         };
         push("Why it hangs where it hangs", self.why_spawned(n));
         push("Candidates that were not chosen", self.rivals(n));
+        push("What people said", self.said(|link| link.to_step == agent.first_step && link.to_step != NONE));
         push("Why its requests belong together", self.conversation(n));
         let sums = totals(self.flow, &self.batch.text, self.prices);
         let (own, all) = (&sums.own[n], &sums.subtree[n]);
@@ -160,6 +165,8 @@ impl Why<'_> {
                     "its parent is stated; that this step started it is a guess, confidence {}",
                     spawn.confidence.as_f64()
                 )
+            } else if spawn.rule == Rule::Manual {
+                "declared: it stands before what ids and rules say".into()
             } else {
                 "exact: explicit ids".into()
             },
@@ -202,6 +209,44 @@ impl Why<'_> {
             if own.len() > MAX_JOINS {
                 lines.push(format!("  and {} more, which `unspool export` has", own.len() - MAX_JOINS));
             }
+        }
+        lines
+    }
+
+    /// What was said about some links and still stands, and what became of it; what came before is counted.
+    fn said(&self, wanted: impl Fn(&DeclaredLink) -> bool) -> Vec<String> {
+        let end =
+            |name: Sym, step: u32| if step == NONE { self.text(name).to_string() } else { self.name(step) };
+        let line = |link: &DeclaredLink| {
+            let who = link.who.some().map_or("somebody", |who| self.text(who));
+            let (from, to) = (end(link.from, link.from_step), end(link.to, link.to_step));
+            let mut line = format!(
+                "{} {who}: {} {} from {from} to {to}",
+                link.at,
+                link.verdict.name(),
+                link.kind.name()
+            );
+            if let Some((rule, confidence)) = link.was {
+                let _ = write!(line, "; before, rule {}, confidence {}", rule.name(), confidence.as_f64());
+            }
+            if let Some(note) = link.note.some() {
+                let _ = write!(line, "; \"{}\"", self.text(note));
+            }
+            match link.standing {
+                LinkStanding::Counts => line,
+                other => format!("{line} ({})", other.name()),
+            }
+        };
+        let stands = |link: &&DeclaredLink| {
+            link.standing != LinkStanding::Superseded && link.verdict != Verdict::Remove
+        };
+        let about: Vec<&DeclaredLink> = self.flow.links.iter().filter(|link| wanted(link)).collect();
+        let mut lines: Vec<String> = about.iter().copied().filter(stands).map(line).collect();
+        let before = about.len() - lines.len();
+        if before > 0 {
+            lines.push(format!(
+                "{before} things that were said do not count any more; the session's `links` has them"
+            ));
         }
         lines
     }
@@ -265,6 +310,8 @@ impl Why<'_> {
                     let other = if incoming { edge.from } else { edge.to };
                     let how = if edge.is_inferred() {
                         format!("inferred, {}", edge.confidence.as_f64())
+                    } else if edge.rule == Rule::Manual {
+                        "declared".into()
                     } else {
                         "exact".into()
                     };
@@ -281,6 +328,7 @@ impl Why<'_> {
         };
         push("What led to it", edges(true));
         push("What it led to", edges(false));
+        push("What people said", self.said(|link| [link.from_step, link.to_step].contains(&index)));
         push("How its tokens were counted", self.tokens(n));
         Explanation {
             subject: "step",
@@ -337,6 +385,7 @@ impl Why<'_> {
                 ));
                 let evidence = self.flow.evidence_of(edge).iter();
                 lines.extend(evidence.map(|record| format!("evidence {}", self.record(*record))));
+                lines.extend(self.said(|link| link.is_about(edge.from, edge.to, edge.kind)));
                 Section { heading: edge.kind.name().into(), lines }
             })
             .collect();

@@ -7,7 +7,7 @@ use crate::totals::{FlowTotals, Totals, totals};
 use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, Edge, Flow, IntentSource, Issue, RecordIx, Sym, Timestamp, Usage};
+use unspool_model::{Batch, DeclaredLink, Edge, Flow, IntentSource, Issue, RecordIx, Sym, Timestamp, Usage};
 
 /// The name and version of this schema.
 const SCHEMA: &str = "unspool.flow/1";
@@ -75,6 +75,9 @@ pub struct SessionDoc {
     pub steps: Vec<StepDoc>,
     /// Edges in order of target, source and kind.
     pub edges: Vec<EdgeDoc>,
+    /// What people said about links, in the order they said it; left out when nobody said anything.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkDoc>,
     /// Anomalies of this session.
     pub issues: Vec<IssueDoc>,
     /// Sums over all its steps.
@@ -157,7 +160,7 @@ pub struct SpawnRivalDoc {
     /// Native id of the tool call.
     pub tool_use_id: String,
     /// Why not: `outweighed`, `tied`, `in_the_future`, `out_of_window`, `other_prompt`, `other_type`, `taken_by_id`,
-    /// `other_record`.
+    /// `other_record`, `denied`.
     pub reason: &'static str,
 }
 
@@ -317,6 +320,37 @@ pub struct EdgeDoc {
     pub evidence: Vec<String>,
 }
 
+/// What somebody said about a link.
+#[derive(Serialize, JsonSchema)]
+pub struct LinkDoc {
+    /// Id of the record that says so.
+    pub id: String,
+    /// `confirm`, `deny`, `add`, or `remove` for what takes back what was said before.
+    pub action: &'static str,
+    /// What relation; see the kinds of edges.
+    pub kind: &'static str,
+    /// The cause as the record names it: a step or agent by its id, ours or its source's.
+    pub from: String,
+    /// The effect as the record names it.
+    pub to: String,
+    /// The step that is the cause; null when it is not there.
+    pub from_step_id: Option<String>,
+    /// The step that is the effect; null when it is not there.
+    pub to_step_id: Option<String>,
+    /// Who said so.
+    pub who: Option<String>,
+    /// When.
+    pub at: Option<String>,
+    /// What they noted.
+    pub note: Option<String>,
+    /// The rule by which the link was believed when they said it.
+    pub was_rule: Option<&'static str>,
+    /// How much it was believed.
+    pub was_confidence: Option<f64>,
+    /// What became of it: `counts`, `superseded` by something said later, `end_missing`, or `cycle`, as it would make a circle.
+    pub standing: &'static str,
+}
+
 /// One named anomaly.
 #[derive(Serialize, JsonSchema)]
 pub struct IssueDoc {
@@ -374,6 +408,7 @@ pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
         runs: flow.runs.iter().map(|run| run_doc(flow, run, &show)).collect(),
         steps: (0..flow.steps.len()).map(|n| step_doc(flow, batch, n)).collect(),
         edges: flow.edges.iter().map(|edge| edge_doc(flow, batch, edge)).collect(),
+        links: flow.links.iter().map(|link| link_doc(flow, batch, link)).collect(),
         issues: flow.issues.iter().map(|issue| issue_doc(issue, batch)).collect(),
         totals: totals_doc(&sums.session),
         context_records: flow.context_records,
@@ -451,6 +486,26 @@ pub fn edge_doc(flow: &Flow, batch: &Batch, edge: &Edge) -> EdgeDoc {
         tool_use_id: show.some(edge.tool_use_id),
         is_error: edge.is_error,
         evidence: flow.evidence_of(edge).iter().map(|record| show.record_id(*record)).collect(),
+    }
+}
+
+/// What somebody said about a link as its JSON document.
+pub fn link_doc(flow: &Flow, batch: &Batch, link: &DeclaredLink) -> LinkDoc {
+    let show = Show { batch };
+    LinkDoc {
+        id: show.record_id(link.record),
+        action: link.verdict.name(),
+        kind: link.kind.name(),
+        from: show.text(link.from),
+        to: show.text(link.to),
+        from_step_id: step_id(flow, link.from_step),
+        to_step_id: step_id(flow, link.to_step),
+        who: show.some(link.who),
+        at: time(link.at),
+        note: show.some(link.note),
+        was_rule: link.was.map(|(rule, _)| rule.name()),
+        was_confidence: link.was.map(|(_, confidence)| confidence.as_f64()),
+        standing: link.standing.name(),
     }
 }
 

@@ -258,6 +258,21 @@ Examples:
   unspool rebuild                the server's usual folder; stop the server first
   unspool rebuild --data-dir DIR another one")]
     Rebuild(crate::commands::RebuildArgs),
+    /// Link everything stored again, and say what is different.
+    #[command(after_help = "\
+Examples:
+  unspool relink --dry-run       what would be different; stop the server first
+  unspool relink --rules FILE --dry-run   the same with other windows
+  unspool relink --rules FILE    with them from now on")]
+    Relink(crate::commands::RelinkArgs),
+    /// Say that a link is right, wrong or missing. A running server keeps it.
+    #[command(after_help = "\
+Examples:
+  unspool link 3f2a toolu_01ABC a9f8e7d6 --confirm   this call started that agent
+  unspool link 3f2a toolu_01ABC a9f8e7d6 --deny      it did not
+  unspool link 3f2a toolu_01ABC toolu_02DEF --add data    what one wrote, the other read
+  unspool link 3f2a toolu_01ABC toolu_02DEF --remove      take back what was said")]
+    Link(crate::commands::LinkArgs),
     /// Start a server with made-up sessions: nested agents, failures, waste, and one that goes on as you look.
     #[command(after_help = "\
 Examples:

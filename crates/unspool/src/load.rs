@@ -48,6 +48,26 @@ pub(crate) fn settings(args: &Args) -> Result<Settings, CliError> {
     Ok(Settings { table, prices, retention, as_of })
 }
 
+/// Settings of linking that belong to a data folder.
+pub(crate) const RULES_FILE: &str = "rules.toml";
+
+/// A table with the rules of a data folder over it, if it has any.
+pub(crate) fn with_rules_of(folder: &Path, table: Table) -> Result<Table, CliError> {
+    let path = folder.join(RULES_FILE);
+    if path.is_file() { read_rules(&path, table) } else { Ok(table) }
+}
+
+/// A table with the rules of a file over it. Only what linking goes by may stand there.
+pub(crate) fn read_rules(path: &Path, table: Table) -> Result<Table, CliError> {
+    let error = |why: String| CliError::Config { path: path.display().to_string(), why: one_line(&why) };
+    let text = std::fs::read_to_string(path).map_err(|why| error(why.to_string()))?;
+    let all: toml::Table = toml::from_str(&text).map_err(|why| error(why.to_string()))?;
+    if let Some(name) = ["price", "retention"].into_iter().find(|name| all.contains_key(*name)) {
+        return Err(error(format!("`{name}` is no rule of linking; it belongs into the configuration")));
+    }
+    table.with(&text).map_err(|why| error(why.to_string()))
+}
+
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,6 +1,6 @@
 // In: a path of the server, or of a report without one, its parts and parameters. Out: the typed answer, or an ApiError. Never here: what an answer means.
 import { askReport, isReport } from "./report.ts";
-import type { Answers, ErrorDoc, Questions, UploadDoc } from "./types.ts";
+import type { Answers, ErrorDoc, LinkKeptDoc, LinkWantedDoc, Questions, UploadDoc } from "./types.ts";
 
 /** What went wrong, as the server or the network said it. */
 export class ApiError extends Error {
@@ -84,4 +84,17 @@ export async function upload(file: File): Promise<UploadDoc> {
   const path = (file as File & { webkitRelativePath?: string }).webkitRelativePath || file.name;
   const response = await ask(address("/v1/ingest", {}, { name: path }), { method: "POST", body: file });
   return (await response.json()) as UploadDoc;
+}
+
+/** Says something about a link of a session. */
+export async function sayLink(id: string, wanted: LinkWantedDoc): Promise<LinkKeptDoc> {
+  const url = address("/api/v1/sessions/{id}/links", { id });
+  const response = await ask(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(wanted) });
+  return (await response.json()) as LinkKeptDoc;
+}
+
+/** Takes back what was said about a link. */
+export async function takeBackLink(id: string, link: string, who: string): Promise<LinkKeptDoc> {
+  const response = await ask(address("/api/v1/sessions/{id}/links/{link}", { id, link }, { who }), { method: "DELETE" });
+  return (await response.json()) as LinkKeptDoc;
 }

@@ -298,6 +298,8 @@ export type SessionDoc = {
   steps: StepDoc[];
   /** Edges in order of target, source and kind. */
   edges: EdgeDoc[];
+  /** What people said about links, in the order they said it; left out when nobody said anything. */
+  links?: LinkDoc[];
   /** Anomalies of this session. */
   issues: IssueDoc[];
   /** Sums over all its steps. */
@@ -374,7 +376,7 @@ export type SpawnDoc = {
 export type SpawnRivalDoc = {
   /** Native id of the tool call. */
   tool_use_id: string;
-  /** Why not: `outweighed`, `tied`, `in_the_future`, `out_of_window`, `other_prompt`, `other_type`, `taken_by_id`, `other_record`. */
+  /** Why not: `outweighed`, `tied`, `in_the_future`, `out_of_window`, `other_prompt`, `other_type`, `taken_by_id`, `other_record`, `denied`. */
   reason: string;
 };
 
@@ -442,6 +444,36 @@ export type EdgeDoc = {
   is_error: boolean;
   /** Ids of the records that show it. */
   evidence: string[];
+};
+
+/** What somebody said about a link. */
+export type LinkDoc = {
+  /** Id of the record that says so. */
+  id: string;
+  /** `confirm`, `deny`, `add`, or `remove` for what takes back what was said before. */
+  action: string;
+  /** What relation; see the kinds of edges. */
+  kind: string;
+  /** The cause as the record names it: a step or agent by its id, ours or its source's. */
+  from: string;
+  /** The effect as the record names it. */
+  to: string;
+  /** The step that is the cause; null when it is not there. */
+  from_step_id?: string | null;
+  /** The step that is the effect; null when it is not there. */
+  to_step_id?: string | null;
+  /** Who said so. */
+  who?: string | null;
+  /** When. */
+  at?: string | null;
+  /** What they noted. */
+  note?: string | null;
+  /** The rule by which the link was believed when they said it. */
+  was_rule?: string | null;
+  /** How much it was believed. */
+  was_confidence?: number | null;
+  /** What became of it: `counts`, `superseded` by something said later, `end_missing`, or `cycle`, as it would make a circle. */
+  standing: string;
 };
 
 /** One named anomaly. */
@@ -863,6 +895,8 @@ export type StepDetailDoc = {
   started: StartedDoc[];
   /** The records that say it happened, as they were written. */
   records: RecordDoc[];
+  /** What people said about its links that is no edge now: denied, or not possible. */
+  said: SaidDoc[];
   /** The same in sentences. */
   explanation?: Explanation | null;
 };
@@ -915,6 +949,46 @@ export type StepEdgeDoc = {
   rule_sentence: string;
   /** Its other end. */
   other?: StepBriefDoc | null;
+  /** What somebody said of it. */
+  said?: SaidDoc | null;
+  /** Somebody may confirm or deny it. */
+  can_say: boolean;
+};
+
+/** What somebody said about a link. */
+export type SaidDoc = {
+  /** Id of the record that says so. */
+  id: string;
+  /** `confirm`, `deny`, `add`, or `remove` for what takes back what was said before. */
+  action: string;
+  /** What relation; see the kinds of edges. */
+  kind: string;
+  /** The cause as the record names it: a step or agent by its id, ours or its source's. */
+  from: string;
+  /** The effect as the record names it. */
+  to: string;
+  /** The step that is the cause; null when it is not there. */
+  from_step_id?: string | null;
+  /** The step that is the effect; null when it is not there. */
+  to_step_id?: string | null;
+  /** Who said so. */
+  who?: string | null;
+  /** When. */
+  at?: string | null;
+  /** What they noted. */
+  note?: string | null;
+  /** The rule by which the link was believed when they said it. */
+  was_rule?: string | null;
+  /** How much it was believed. */
+  was_confidence?: number | null;
+  /** What became of it: `counts`, `superseded` by something said later, `end_missing`, or `cycle`, as it would make a circle. */
+  standing: string;
+  /** The cause, if it is there. */
+  from_step?: StepBriefDoc | null;
+  /** The effect, if it is there; of an agent, its first step. */
+  to_step?: StepBriefDoc | null;
+  /** It counts, and can be taken back. */
+  can_remove: boolean;
 };
 
 /** An agent that a step started. */
@@ -1543,6 +1617,14 @@ export type SpreadUsdDoc = {
   max: number;
 };
 
+/** What people said about the links of a session. */
+export type LinksDoc = {
+  /** The session. */
+  session_id: string;
+  /** In the order they were said; all of them, also those that something later took the place of. */
+  links: SaidDoc[];
+};
+
 /** The answer to a query. */
 export type QueryAnswerDoc = {
   /** Always `unspool.query/1`. */
@@ -1873,36 +1955,14 @@ export type ReceiptDoc = {
   rejected: number;
 };
 
-/** What people said about links. */
-export type LinksDoc = {
-  /** In order of id. */
-  links: LinkDoc[];
-};
-
-/** What somebody said about a link. */
-export type LinkDoc = {
-  /** Deterministic id, of the two steps. */
-  id: string;
-  /** Step that caused. */
-  from: string;
-  /** Step that followed. */
-  to: string;
-  /** What relation. */
-  kind: string;
-  /** `add`, `confirm` or `deny`. */
-  verdict: string;
-  /** Who said so. */
-  author: string;
-  /** When. */
-  said_at?: string | null;
-};
-
 /** The words documents use. */
 export type WordsDoc = {
   /** Kinds of steps. */
   step_kinds: KindDoc[];
   /** Kinds of edges. */
   edge_kinds: string[];
+  /** Those that somebody may confirm, deny or add. */
+  link_kinds: string[];
   /** How agents, runs and sessions ended. */
   statuses: string[];
   /** What things look like. */
@@ -2068,13 +2128,38 @@ export type ConversationMessage = {
   timestamp?: string | null;
 };
 
+/** What was said, once it is kept. */
+export type LinkKeptDoc = {
+  /** The session. */
+  session_id: string;
+  /** It is shown. Otherwise it is on the disk and shown as soon as the session is linked again. */
+  visible: boolean;
+  /** What was said, where it is shown. */
+  link?: SaidDoc | null;
+};
+
+/** What somebody wants to say about a link. */
+export type LinkWantedDoc = {
+  /** `confirm`, `deny`, `add`, or `remove` to take back what was said before. */
+  action: string;
+  /** The cause: a step or agent by its id, or the id its source gave it. */
+  from: string;
+  /** The effect; of a spawn, the agent or any step of it. */
+  to: string;
+  /** What relation: a kind of edge, or `spawn`, `return`, `result`, `data`. Where only one can be meant, it can be left out. */
+  kind?: string | null;
+  /** Anything worth knowing about it. */
+  note?: string | null;
+  /** Who says so. */
+  who?: string | null;
+};
+
 /** What comes back, by path. */
 export interface Answers {
   "/api/requests/{id}/subtasks": SubTasksAnswer;
   "/api/v1/diff": DiffDoc;
   "/api/v1/health": HealthDoc;
   "/api/v1/issues": IssuesDoc;
-  "/api/v1/links": LinksDoc;
   "/api/v1/query": QueryAnswerDoc;
   "/api/v1/receipts": ReceiptsDoc;
   "/api/v1/schema": WordsDoc;
@@ -2086,6 +2171,7 @@ export interface Answers {
   "/api/v1/sessions/{id}/findings": FindingsDoc;
   "/api/v1/sessions/{id}/graph": PlacedGraphDoc;
   "/api/v1/sessions/{id}/line": SessionLineDoc;
+  "/api/v1/sessions/{id}/links": LinksDoc;
   "/api/v1/sessions/{id}/metrics": MetricsDoc;
   "/api/v1/sessions/{id}/path": PathDoc;
   "/api/v1/sessions/{id}/steps/{step}": StepDetailDoc;
@@ -2101,7 +2187,6 @@ export interface Questions {
   "/api/v1/docs": {  };
   "/api/v1/health": {  };
   "/api/v1/issues": {  };
-  "/api/v1/links": {  };
   "/api/v1/live": { session?: string | undefined; steps?: boolean | undefined; since?: number | undefined };
   "/api/v1/openapi.json": {  };
   "/api/v1/query": { q?: string | undefined; session?: string[] | undefined; limit?: number | undefined };
@@ -2116,6 +2201,7 @@ export interface Questions {
   "/api/v1/sessions/{id}/findings": { only?: string[] | undefined };
   "/api/v1/sessions/{id}/graph": { view?: string | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; where?: string | undefined; min_share?: number | undefined; direction?: string | undefined; routing?: string | undefined };
   "/api/v1/sessions/{id}/line": {  };
+  "/api/v1/sessions/{id}/links": {  };
   "/api/v1/sessions/{id}/metrics": {  };
   "/api/v1/sessions/{id}/path": { run?: string | undefined; agent?: string | undefined; what_if?: string[] | undefined };
   "/api/v1/sessions/{id}/records/{record}": {  };

@@ -11,6 +11,7 @@ import { failed } from "../state/trouble.ts";
 import { Copy, Fact, Guess, Swatch } from "../widgets/Small.tsx";
 import { Empty, Loading, Wrong } from "../widgets/States.tsx";
 import { Save } from "../widgets/save.tsx";
+import { EdgeSaid, Links } from "./Links.tsx";
 import { JsonTree, PartView } from "../widgets/Text.tsx";
 
 const TABS = ["What", "Why", "Record"] as const;
@@ -35,7 +36,7 @@ function Edge({ edge }: { edge: StepEdgeDoc }) {
       <div class="edge-head">
         <Other step={edge.other} />
         <span class="tag">{plain(edge.kind)}</span>
-        {edge.inferred ? <Guess confidence={edge.confidence} /> : <span class="tag exact">exact</span>}
+        {edge.inferred ? <Guess confidence={edge.confidence} /> : <span class="tag exact">{edge.said ? "declared" : "exact"}</span>}
         {edge.is_error && <span class="tag failed">error</span>}
       </div>
       <p>{edge.rule_sentence}</p>
@@ -44,6 +45,7 @@ function Edge({ edge }: { edge: StepEdgeDoc }) {
         {edge.tool_use_id && <> · {edge.tool_use_id}</>}
         {edge.evidence.length > 0 && <> · shown by {plural(edge.evidence.length, "record")}</>}
       </p>
+      <EdgeSaid edge={edge} />
     </li>
   );
 }
@@ -62,6 +64,7 @@ function Why({ doc }: { doc: StepDetailDoc }) {
     <>
       <Edges title="What led to it" edges={doc.edges_in} />
       <Edges title="What it led to" edges={doc.edges_out} />
+      <Links doc={doc} />
       {doc.started.length > 0 && <h3>Agents it started</h3>}
       {doc.started.map((one) => (
         <div key={one.agent.id} class="edge">

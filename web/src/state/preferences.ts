@@ -15,10 +15,12 @@ interface Kept {
   arrows: Arrows;
   path: boolean;
   detailPx: number;
+  /** Who somebody is when they say something about a link. */
+  who: string;
 }
 
 const KEY = "unspool.preferences";
-const USUAL: Kept = { theme: "system", arrows: { tool: true, spawn: true, return: true, error: true }, path: true, detailPx: 420 };
+const USUAL: Kept = { theme: "system", arrows: { tool: true, spawn: true, return: true, error: true }, path: true, detailPx: 420, who: "" };
 
 function kept(): Kept {
   try {

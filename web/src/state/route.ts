@@ -54,8 +54,15 @@ export function replaceParams(changed: Record<string, string | number | undefine
   replace(withParams(route.value, changed));
 }
 
+let caught: (step: string | undefined) => boolean = () => false;
+
+/** Asks somebody first whenever a step is chosen; who says true takes it. */
+export function catchSelection(take: (step: string | undefined) => boolean): void {
+  caught = take;
+}
+
 export function select(step: string | undefined): void {
-  setParams({ step });
+  if (!caught(step)) setParams({ step });
 }
 
 export function openSession(id: string): void {

@@ -108,7 +108,7 @@ impl Deriver {
 
     /// Puts new databases in the place of damaged ones.
     fn replace_databases(&mut self) -> Result<(), GroundError> {
-        let folder = self.shared.options.folder.clone();
+        let folder = self.shared.options.databases();
         let opened = repair::replace(&folder)?;
         self.shared.notice(&opened.notices);
         self.ground.replace_store(opened.store);

@@ -18,6 +18,7 @@ mod indexing;
 mod keep;
 mod queue;
 mod rebuild;
+mod relink;
 mod repair;
 mod retain;
 mod searching;
@@ -29,6 +30,7 @@ pub use changes::{Change, Changes, Feed};
 pub use decode::Counted;
 pub use entries::{Arrival, Part, Refused, Taken};
 pub use facts::facts;
+pub use relink::{LinkChange, Relink, Relinked};
 pub use retain::{Keep, Pruned, Retention};
 pub use searching::{Findings, FoundSession, Hit, Matches};
 pub use snapshots::Snapshot;
@@ -60,6 +62,8 @@ use unspool_view::search::TEXTS_VERSION;
 pub struct Options {
     /// Where everything is kept.
     pub folder: PathBuf,
+    /// Where what is derived is kept for a trial, which is asked for no words.
+    pub trial: Option<PathBuf>,
     /// What a second process is told about this one.
     pub holder: String,
     /// Names and windows.
@@ -85,6 +89,7 @@ impl Options {
     pub fn new(folder: &Path, now: fn() -> Timestamp) -> Options {
         Options {
             folder: folder.into(),
+            trial: None,
             holder: "another unspool".into(),
             table: Table::default(),
             prices: Arc::default(),
@@ -95,6 +100,11 @@ impl Options {
             retention: Retention::default(),
             now,
         }
+    }
+
+    /// Where what is derived is kept.
+    pub(crate) fn databases(&self) -> PathBuf {
+        self.trial.clone().unwrap_or_else(|| self.folder.clone())
     }
 }
 
@@ -216,12 +226,14 @@ impl Engine {
         private_folder(&folder)
             .map_err(|source| OpenError::Folder { folder: folder.display().to_string(), source })?;
         let lock = FolderLock::take(&folder, &options.holder).map_err(GroundError::from)?;
-        let mut databases = repair::open_or_replace(&folder)?;
+        let place = options.databases();
+        let is_trial = options.trial.is_some();
+        let mut databases = repair::open_or_replace(&place)?;
         prepare(&mut databases)?;
         let Databases { store, families, notices } = databases;
         let ground = Ground::locked(&folder, lock, store, LogOptions::default())?;
-        let again = repair::open(&folder)?;
-        let open_texts = || Texts::open(&folder.join("texts.db"), TEXTS_VERSION);
+        let again = repair::open(&place)?;
+        let open_texts = || Texts::open(&place.join("texts.db"), TEXTS_VERSION);
         let texts = open_texts()?;
         let began = first_number((options.now)());
         let shared = Arc::new(Shared {
@@ -247,7 +259,9 @@ impl Engine {
         let mut deriver = Deriver::new(Arc::clone(&shared), ground, families)?;
         let engine = Engine { shared, threads: Mutex::default() };
         engine.start("derive", move || deriver.run())?;
-        engine.start("index", move || indexer.run())?;
+        if !is_trial {
+            engine.start("index", move || indexer.run())?;
+        }
         Ok(engine)
     }
 

@@ -9,7 +9,7 @@ use unspool_store::files::FolderLock;
 use unspool_store::{GroundError, Store};
 
 /// There while a rebuild is under way.
-const MARK: &str = "rebuilding";
+pub(super) const MARK: &str = "rebuilding";
 
 impl Engine {
     /// Opens the folder, throws away everything derived and begins to make it again. A rebuild that was interrupted goes on where it was.

@@ -46,6 +46,19 @@ pub(crate) fn replace(folder: &Path) -> Result<Databases, GroundError> {
     Ok(Databases { notices, ..open(folder)? })
 }
 
+/// Copies both to another folder. Nobody may have them open.
+pub(crate) fn copy(folder: &Path, to: &Path) -> std::io::Result<()> {
+    for name in [STORE, FAMILIES] {
+        for end in COMPANIONS {
+            let from = folder.join(format!("{name}{end}"));
+            if from.exists() {
+                std::fs::copy(&from, to.join(format!("{name}{end}")))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// What is wrong with a database, if anything is.
 pub(crate) fn damage(checked: Result<Vec<String>, StoreError>) -> Option<String> {
     match checked {

@@ -8,7 +8,7 @@ use unspool_link::{Corpus, Table};
 use unspool_model::{Batch, Timestamp};
 use unspool_store::Question;
 use unspool_testkit::witness::{Callers, exchanges, hooks, spans};
-use unspool_testkit::{Layout, Mode, Random, Replay, Shape, Tree, generate};
+use unspool_testkit::{Layout, Mode, Random, Replay, Shape, Tree, generate, said};
 use unspool_view::Prices;
 use unspool_view::flow_json::session_doc;
 
@@ -33,8 +33,7 @@ pub(crate) fn shown(engine: &Engine) -> Vec<String> {
     ids.into_iter().map(document).collect()
 }
 
-/// The same streams, read and linked at once.
-fn at_once(streams: &[(String, Vec<u8>)]) -> Vec<String> {
+fn corpus(streams: &[(String, Vec<u8>)]) -> Corpus {
     let mut batch = Batch::default();
     for (name, bytes) in streams {
         let (format, sniff) = best(name, bytes).unwrap();
@@ -42,7 +41,12 @@ fn at_once(streams: &[(String, Vec<u8>)]) -> Vec<String> {
         decoder.push(bytes);
         decoder.finish();
     }
-    let corpus = Corpus::new(batch, Table::default(), Timestamp::NONE);
+    Corpus::new(batch, Table::default(), Timestamp::NONE)
+}
+
+/// The same streams, read and linked at once.
+fn at_once(streams: &[(String, Vec<u8>)]) -> Vec<String> {
+    let corpus = corpus(streams);
     let mut found: Vec<_> = corpus
         .flows()
         .map(|flow| {
@@ -85,6 +89,10 @@ pub(crate) fn arrivals(trees: &[Tree], random: &mut Random) -> Vec<Event> {
         let hook = |line: &str| Event::Body("hooks", "hooks.jsonl".into(), format!("{line}\n").into_bytes());
         queues.push(lines.lines().map(hook).collect());
         queues.push(vec![Event::Body("otlp-http", "traces.json".into(), spans(tree))]);
+        let files: Vec<(String, Vec<u8>)> = tree.files.clone().into_iter().collect();
+        let lines = said(&corpus(&files), random, 3).into_iter();
+        queues
+            .push(lines.map(|line| Event::Body("links", "links.jsonl".into(), line.into_bytes())).collect());
     }
     let mut all = Vec::new();
     for queue in &mut queues {

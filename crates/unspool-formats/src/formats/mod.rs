@@ -44,6 +44,7 @@ formats! {
     droid::Droid,
     grok::Grok,
     unspool_flow::FlowExport,
+    unspool_link::Links,
     otlp::{OtlpJson, OtlpLogs, OtlpProtobuf, SpanList, SpanTree, ReadableSpans, PhoenixSpans, LangfuseTrace},
 }
 

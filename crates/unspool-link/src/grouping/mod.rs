@@ -15,7 +15,7 @@ use chains::Chains;
 use joins::{join_containers, join_conversations, join_forks, join_started, join_subtasks, join_teams};
 use rustc_hash::FxHashMap;
 use traces::Traces;
-use unspool_model::{Batch, Event, EventKind, Id, KeyKind, Outcome, Role, Sym, Timestamp};
+use unspool_model::{Batch, Event, EventKind, Id, KeyKind, Outcome, Role, Sym, Timestamp, Witness};
 
 /// One session's events.
 #[derive(Default)]
@@ -103,6 +103,7 @@ pub(crate) fn group(
     }
     let chains = Chains::new(batch, &natives, &streams);
     natives.place_titles(&chains);
+    natives.place_links(&traces);
     let mut union = Union::new(natives.list.len());
     join_containers(&natives, &streams, &mut union);
     traces.join(&natives, &mut union);
@@ -189,6 +190,48 @@ impl Natives<'_> {
                 && let Some(provider) = chains.providers(leaf).next()
             {
                 self.of_record[record as usize] = self.of_record[provider as usize];
+            }
+        }
+    }
+}
+
+impl Natives<'_> {
+    /// What was said about a link belongs to the session of its ends: it names a message of it where the session has no name of its own,
+    /// and a trace may have got one since.
+    fn place_links(&mut self, traces: &Traces) {
+        let batch = self.batch;
+        if !batch.kinds.has(KeyKind::LinkEnd) {
+            return;
+        }
+        let said: Vec<&Event> =
+            batch.events.iter().filter(|event| event.kind == EventKind::DeclaredLink).collect();
+        let message = |event: &&Event| batch.key(event, KeyKind::Message, Role::Refers);
+        let mut holder: FxHashMap<Sym, u32> =
+            said.iter().filter_map(message).map(|m| (m, NO_NATIVE)).collect();
+        let some = if holder.is_empty() { &[][..] } else { &batch.events };
+        for event in some {
+            let native = self.of_record[event.record as usize];
+            if let Some(message) = batch.key(event, KeyKind::Message, Role::Provides)
+                && let Some(slot) = holder.get_mut(&message)
+                && batch.stream_of(event.record).witness == Witness::Wire
+                && native != NO_NATIVE
+            {
+                // Of several sessions that hold it, the first by name.
+                let name = |native: u32| batch.text.get(self.list[native as usize]);
+                if *slot == NO_NATIVE || name(native) < name(*slot) {
+                    *slot = native;
+                }
+            }
+        }
+        for event in said {
+            let by_message = message(&event).and_then(|message| holder.get(&message).copied());
+            let by_trace = || {
+                let named = traces.named(batch.key(event, KeyKind::Session, Role::Refers)?)?;
+                self.number.get(&named).copied()
+            };
+            let found = by_message.filter(|native| *native != NO_NATIVE).or_else(by_trace);
+            if let Some(native) = found.filter(|_| self.of_record[event.record as usize] != NO_NATIVE) {
+                self.of_record[event.record as usize] = native;
             }
         }
     }

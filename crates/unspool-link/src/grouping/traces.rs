@@ -43,6 +43,11 @@ impl Traces {
         })
     }
 
+    /// The session that a trace got a name by.
+    pub(super) fn named(&self, trace: Sym) -> Option<Sym> {
+        self.sessions.get(&trace).and_then(|list| list.first().copied())
+    }
+
     /// Joins sessions whose spans lie in each other, and traces without a session to those they link to.
     pub(super) fn join(&self, natives: &Natives<'_>, union: &mut Union) {
         let number = |session: &Sym| natives.number.get(session).copied();

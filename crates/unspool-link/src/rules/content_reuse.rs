@@ -94,7 +94,7 @@ fn helpers(draft: &mut Draft<'_>, recorded: &[usize]) {
         }
         let own = draft.steps[step as usize].agent;
         // A helper is asked at once: what it is about may be recorded a moment later.
-        let by = event.at.plus_ms(draft.corpus.table.fusion_window_ms);
+        let by = event.at.plus_ms(draft.table.fusion_window_ms);
         if event.kind == EventKind::UserMessage {
             let keys =
                 draft.corpus.batch.keys_of(&event).iter().filter(|key| key.kind == KeyKind::PromptHash);
@@ -111,7 +111,7 @@ fn helpers(draft: &mut Draft<'_>, recorded: &[usize]) {
 }
 
 fn reuse(draft: &mut Draft<'_>, from: u32, to: u32, record: unspool_model::RecordIx) {
-    let confidence: Confidence = draft.corpus.table.content_reuse;
+    let confidence: Confidence = draft.table.content_reuse;
     let edge = Edge { confidence, ..exact(from, to, EdgeKind::ContentReuse, Rule::ContentReuse) };
     let evidence = [draft.first_record(from), record];
     draft.add_edge(edge, &evidence);

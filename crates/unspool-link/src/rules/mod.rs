@@ -5,6 +5,8 @@ pub(crate) mod assignment;
 pub(crate) mod content_reuse;
 pub(crate) mod continuation;
 pub(crate) mod declared;
+pub(crate) mod manual;
+mod manual_ends;
 pub(crate) mod returns;
 pub(crate) mod sequence;
 pub(crate) mod spans;

@@ -107,8 +107,8 @@ fn last_words(draft: &Draft<'_>, said: &Said, agent: usize, result: usize) -> Op
     let arrived = draft.over(result);
     let by_then = |n: &&u32| {
         let step = &draft.steps[**n as usize];
-        let late = step.started.ms_since(arrived).unwrap_or(0)
-            > draft.corpus.table.tolerance_ms(step.started, arrived);
+        let late =
+            step.started.ms_since(arrived).unwrap_or(0) > draft.table.tolerance_ms(step.started, arrived);
         step.kind != StepKind::AgentStop && !late
     };
     draft.timeline[agent].iter().rev().find(by_then).copied()
@@ -173,7 +173,7 @@ fn return_edge(
     let (rule, confidence) = if spawn.rule.inferred() {
         (spawn.rule, spawn.confidence)
     } else if rule == Rule::ToolResultOrder {
-        (rule, draft.corpus.table.result_order)
+        (rule, draft.table.result_order)
     } else {
         (rule, Confidence::EXACT)
     };

@@ -124,7 +124,7 @@ fn by_name(draft: &mut Draft<'_>, beside: &[(usize, u32)]) {
             let other = &draft.spans.nodes[*call as usize];
             let (called, done) = times(draft, other);
             let Some(step) = step_around(draft, *call, *agent) else { continue };
-            let tolerance = draft.corpus.table.clock_tolerance_ms;
+            let tolerance = draft.table.clock_tolerance_ms;
             let inside = start.ms_since(called).is_some_and(|ms| ms >= -tolerance)
                 && done.ms_since(end).is_none_or(|ms| ms >= -tolerance);
             if inside {
@@ -145,7 +145,7 @@ fn by_name(draft: &mut Draft<'_>, beside: &[(usize, u32)]) {
         if draft.agents[agent].spawn.is_some() || !taken.insert(step) {
             continue;
         }
-        let table = &draft.corpus.table;
+        let table = draft.table;
         let tied = draft.agents[agent].rival_count > 0;
         let confidence = if tied { table.span_name_tied } else { table.span_name };
         believe(draft, agent, node, step, Rule::SpawnSpanName, confidence);
@@ -246,7 +246,7 @@ fn handoffs(draft: &mut Draft<'_>) {
             found.push((from, draft.event_step[event], draft.event(at).record, draft.event(event).record));
         }
     }
-    let confidence = draft.corpus.table.handoff;
+    let confidence = draft.table.handoff;
     for (from, to, record, other) in found {
         if from == NONE || to == NONE {
             continue;

@@ -36,7 +36,7 @@ impl Candidates {
             }
             by_kind.entry(call.kind).or_default().push(s);
         }
-        Candidates::Shared { by_key, by_kind, most: draft.corpus.table.max_joint_assignment }
+        Candidates::Shared { by_key, by_kind, most: draft.table.max_joint_assignment }
     }
 
     /// Whether some calls are not weighed for some agents.

@@ -75,7 +75,7 @@ fn calls_by_caller(draft: &Draft<'_>) -> FxHashMap<u32, Vec<u32>> {
 fn is_spawn(draft: &Draft<'_>, step: u32) -> bool {
     let step = &draft.steps[step as usize];
     step.kind == StepKind::ToolCall
-        && draft.corpus.table.is_spawn_tool(draft.text(step.name))
+        && draft.table.is_spawn_tool(draft.text(step.name))
         && draft.attr_text(step.first_event as usize, AttrName::Resume).is_none()
 }
 

@@ -169,7 +169,7 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
         let Some(call) = draft.key(at, KeyKind::ToolUse, Role::Refers) else { continue };
         let Some(step) = calls.get(&call).copied() else { continue };
         let tool = draft.text(draft.steps[step as usize].name).to_string();
-        let table = &draft.corpus.table;
+        let table = draft.table;
         if table.is_message_tool(&tool) {
             continue;
         }
@@ -220,7 +220,7 @@ fn collect(draft: &mut Draft<'_>, calls: &FxHashMap<Sym, u32>) -> Vec<Claim> {
             }
             None => continue,
         };
-        if draft.corpus.table.is_internal_id(draft.text(id)) {
+        if draft.table.is_internal_id(draft.text(id)) {
             continue;
         }
         if !is_spawn_tool && !table_knows(draft, &tool) {
@@ -245,7 +245,7 @@ fn mentions_in_calls(draft: &Draft<'_>) -> FxHashMap<Sym, Vec<Mention>> {
     let mut mentions: FxHashMap<Sym, Vec<Mention>> = FxHashMap::default();
     for event in 0..draft.group.events.len() {
         let (row, step) = (draft.event(event), draft.event_step[event]);
-        if row.kind != EventKind::ToolCall || !draft.corpus.table.is_spawn_tool(draft.text(row.name)) {
+        if row.kind != EventKind::ToolCall || !draft.table.is_spawn_tool(draft.text(row.name)) {
             continue;
         }
         if let Some(name) = draft.key(event, KeyKind::Teammate, Role::Refers) {
@@ -272,7 +272,7 @@ fn claims_by_name(
         let starts = || mentions.iter().filter(|mention| !continues_agent(draft, mention.step));
         let in_time = |mention: &&Mention| {
             let called = draft.steps[mention.step as usize].started;
-            let tolerance = draft.corpus.table.tolerance_ms(began, called);
+            let tolerance = draft.table.tolerance_ms(began, called);
             called.ms_since(began).is_none_or(|ms| ms <= tolerance)
         };
         // An id holds whatever the clocks say, if nobody else bears the name.
@@ -296,7 +296,7 @@ fn claims_by_name(
 }
 
 fn table_knows(draft: &Draft<'_>, tool: &str) -> bool {
-    draft.corpus.table.is_spawn_tool(tool) || draft.corpus.table.is_workflow_tool(tool)
+    draft.table.is_spawn_tool(tool) || draft.table.is_workflow_tool(tool)
 }
 
 fn continues_agent(draft: &Draft<'_>, step: u32) -> bool {
@@ -353,10 +353,9 @@ fn believe(draft: &mut Draft<'_>, claims: &[Claim]) {
     }
     let tool_use_id = draft.steps[best.step as usize].tool_use;
     let by_order = best.rule == Rule::SpawnResultOrder;
-    let confidence = if by_order { draft.corpus.table.result_order } else { Confidence::EXACT };
+    let confidence = if by_order { draft.table.result_order } else { Confidence::EXACT };
     let agent = &mut draft.agents[best.agent as usize];
     agent.internal = false;
-    agent.spawn = Some(Spawn { step: best.step, tool_use_id, rule: best.rule, confidence });
     let mut continued_by: Vec<u32> = claims
         .iter()
         .filter(|claim| claim.continues && claim.step != best.step)
@@ -364,7 +363,12 @@ fn believe(draft: &mut Draft<'_>, claims: &[Claim]) {
         .collect();
     continued_by.dedup();
     agent.continued_by = continued_by;
-    agent.spawn_evidence = evidence;
+    let spawn = Spawn { step: best.step, tool_use_id, rule: best.rule, confidence };
+    if agent.is_declared() {
+        agent.spawn_by_id = Some((spawn, evidence));
+    } else {
+        (agent.spawn, agent.spawn_evidence) = (Some(spawn), evidence);
+    }
 }
 
 /// A named agent without records gets one step, witnessed by what names it, so that it can be seen.

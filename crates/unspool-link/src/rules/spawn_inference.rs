@@ -229,7 +229,7 @@ fn calls(draft: &Draft<'_>) -> Vec<Call> {
     let mut by_name: FxHashMap<&str, usize> = FxHashMap::default();
     for (n, step) in draft.steps.iter().enumerate() {
         let n = u32::try_from(n).unwrap_or(NONE);
-        if step.kind != StepKind::ToolCall || !draft.corpus.table.is_spawn_tool(draft.text(step.name)) {
+        if step.kind != StepKind::ToolCall || !draft.table.is_spawn_tool(draft.text(step.name)) {
             continue;
         }
         index.insert(n, calls.len());
@@ -324,7 +324,7 @@ fn weigh(draft: &Draft<'_>, child: &Child, call: &Call) -> Result<Match, Option<
     if !among.is_empty() && !among.contains(&call.step) {
         return Err(Some(RivalReason::OtherRecord));
     }
-    let table = &draft.corpus.table;
+    let table = draft.table;
     let same_prompt = !call.prompt.is_empty() && child.prompts.contains(&call.prompt);
     let prompts_known = !call.prompt.is_empty() && !child.prompts.is_empty();
     let same_summary = !child.summary.is_empty() && child.summary == call.description;
@@ -434,7 +434,7 @@ fn settle(draft: &mut Draft<'_>, children: &[Child], calls: &[Call], pairs: &[Pa
     let row_of: FxHashMap<usize, usize> = rows.iter().enumerate().map(|(n, c)| (*c, n)).collect();
     let column_of: FxHashMap<usize, usize> = columns.iter().enumerate().map(|(n, s)| (*s, n)).collect();
     let placed = pairs.iter().map(|(c, s, found)| (row_of[c], column_of[s], *found));
-    let verdicts = if rows.len().max(columns.len()) <= draft.corpus.table.max_joint_assignment {
+    let verdicts = if rows.len().max(columns.len()) <= draft.table.max_joint_assignment {
         jointly(rows.len(), columns.len(), placed)
     } else {
         let record = draft.first_record(calls[columns[0]].step);
@@ -453,7 +453,7 @@ fn settle(draft: &mut Draft<'_>, children: &[Child], calls: &[Call], pairs: &[Pa
 }
 
 fn accept(draft: &mut Draft<'_>, agent: u32, call: &Call, found: Match, tied: bool) {
-    let table = &draft.corpus.table;
+    let table = draft.table;
     let confidence: Confidence = match (found.rule, tied) {
         (Rule::SpawnPrompt, false) => table.prompt,
         (Rule::SpawnPrompt, true) if is_recorded(draft, call) => table.prompt_tied_recorded,

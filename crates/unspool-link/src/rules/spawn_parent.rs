@@ -33,7 +33,7 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
             step,
             tool_use_id: Sym::EMPTY,
             rule: Rule::SpawnParentId,
-            confidence: draft.corpus.table.parent_stand_in,
+            confidence: draft.table.parent_stand_in,
         });
         agent.spawn_evidence = evidence;
     }

@@ -20,7 +20,7 @@ pub(crate) fn link(draft: &mut Draft<'_>) {
         return;
     }
     let calls = calls(draft);
-    let table = &draft.corpus.table;
+    let table = draft.table;
     if runs.len().max(calls.len()) > table.max_joint_assignment {
         let record = calls.first().map(|call| draft.first_record(*call));
         draft.issue(Code::SpawnGroupTooLarge, Sym::EMPTY, record);
@@ -91,7 +91,7 @@ fn calls(draft: &Draft<'_>) -> Vec<u32> {
     let mut calls: Vec<u32> = Vec::new();
     for (n, step) in draft.steps.iter().enumerate() {
         let n = u32::try_from(n).unwrap_or(NONE);
-        let is_workflow = draft.corpus.table.is_workflow_tool(draft.text(step.name));
+        let is_workflow = draft.table.is_workflow_tool(draft.text(step.name));
         if step.kind == StepKind::ToolCall && is_workflow && !taken.contains(&n) {
             calls.push(n);
         }

@@ -41,6 +41,9 @@ pub(crate) fn spawns(draft: &mut Draft<'_>) {
         let evidence = vec![draft.event(at).record];
         let tool_use_id = draft.steps[step as usize].tool_use;
         let agent = &mut draft.agents[draft.event_agent[at] as usize];
+        if agent.is_declared() {
+            continue;
+        }
         agent.spawn = Some(Spawn { step, tool_use_id, rule, confidence });
         agent.spawn_evidence = evidence;
     }

@@ -62,7 +62,7 @@ fn link_results(draft: &mut Draft<'_>) {
             let edge = Edge {
                 tool_use_id: step.tool_use,
                 is_error: step.is_error,
-                confidence: if by_order { draft.corpus.table.result_order } else { Confidence::EXACT },
+                confidence: if by_order { draft.table.result_order } else { Confidence::EXACT },
                 ..exact(n, receiver, EdgeKind::ToolResult, rule)
             };
             let evidence = [draft.event(step.result_event as usize).record, draft.first_record(receiver)];

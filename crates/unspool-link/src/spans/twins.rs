@@ -90,7 +90,7 @@ impl Spans {
 
     /// Compares each call with those that are open when it begins, the last one first.
     fn compare(&self, draft: &Draft<'_>, sights: &mut [Sight], issues: &mut Vec<IssueDraft>) {
-        let tolerance = draft.corpus.table.clock_tolerance_ms;
+        let tolerance = draft.table.clock_tolerance_ms;
         // By trace; the instruments of each call, by its first sight.
         let mut open: FxHashMap<Sym, Vec<usize>> = FxHashMap::default();
         let mut instruments: Vec<Vec<Sym>> = sights.iter().map(|sight| vec![sight.instrument]).collect();

@@ -90,7 +90,8 @@ pub(super) fn step_kind(draft: &Draft<'_>, at: usize) -> Option<StepKind> {
         | EventKind::AgentReturn
         | EventKind::SessionInfo
         | EventKind::Context
-        | EventKind::ToldLink => return None,
+        | EventKind::ToldLink
+        | EventKind::DeclaredLink => return None,
     })
 }
 

@@ -33,7 +33,7 @@ pub(super) fn fused_prompts(draft: &Draft<'_>) -> FxHashMap<usize, StepKey> {
     if told.is_empty() {
         return FxHashMap::default();
     }
-    let table = &draft.corpus.table;
+    let table = draft.table;
     // Each sort of source tells of a prompt once, or again in a request that is tried again.
     let mut taken: FxHashMap<(StepKey, Witness), Option<Sym>> = FxHashMap::default();
     let mut fused = FxHashMap::default();

@@ -22,6 +22,6 @@ pub(crate) fn compare(draft: &mut Draft<'_>) {
 
 /// Whether a moment lies before another by more than clocks may disagree.
 fn is_before(draft: &Draft<'_>, a: Timestamp, b: Timestamp) -> bool {
-    let tolerance = draft.corpus.table.tolerance_ms(a, b);
+    let tolerance = draft.table.tolerance_ms(a, b);
     b.ms_since(a).is_some_and(|ms| ms > tolerance)
 }

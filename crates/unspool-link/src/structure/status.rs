@@ -120,7 +120,7 @@ fn last_moment(draft: &Draft<'_>, steps: &[u32]) -> Timestamp {
 /// What is not finished runs while its last record is fresh; later, nothing says what became of it.
 fn unfinished(draft: &Draft<'_>, last_at: Timestamp) -> Status {
     let age_ms = draft.corpus.as_of.ms_since(last_at);
-    let fresh = age_ms.is_some_and(|ms| (0..=draft.corpus.table.running_window_ms).contains(&ms));
+    let fresh = age_ms.is_some_and(|ms| (0..=draft.table.running_window_ms).contains(&ms));
     if fresh { Status::Running } else { Status::Unknown }
 }
 

@@ -110,14 +110,6 @@ const BEHIND: &[Endpoint] = &[
         ask: Ask::Now(oddities::receipts),
     },
     Endpoint {
-        path: "/api/v1/links",
-        about: "What people said about links",
-        params: &[],
-        answer: Answer::of::<oddities::LinksDoc>(),
-        example: "",
-        ask: Ask::Now(oddities::links),
-    },
-    Endpoint {
         path: "/api/v1/live",
         about: "Changes as server-sent events: `ready`, `change`, and `reset` when some were missed",
         params: live::LIVE,

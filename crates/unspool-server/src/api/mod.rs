@@ -10,6 +10,7 @@
 mod endpoint;
 mod endpoints;
 mod health;
+mod links;
 mod live;
 mod oddities;
 mod openapi;
@@ -38,7 +39,7 @@ pub(crate) use sessions::line_of;
 /// Everything that can be asked.
 pub(crate) fn routes(stopping: &Stopping) -> Router<Arc<App>> {
     let tally = Arc::new(Tally::new(ENDPOINTS.len()));
-    ENDPOINTS.iter().enumerate().fold(Router::new(), |router, (n, endpoint)| {
+    ENDPOINTS.iter().enumerate().fold(links::routes(), |router, (n, endpoint)| {
         let answers = match endpoint.ask {
             Ask::Live => live::route(endpoint, n, &tally, stopping.clone()),
             _ => endpoint::route(endpoint, n, &tally),

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use unspool_answers::Reply;
-use unspool_model::{Code, Id, Timestamp};
-use unspool_store::rows::{IssueRow, ManualLink};
+use unspool_model::{Code, Id};
+use unspool_store::rows::IssueRow;
 use unspool_store::{Question, Store};
 
 /// Issues of so many of the newest sessions are added up: `max_issue_sessions`.
@@ -148,44 +148,4 @@ pub(crate) fn receipts(call: &Call) -> Result<Reply, ApiError> {
         rejected: counts.rejected,
     });
     Ok(Reply::json(ReceiptsDoc { sources: sources.collect(), refused: engine.health().refused }))
-}
-
-/// What people said about links.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct LinksDoc {
-    /// In order of id.
-    links: Vec<LinkDoc>,
-}
-
-/// What somebody said about a link.
-#[derive(Serialize, JsonSchema)]
-struct LinkDoc {
-    /// Deterministic id, of the two steps.
-    id: String,
-    /// Step that caused.
-    from: String,
-    /// Step that followed.
-    to: String,
-    /// What relation.
-    kind: String,
-    /// `add`, `confirm` or `deny`.
-    verdict: String,
-    /// Who said so.
-    author: String,
-    /// When.
-    said_at: Option<String>,
-}
-
-pub(crate) fn links(call: &Call) -> Result<Reply, ApiError> {
-    let links = call.app.engine.with_store(Store::links)?;
-    let link = |link: ManualLink| LinkDoc {
-        id: link.id.show('l'),
-        from: link.from_id.show('s'),
-        to: link.to_id.show('s'),
-        kind: link.kind,
-        verdict: link.verdict,
-        author: link.author,
-        said_at: link.said_ns.map(|ns| Timestamp::from_ns(ns).to_string()),
-    };
-    Ok(Reply::json(LinksDoc { links: links.into_iter().map(link).collect() }))
 }

@@ -2,6 +2,7 @@
 
 use super::endpoint::{Call, Endpoint};
 use super::endpoints::ENDPOINTS;
+use super::links::{self, LinkKeptDoc, LinkWantedDoc};
 use super::live::ChangeDoc;
 use crate::error::ApiError;
 use crate::ingest::upload::UploadDoc;
@@ -12,6 +13,7 @@ use std::fmt::Write as _;
 use unspool_answers::{Answer, ErrorDoc, Param, Reply, Sort};
 use unspool_view::screen;
 use utoipa::openapi::path::{OperationBuilder, ParameterBuilder, ParameterIn};
+use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, Type};
 use utoipa::openapi::{
     ContentBuilder, HttpMethod, InfoBuilder, OpenApiBuilder, PathItem, PathsBuilder, Ref, Required,
@@ -61,6 +63,9 @@ fn description() -> Result<Value, ApiError> {
     for endpoint in ENDPOINTS.iter() {
         let operation = operation(endpoint, &mut generator, error.as_ref());
         paths = paths.path(endpoint.path, PathItem::new(HttpMethod::Get, operation));
+    }
+    for (path, item) in link_paths(&mut generator, error.as_ref()) {
+        paths = paths.path(path, item);
     }
     for (method, path, about) in BESIDE {
         let responses = ResponsesBuilder::new()
@@ -112,6 +117,44 @@ fn operation(endpoint: &Endpoint, generator: &mut SchemaGenerator, error: Option
     let responses =
         ResponsesBuilder::new().response("200", good).response("304", same).response("4XX", refused);
     operation.responses(responses)
+}
+
+/// What somebody may say about a link.
+const SAID: [(HttpMethod, &str, &str); 2] = [
+    (
+        HttpMethod::Post,
+        links::SAY,
+        "Confirm, deny or add a link between two steps or agents, or take back what was said",
+    ),
+    (HttpMethod::Delete, links::TAKE_BACK, "Take back what was said about a link; `who` may say who does"),
+];
+
+fn link_paths(generator: &mut SchemaGenerator, error: Option<&Ref>) -> Vec<(&'static str, PathItem)> {
+    let kept = reference(generator.subschema_for::<LinkKeptDoc>().as_value());
+    let wanted = reference(generator.subschema_for::<LinkWantedDoc>().as_value());
+    let document = |schema: Option<Ref>| ContentBuilder::new().schema(schema).build();
+    let answer = |about: &str| {
+        ResponseBuilder::new().description(about).content("application/json", document(kept.clone()))
+    };
+    let refused = ResponseBuilder::new()
+        .description("Why nothing was kept")
+        .content("application/json", document(error.cloned()))
+        .build();
+    let of = |(method, path, about): (HttpMethod, &'static str, &str)| {
+        let responses = ResponsesBuilder::new()
+            .response("200", answer("It is kept and shown"))
+            .response("202", answer("It is kept, and shown in a moment"))
+            .response("4XX", refused.clone());
+        let verb = if method == HttpMethod::Post { "say" } else { "take_back" };
+        let named = OperationBuilder::new().operation_id(Some(format!("{verb}_{}", operation_id(path))));
+        let mut operation = with_path_parts(named.summary(Some(about)), path).responses(responses);
+        if method == HttpMethod::Post {
+            let body = RequestBodyBuilder::new().content("application/json", document(wanted.clone()));
+            operation = operation.request_body(Some(body.required(Some(Required::True)).build()));
+        }
+        (path, PathItem::new(method, operation))
+    };
+    SAID.into_iter().map(of).collect()
 }
 
 fn schema_of(param: Param) -> Schema {
@@ -174,8 +217,12 @@ pub(crate) fn page(_: &Call) -> Result<Reply, ApiError> {
         let example = escaped(&format!("{}{}", endpoint.path, endpoint.example));
         let _ = writeln!(html, "<pre>curl -s 'http://127.0.0.1:4680{example}'</pre></section>");
     }
-    for (method, path, about) in BESIDE {
-        let method = if *method == HttpMethod::Get { "GET" } else { "POST" };
+    for (method, path, about) in SAID.iter().chain(BESIDE) {
+        let method = match method {
+            HttpMethod::Get => "GET",
+            HttpMethod::Delete => "DELETE",
+            _ => "POST",
+        };
         let (path, about) = (escaped(path), marked(about));
         let _ = writeln!(html, "<section><h2><code>{method} {path}</code></h2><p>{about}</p></section>");
     }

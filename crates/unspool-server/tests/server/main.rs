@@ -5,6 +5,7 @@
 mod asking;
 mod guard;
 mod hooks;
+mod links;
 mod listening;
 mod nonsense;
 mod overload;

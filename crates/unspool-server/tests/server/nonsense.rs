@@ -31,6 +31,7 @@ impl Numbers {
 
 const HOOK: &[u8] = br#"{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash","tool_use_id":"t","tool_input":{"a":[1,2,{"b":null}]}}"#;
 const FLOW: &[u8] = br#"{"type":"step.started","session_id":"s","run_id":"r","step_id":"1","label":"tool_call","depends_on":["0"],"payload":{"name":"x"},"timestamp":1763200000000}"#;
+const LINK: &[u8] = br#"{"action":"add","from":"t","to":"s0123","kind":"data","who":"ada","note":"n"}"#;
 const FORM: &[u8] = b"--edge\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.jsonl\"\r\n\r\n{\"session_id\":\"s\",\"hook_event_name\":\"Stop\"}\r\n--edge--\r\n";
 
 #[test]
@@ -45,6 +46,7 @@ fn spoiled_bodies_get_an_answer_of_a_known_form() {
         ("/v1/ingest?name=a.jsonl.zst", vec![], &packed),
         ("/v1/hooks", vec![("Content-Encoding", "zstd")], &packed),
         ("/v1/ingest", vec![form], FORM),
+        ("/api/v1/sessions/s/links", vec![], LINK),
         ("/v1/thoughtflow/events", vec![], FLOW),
         ("/v1/thoughtflow/sessions", vec![], FLOW),
         ("/v1/thoughtflow/sessions/s/runs/r/steps", vec![], FLOW),
@@ -54,7 +56,7 @@ fn spoiled_bodies_get_an_answer_of_a_known_form() {
             let answer = server.request("POST", path, &headers, &body);
             match answer.status {
                 200 => drop(answer.json()),
-                400 | 413 | 415 => assert!(!answer.error().is_empty()),
+                400 | 404 | 409 | 413 | 415 => assert!(!answer.error().is_empty()),
                 other => assert_eq!(other, 200, "{path}: {}", String::from_utf8_lossy(&body)),
             }
         }

@@ -75,5 +75,6 @@ fn reason(reason: RivalReason) -> &'static str {
         RivalReason::OtherType => "other type",
         RivalReason::TakenById => "taken by id",
         RivalReason::OtherRecord => "other record",
+        RivalReason::Denied => "denied",
     }
 }

@@ -9,6 +9,7 @@ mod views;
 
 use std::fmt::Write as _;
 use unspool_link::Corpus;
+use unspool_model::flow::NONE;
 use unspool_model::{Batch, Confidence, EdgeKind, Flow, Issue, Sym, Usage};
 
 /// What is drawn besides the structure.
@@ -110,6 +111,7 @@ fn draw_flow(drawn: &Drawn<'_>, out: &mut String) {
         let _ = writeln!(out, "\n  tokens {}", usage(&sum));
     }
     edges(drawn, out);
+    links(drawn, out);
     let found = issues(&drawn.flow.issues, drawn.batch);
     if !found.is_empty() {
         let _ = write!(out, "\n  issues\n{found}");
@@ -148,6 +150,29 @@ fn edges(drawn: &Drawn<'_>, out: &mut String) {
             let _ = write!(line, "  {cell:<width$}");
         }
         let _ = writeln!(out, "{}", line.trim_end());
+    }
+}
+
+/// What people said about links, in the order they said it.
+fn links(drawn: &Drawn<'_>, out: &mut String) {
+    if !drawn.flow.links.is_empty() {
+        out.push_str("\n  said\n");
+    }
+    for link in &drawn.flow.links {
+        let end = |sym: Sym, step: u32| match step {
+            NONE => format!("({}?)", drawn.text(sym)),
+            _ => steps::name(drawn, step),
+        };
+        let (from, to) = (end(link.from, link.from_step), end(link.to, link.to_step));
+        let who = if link.who.is_empty() { "somebody" } else { drawn.text(link.who) };
+        let _ = write!(out, "    {who}: {} {from} → {to} {}", link.verdict.name(), link.kind.name());
+        if let Some((rule, worth)) = link.was {
+            let _ = write!(out, ", was {} {}", rule.name(), confidence(worth));
+        }
+        if !link.note.is_empty() {
+            let _ = write!(out, ", {}", quoted(drawn.text(link.note)));
+        }
+        let _ = writeln!(out, " = {}", link.standing.name());
     }
 }
 

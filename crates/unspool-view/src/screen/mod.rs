@@ -3,12 +3,16 @@
 //! In: a flow and a question. Out: documents for the wire; their comments are the documentation of each field. Never here: HTTP, a store.
 
 mod graph;
+mod links;
 mod step;
 mod timeline;
 mod tree;
 mod words;
 
 pub use graph::{MAX_GRAPH_NODES, PlacedGraphDoc, PointDoc, RectDoc, placed_graph};
+pub use links::{
+    LinksDoc, MAX_LINK_TEXT_BYTES, Refusal, SaidDoc, Wanted, declare, kind_of, kinds, links, said, take_back,
+};
 pub use step::{MAX_RECORD_BYTES, StepDetailDoc, record_content, step_detail};
 pub use timeline::{MAX_TIMELINE_PX, TimelineAsked, TimelineDoc, timeline_window};
 pub use tree::{MAX_TREE_ROWS, TreeAsked, TreeWindowDoc, tree_window};

@@ -1,5 +1,6 @@
 //! One step whole: what is known of it, the records that say so as they were written, and why it is linked as it is.
 
+use super::links::{SaidDoc, said, said_of};
 use crate::explain::{Answer, Explanation, Search};
 use crate::flow_json::{EdgeDoc, SpawnRivalDoc, StepDoc, edge_doc, step_doc};
 use crate::labels::{agent_detail, agent_name, step_detail as detail_of, step_name};
@@ -10,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 use unspool_model::flow::NONE;
-use unspool_model::{Agent, Batch, Edge, Flow, RecordIx};
+use unspool_model::{Agent, Batch, DeclaredLink, Edge, Flow, LinkStanding, RecordIx, Rule, Verdict};
 
 /// No more bytes of a record are told with a step: `max_record_bytes_shown`. All of them can be asked for by the record's id.
 pub const MAX_RECORD_BYTES: usize = 256 << 10;
@@ -44,6 +45,8 @@ pub struct StepDetailDoc {
     pub started: Vec<StartedDoc>,
     /// The records that say it happened, as they were written.
     pub records: Vec<RecordDoc>,
+    /// What people said about its links that is no edge now: denied, or not possible.
+    pub said: Vec<SaidDoc>,
     /// The same in sentences.
     pub explanation: Option<Explanation>,
 }
@@ -84,6 +87,10 @@ pub struct StepEdgeDoc {
     pub rule_sentence: &'static str,
     /// Its other end.
     pub other: Option<StepBriefDoc>,
+    /// What somebody said of it.
+    pub said: Option<SaidDoc>,
+    /// Somebody may confirm or deny it.
+    pub can_say: bool,
 }
 
 /// An agent that a step started.
@@ -154,6 +161,8 @@ pub fn step_detail(
         edge: edge_doc(flow, batch, edge),
         rule_sentence: edge.rule.sentence(),
         other: brief(other),
+        said: said_of(flow, edge).map(|link| said(flow, batch, link)),
+        can_say: edge.kind.can_be_declared(),
     };
     let edges_in = flow.edges.iter().filter(|one| one.to == index).map(|one| edge(one, one.from));
     let edges_out = flow.edges.iter().filter(|one| one.from == index).map(|one| edge(one, one.to));
@@ -175,6 +184,7 @@ pub fn step_detail(
         edges_in: edges_in.collect(),
         edges_out: edges_out.collect(),
         started: started(flow, batch, index),
+        said: unseen(flow, batch, index),
         records: flow.witnesses_of(step).iter().map(|record| record_doc(batch, natives, *record)).collect(),
         explanation: match search.finish() {
             Answer::One(explanation) => Some(explanation),
@@ -191,7 +201,7 @@ fn agent_brief(batch: &Batch, agent: &Agent) -> AgentBriefDoc {
     }
 }
 
-fn step_brief(flow: &Flow, batch: &Batch, n: u32) -> Option<StepBriefDoc> {
+pub(super) fn step_brief(flow: &Flow, batch: &Batch, n: u32) -> Option<StepBriefDoc> {
     let step = flow.steps.get(n as usize)?;
     Some(StepBriefDoc {
         id: step.id.show('s'),
@@ -200,6 +210,21 @@ fn step_brief(flow: &Flow, batch: &Batch, n: u32) -> Option<StepBriefDoc> {
         label: step_name(batch, step),
         is_error: step.is_error,
     })
+}
+
+/// What counts and shows in no edge of a step.
+fn unseen(flow: &Flow, batch: &Batch, step: u32) -> Vec<SaidDoc> {
+    let is_edge = |link: &DeclaredLink| {
+        flow.edges
+            .iter()
+            .any(|edge| edge.rule == Rule::Manual && link.is_about(edge.from, edge.to, edge.kind))
+    };
+    let about = flow.links.iter().filter(|link| [link.from_step, link.to_step].contains(&step));
+    about
+        .filter(|link| link.standing != LinkStanding::Superseded && link.verdict != Verdict::Remove)
+        .filter(|link| !is_edge(link))
+        .map(|link| said(flow, batch, link))
+        .collect()
 }
 
 fn started(flow: &Flow, batch: &Batch, step: u32) -> Vec<StartedDoc> {

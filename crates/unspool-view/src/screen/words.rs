@@ -15,6 +15,8 @@ pub struct WordsDoc {
     pub step_kinds: Vec<KindDoc>,
     /// Kinds of edges.
     pub edge_kinds: Vec<&'static str>,
+    /// Those that somebody may confirm, deny or add.
+    pub link_kinds: Vec<&'static str>,
     /// How agents, runs and sessions ended.
     pub statuses: Vec<&'static str>,
     /// What things look like.
@@ -131,6 +133,7 @@ pub fn words() -> WordsDoc {
     WordsDoc {
         step_kinds: StepKind::ALL.iter().map(kind).collect(),
         edge_kinds: EdgeKind::ALL.iter().map(|kind| kind.name()).collect(),
+        link_kinds: super::links::kinds(),
         statuses: Status::ALL.iter().map(|status| status.name()).collect(),
         looks: Look::ALL.into_iter().enumerate().map(look).collect(),
         light,

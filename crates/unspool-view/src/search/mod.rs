@@ -29,6 +29,10 @@ impl<N: NativeBytes + ?Sized> NativeBytes for Box<N> {
     fn bytes(&mut self, record: RecordIx) -> Option<&[u8]> {
         (**self).bytes(record)
     }
+
+    fn readable(&mut self, record: RecordIx) -> Option<Cow<'_, str>> {
+        (**self).readable(record)
+    }
 }
 
 /// What was found of one pattern.

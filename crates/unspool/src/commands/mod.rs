@@ -13,6 +13,7 @@ mod home;
 pub(crate) mod hook;
 mod hooks;
 mod inspect;
+mod link;
 mod ls;
 mod metrics;
 mod otel_env;
@@ -21,6 +22,7 @@ mod process;
 pub(crate) mod query;
 mod rebuild;
 mod report;
+mod relink;
 mod serve;
 mod show;
 mod stats;
@@ -32,12 +34,14 @@ pub(crate) use failures::FailuresArgs;
 pub(crate) use findings::FindingsArgs;
 pub(crate) use hook::HookArgs;
 pub(crate) use hooks::HooksArgs;
+pub(crate) use link::LinkArgs;
 pub(crate) use metrics::MetricsArgs;
 pub(crate) use otel_env::OtelEnvArgs;
 pub(crate) use path::PathArgs;
 pub(crate) use process::ProcessArgs;
 pub(crate) use rebuild::RebuildArgs;
 pub(crate) use report::ReportArgs;
+pub(crate) use relink::RelinkArgs;
 pub(crate) use serve::ServeArgs;
 pub(crate) use token::TokenArgs;
 
@@ -81,6 +85,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         }
         Some(Command::Db(db)) => return db::run(args, db),
         Some(Command::Rebuild(rebuild)) => rebuild::run(args, rebuild),
+        Some(Command::Relink(relink)) => relink::run(args, relink),
+        Some(Command::Link(link)) => link::run(link),
         Some(Command::Demo(demo)) => demo::run(args, demo),
     };
     done.map(|()| ExitCode::SUCCESS)

@@ -4,7 +4,7 @@ use super::serve::{data_folder, opening};
 use crate::args::Args;
 use crate::error::CliError;
 use crate::figures::count;
-use crate::load::{now, settings};
+use crate::load::{now, settings, with_rules_of};
 use crate::term::note;
 use clap::Args as ClapArgs;
 use std::io::Write;
@@ -43,9 +43,10 @@ pub(crate) fn run(args: &Args, rebuild: &RebuildArgs) -> Result<(), CliError> {
 /// The engine's options for work on a folder that no server uses.
 pub(super) fn options(args: &Args, folder: Option<&Path>, command: &str) -> Result<Options, CliError> {
     let settings = settings(args)?;
-    let mut options = Options::new(&data_folder(folder)?, now);
+    let folder = data_folder(folder)?;
+    let mut options = Options::new(&folder, now);
     options.holder = format!("unspool {command}, process {}", std::process::id());
-    (options.table, options.prices) = (settings.table, settings.prices.into());
+    (options.table, options.prices) = (with_rules_of(&folder, settings.table)?, settings.prices.into());
     Ok(options)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::args::Args;
 use crate::error::CliError;
-use crate::load::settings;
+use crate::load::{settings, with_rules_of};
 use crate::term::note;
 use clap::Args as ClapArgs;
 use std::io::Write;
@@ -85,7 +85,7 @@ pub(crate) fn options(args: &Args, folder: &Path, command: &str) -> Result<Optio
     let settings = settings(args)?;
     let mut options = Options::new(folder, crate::load::now);
     options.holder = format!("unspool {command}, process {}", std::process::id());
-    (options.table, options.prices) = (settings.table, settings.prices.into());
+    (options.table, options.prices) = (with_rules_of(folder, settings.table)?, settings.prices.into());
     options.retention = settings.retention;
     Ok(options)
 }

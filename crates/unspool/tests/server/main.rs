@@ -5,4 +5,5 @@
 mod crashes;
 mod demo;
 mod faults;
+mod links;
 mod process;

@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use unspool_model::flow::{Millis, NONE};
 use unspool_model::usage::PackedUsage;
 use unspool_model::{
-    Agent, AgentSource, Code, Confidence, Edge, EdgeKind, Id, IntentSource, Issue, Rival, RivalReason, Rule,
-    Run, Spawn, Status, Step, StepKind, Sym, Usage,
+    Agent, AgentSource, Code, Confidence, DeclaredLink, Edge, EdgeKind, Id, IntentSource, Issue, LinkStanding, Rival, RivalReason, Rule,
+    Run, Spawn, Status, Step, StepKind, Sym, Usage, Verdict,
 };
 
 /// Where every id of a session stands.
@@ -72,7 +72,11 @@ pub(super) fn small(row: &Object<'_>, key: &str) -> u32 {
 }
 
 fn confidence(row: &Object<'_>) -> Confidence {
-    let written = row.get("confidence").and_then(|raw| std::str::from_utf8(raw).ok());
+    share(row, "confidence")
+}
+
+fn share(row: &Object<'_>, key: &str) -> Confidence {
+    let written = row.get(key).and_then(|raw| std::str::from_utf8(raw).ok());
     let share: f64 = written.and_then(|text| text.parse().ok()).unwrap_or(0.0);
     let ten_thousandths = format!("{:.0}", share.clamp(0.0, 1.0) * 10_000.0);
     Confidence::from_ten_thousandths(ten_thousandths.parse().unwrap_or(0))
@@ -215,6 +219,24 @@ pub(super) fn edge(row: &Object<'_>, places: &Places, out: &mut Sink<'_>) -> Opt
 }
 
 /// An issue; none when its code is not known.
+pub(super) fn link(row: &Object<'_>, places: &Places, out: &mut Sink<'_>) -> Option<DeclaredLink> {
+    let rule = Rule::ALL.iter().copied().find(|rule| rule.name() == row.text("was_rule"));
+    Some(DeclaredLink {
+        record: out.record(),
+        verdict: word(row, "action", &Verdict::ALL, Verdict::name, out)?,
+        kind: word(row, "kind", &EdgeKind::ALL, EdgeKind::name, out)?,
+        from: text(row, "from", out),
+        to: text(row, "to", out),
+        from_step: find(row, "from_step_id", 's', &places.steps, out),
+        to_step: find(row, "to_step_id", 's', &places.steps, out),
+        who: text(row, "who", out),
+        note: text(row, "note", out),
+        at: row.time("at", out),
+        was: rule.map(|rule| (rule, share(row, "was_confidence"))),
+        standing: word(row, "standing", &LinkStanding::ALL, LinkStanding::name, out)?,
+    })
+}
+
 pub(super) fn issue(row: &Object<'_>, out: &mut Sink<'_>) -> Option<Issue> {
     let code = word(row, "code", Code::ALL, Code::name, out)?;
     let detail = row.text("detail");

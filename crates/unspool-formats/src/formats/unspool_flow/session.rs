@@ -3,7 +3,7 @@
 //! In: the fields of a session. Out: a flow whose every index is one, whose trees have no circles and whose rows are in order,
 //! whatever the file says. Never here: what a single row says.
 
-use super::rows::{self, Places, agent, edge, id, issue, places, run, small, step, text, usage};
+use super::rows::{self, Places, agent, edge, id, issue, link, places, run, small, step, text, usage};
 use crate::object::Object;
 use crate::sink::Sink;
 use unspool_model::flow::NONE;
@@ -39,6 +39,7 @@ pub(super) fn flow(row: &Object<'_>, out: &mut Sink<'_>) -> Option<Flow> {
     }
     flow.edges = objects(row, "edges", out).iter().filter_map(|row| edge(row, &at, out)).collect();
     flow.edges.sort_by_key(|edge| (edge.to, edge.from, edge.kind, edge.rule));
+    flow.links = objects(row, "links", out).iter().filter_map(|row| link(row, &at, out)).collect();
     flow.issues = objects(row, "issues", out).iter().filter_map(|row| issue(row, out)).collect();
     if !straighten_steps(&mut flow.steps) {
         out.issue(Code::ReferenceMissing, "parent_id");

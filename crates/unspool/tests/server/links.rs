@@ -1,0 +1,122 @@
+//! Saying something about links on the command line, and linking everything again with other rules.
+
+use crate::process::{Served, command, request};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+const SESSION: &str = "s1";
+const MAIN: &str = r#"{"type":"user","uuid":"u1","sessionId":"s1","timestamp":"2026-01-02T10:00:00Z","cwd":"/work/dice","message":{"role":"user","content":"Roll"}}
+{"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"s1","timestamp":"2026-01-02T10:00:02Z","message":{"id":"msg_1","role":"assistant","model":"m","content":[{"type":"tool_use","id":"toolu_1","name":"Task","input":{"description":"Roll","prompt":"Roll a die"}}],"usage":{"input_tokens":1,"output_tokens":1}}}
+"#;
+const AGENT: &str = r#"{"type":"user","uuid":"x1","sessionId":"s1","agentId":"xp","isSidechain":true,"timestamp":"2026-01-02T10:00:30Z","message":{"role":"user","content":"Roll a die"}}
+{"type":"assistant","uuid":"x2","parentUuid":"x1","sessionId":"s1","agentId":"xp","isSidechain":true,"timestamp":"2026-01-02T10:00:32Z","message":{"id":"msg_x","role":"assistant","model":"m","content":[{"type":"text","text":"Four"}],"usage":{"input_tokens":1,"output_tokens":1}}}
+"#;
+
+fn served(folder: &Path) -> Served {
+    let served = Served::start(command(folder));
+    for (name, text) in [("p/s1.jsonl", MAIN), ("p/agent-xp.jsonl", AGENT)] {
+        let path = format!("/v1/ingest?name={name}");
+        let (status, _, body) = request(&served.address, "POST", &path, text.as_bytes()).unwrap();
+        assert_eq!(status, 200, "{}", String::from_utf8_lossy(&body));
+    }
+    served.until("the steps", |health| health["steps_visible"] == 5 && health["lag_ms"] == 0);
+    served
+}
+
+fn unspool(folder: &Path, words: &[&str]) -> (Option<i32>, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unspool"));
+    command.args(words).env("XDG_CONFIG_HOME", folder).env_remove("UNSPOOL_CONFIG").env("USER", "ada");
+    let output = command.output().unwrap();
+    (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+}
+
+fn rules(served: &Served) -> Vec<String> {
+    let flow = served.get(&format!("/api/v1/sessions/{SESSION}"));
+    let edges = flow["edges"].as_array().unwrap().iter();
+    let spawns = edges.filter(|edge| edge["kind"] == "subagent_spawn");
+    spawns.map(|edge| edge["rule"].as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn a_link_is_said_on_the_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = served(folder.path());
+    let say = |words: &[&str]| {
+        let server = ["--server", served.address.as_str()];
+        unspool(folder.path(), &[&["link", SESSION, "toolu_1", "xp"], words, &server].concat())
+    };
+    assert_eq!(rules(&served), ["spawn-prompt"]);
+    let (code, said) = say(&["--confirm", "--note", "seen"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("confirm subagent_spawn from toolu_1 to xp: counts"), "{said}");
+    assert_eq!(rules(&served), ["manual"]);
+    let links = served.get(&format!("/api/v1/sessions/{SESSION}/links"));
+    assert_eq!(
+        (links["links"][0]["who"].as_str(), links["links"][0]["note"].as_str()),
+        (Some("ada"), Some("seen"))
+    );
+    assert_eq!(say(&["--deny"]).0, Some(0));
+    assert!(rules(&served).is_empty());
+    let (code, said) = say(&["--deny"]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("no such link") || said.contains("denied it already"), "{said}");
+    assert_eq!(say(&["--remove"]).0, Some(0));
+    assert_eq!(rules(&served), ["spawn-prompt"]);
+    let (code, said) = say(&["--add", "data", "--json"]);
+    let answer: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((code, answer["link"]["kind"].as_str()), (Some(0), Some("content_reuse")));
+    let (code, said) = say(&["--confirm", "--deny"]);
+    assert_eq!(code, Some(2), "{said}");
+    served.kill();
+    let nobody = ["link", SESSION, "a", "b", "--deny", "--server", "127.0.0.1:1"];
+    let (code, said) = unspool(folder.path(), &nobody);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("no server answers at 127.0.0.1:1") && said.contains("unspool serve"), "{said}");
+}
+
+#[test]
+fn everything_is_linked_again_with_other_rules() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    served(folder.path()).kill();
+    let file = folder.path().join("strict.toml");
+    std::fs::write(&file, "[[project]]\npath = \"/work/dice\"\nprompt_window_s = 5\n").unwrap();
+    let strict = file.to_str().unwrap();
+    let relink = |words: &[&str]| unspool(folder.path(), &[&["relink", "--data-dir", data], words].concat());
+
+    let (code, said) = relink(&["--dry-run"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.starts_with("0 links would be added, 0 removed, 0 changed, in 0 of 1 sessions"), "{said}");
+    let (_, said) = relink(&["--dry-run", "--rules", strict, "--json"]);
+    let found: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(found["rules"]["spawn-prompt"], serde_json::json!({"before": 1, "after": 0}));
+    assert_eq!((found["links_removed"].as_u64(), found["sessions_touched"].as_u64()), (Some(1), Some(1)));
+    assert_eq!(found["examples"][0]["before"]["rule"], "spawn-prompt");
+    assert!(!folder.path().join("relinking").exists() && !folder.path().join("rules.toml").exists());
+    let (_, said) = relink(&["--dry-run"]);
+    assert!(said.starts_with("0 links would be added, 0 removed"), "a trial changes nothing: {said}");
+
+    let (code, said) = relink(&["--rules", strict]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.starts_with("0 links were added, 1 removed, 0 changed, in 1 of 1 sessions"), "{said}");
+    let served = Served::start(command(folder.path()));
+    assert!(rules(&served).is_empty(), "the rules of the folder count for the server");
+    let (code, said) = relink(&["--dry-run"]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("is in use by unspool serve"), "{said}");
+    served.kill();
+
+    for (text, why) in [
+        ("prompt_windows = 5", "prompt_windows"),
+        ("[retention]\nmax_age_days = 5", "`retention` is no rule of linking"),
+        ("[[project]]\ntype_window_s = 5", "path"),
+        ("[[project]]\npath = \"/w\"\nsession_gap_s = 5", "session_gap_s"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let (code, said) = relink(&["--dry-run", "--rules", strict]);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("strict.toml") && said.contains(why), "{said}");
+    }
+    assert_eq!(relink(&["--rules", "/nowhere/rules.toml"]).0, Some(2));
+}
