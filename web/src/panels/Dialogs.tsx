@@ -10,7 +10,7 @@ import { go, openSession, query, select, sessionId } from "../state/route.ts";
 import { words } from "../state/schema.ts";
 import { failed, giveToken, needsToken } from "../state/trouble.ts";
 
-function Dialog({ open, label, children }: { open: Signal<boolean>; label: string; children: ComponentChildren }) {
+export function Dialog({ open, label, children }: { open: Signal<boolean>; label: string; children: ComponentChildren }) {
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     box.current?.showModal();

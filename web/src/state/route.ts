@@ -1,6 +1,7 @@
 // The address as a signal: everything that can be shared or gone back to is in it.
 import { computed, signal } from "@preact/signals";
 import { formatRoute, parseRoute, viewOf, withParams, type Route, type View } from "../logic/route.ts";
+import { preferences } from "./preferences.ts";
 
 const here = () => parseRoute(location.pathname, location.search);
 
@@ -38,12 +39,20 @@ export function replaceParams(changed: Record<string, string | number | undefine
   replace(withParams(route.value, changed));
 }
 
+/** How an address says a view: the first one needs no saying. */
+const said = (name: View) => (name === "timeline" ? "" : name);
+
+export function showView(name: View): void {
+  setParams({ view: said(name) });
+}
+
 export function select(step: string | undefined): void {
   setParams({ step });
 }
 
+/** Opens a session with the view somebody likes; the address says it, so that it can be shared. */
 export function openSession(id: string): void {
-  go({ page: "session", id, params: {} });
+  go(withParams({ page: "session", id, params: {} }, { view: said(preferences.peek().view) }));
 }
 
 export function openList(): void {

@@ -115,8 +115,9 @@ impl Endpoint {
                 let seen = Seen { app: Arc::clone(&call.app), snapshot: find(&call.app, call.part("id"))? };
                 let tag = format!("W/\"s{:x}\"", seen.snapshot.version);
                 let reply = if is_known(&tag) { None } else { Some(answer(&seen, call)?) };
-                // What a query means may depend on the moment.
-                let tag = Some(tag).filter(|_| call.asked.text("where").is_none());
+                // What a query means may depend on the moment, and a project on other sessions.
+                let is_own = ["where", "project"].iter().all(|name| call.asked.text(name).is_none());
+                let tag = Some(tag).filter(|_| is_own);
                 Ok(Outcome { tag, reply })
             }
             Ask::All(answer) => {

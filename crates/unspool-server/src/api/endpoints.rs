@@ -14,7 +14,9 @@ use unspool_view::findings::FindingsDoc;
 use unspool_view::flow_json::SessionDoc;
 use unspool_view::metrics::MetricsDoc;
 use unspool_view::path::PathDoc;
-use unspool_view::screen::{PlacedGraphDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc, WordsDoc};
+use unspool_view::screen::{
+    NumbersDoc, PlacedGraphDoc, RunsDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc, WordsDoc,
+};
 
 /// Everything that can be asked, in the order people read it.
 pub(crate) static ENDPOINTS: &[Endpoint] = &[
@@ -83,6 +85,14 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         ask: Ask::Session(windows::timeline),
     },
     Endpoint {
+        path: "/api/v1/sessions/{id}/runs",
+        about: "A window of a session's runs, each with its steps in rows by agent",
+        params: windows::RUNS,
+        answer: Answer::of::<RunsDoc>(),
+        example: "?from=0&to=20",
+        ask: Ask::Session(windows::runs),
+    },
+    Endpoint {
         path: "/api/v1/sessions/{id}/steps/{step}",
         about: "One step whole: its records as they were written, what led to it and what it led to, and why",
         params: &[],
@@ -93,7 +103,7 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         path: "/api/v1/sessions/{id}/records/{record}",
         about: "The bytes of a record, exactly as they came",
-        params: &[],
+        params: steps::RECORD,
         answer: Answer::Media("application/octet-stream"),
         example: "",
         ask: Ask::Session(steps::record),
@@ -105,6 +115,14 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         answer: Answer::of::<Explanation>(),
         example: "",
         ask: Ask::Session(steps::explain),
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/numbers",
+        about: "Sums, tables and growth of contexts that fit on a screen, and what they rest on",
+        params: numbers::NUMBERS,
+        answer: Answer::of::<NumbersDoc>(),
+        example: "?until_ms=60000",
+        ask: Ask::Session(numbers::numbers),
     },
     Endpoint {
         path: "/api/v1/sessions/{id}/metrics",
