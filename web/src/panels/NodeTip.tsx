@@ -38,7 +38,7 @@ export function NodeTip({ node, x, y, width, height }: { node: PlacedNodeDoc; x:
   const { totals } = node;
   return (
     <div class="tip node-tip" style={{ ...side, ...level }}>
-      <b>{node.label}</b>{steps.length > 1 && <span class="tag">{at + 1}/{steps.length}</span>}
+      <p class="node-tip-head"><b>{node.label}</b>{steps.length > 1 && <span class="tag">{at + 1}/{steps.length}</span>}</p>
       {node.detail !== "" && <p>{node.detail}</p>}
       <dl>
         <div><dt>{steps.length > 1 ? "all of them" : "took"}</dt><dd>{duration(node.busy_ms)}{totals.cost_usd ? ` · ${money(totals.cost_usd)}` : ""}{totals.errors > 0 && <span class="errors"> · {plural(totals.errors, "error")}</span>}</dd></div>

@@ -50,10 +50,14 @@ function Main({ shown }: { shown: View }) {
   }
 }
 
+/** On large screens everything is drawn larger; pointers tell pixels of the screen. */
+const zoom = () => (document.body as { currentCSSZoom?: number }).currentCSSZoom ?? 1;
+
 function Divider() {
   const drag = (event: PointerEvent) => {
     if (event.buttons !== 1) return;
-    prefer({ detailPx: Math.max(280, Math.min(innerWidth - 400, innerWidth - event.clientX)) });
+    const [room, at] = [innerWidth / zoom(), event.clientX / zoom()];
+    prefer({ detailPx: Math.max(280, Math.min(room - 400, room - at)) });
   };
   const key = (event: KeyboardEvent) => {
     const by = { ArrowLeft: 24, ArrowRight: -24 }[event.key];
