@@ -53,15 +53,16 @@ pub fn record_content(bytes: Option<&[u8]>, most: usize) -> ContentDoc {
     if text.len() <= most {
         return told("utf-8", text.into(), text.len(), 0);
     }
-    if let Some((content, left_out, cut)) = with_texts_cut(text, most) {
-        return told("utf-8", content, bytes.len().saturating_sub(left_out), cut);
+    if let Some((content, cut)) = with_texts_cut(text, most) {
+        let bytes_told = content.len();
+        return told("utf-8", content, bytes_told, cut);
     }
     let end = floor(text, most);
     told("utf-8", text[..end].into(), end, 0)
 }
 
-/// JSON with its long texts cut, the bytes that are gone and how many texts; none when it is no JSON or stays too long.
-fn with_texts_cut(text: &str, most: usize) -> Option<(String, usize, u64)> {
+/// JSON with its long texts cut, and how many; none when it is no JSON or stays too long.
+fn with_texts_cut(text: &str, most: usize) -> Option<(String, u64)> {
     let mut value: Value = serde_json::from_str(text).ok()?;
     let mut cutter = Cutter::default();
     for longest in CUTS {
@@ -70,7 +71,7 @@ fn with_texts_cut(text: &str, most: usize) -> Option<(String, usize, u64)> {
         cutter.cut(&mut value);
         let content = value.to_string();
         if content.len() <= most.saturating_add(cutter.pictures) {
-            return Some((content, cutter.left_out, cutter.texts));
+            return Some((content, cutter.texts));
         }
     }
     None
@@ -79,7 +80,6 @@ fn with_texts_cut(text: &str, most: usize) -> Option<(String, usize, u64)> {
 #[derive(Default)]
 struct Cutter {
     longest: usize,
-    left_out: usize,
     texts: u64,
     pictures: usize,
 }
@@ -89,7 +89,6 @@ impl Cutter {
         match value {
             Value::String(text) if text.len() > self.longest => {
                 let end = floor(text, self.longest);
-                self.left_out += text.len() - end;
                 // A text that was cut before is longer than it was cut to only by its mark.
                 self.texts += u64::from(!text.ends_with(MARK));
                 text.truncate(end);
