@@ -14,6 +14,7 @@ test("a text and what takes its place are lines with signs", () => {
   const many = Array.from({ length: Math.sqrt(MAX_DIFF_PAIRS) + 2 }, (_, n) => n);
   const diff = lineDiff(many.map((n) => `old ${n}`).join("\n"), many.map((n) => `new ${n}`).join("\n"));
   assert.equal(diff.split("\n").filter((line) => line.startsWith("-")).length, many.length);
+  assert.match(diff, /^@@ too long to align \(max_diff_pairs\)/);
 });
 
 test("an edit is a diff with where it is", () => {

@@ -476,6 +476,8 @@ export type TreeWindowDoc = {
   found_agents: string[];
   /** The steps above that step up to the root, the nearest first; `max_path_steps` (1,000) at most. */
   found_above: string[];
+  /** Steps above it that are not told, by `max_path_steps`. */
+  found_above_left_out: number;
   /** The rows. */
   rows: TreeRowDoc[];
 };

@@ -17,7 +17,7 @@ export function lineDiff(before: string, after: string): string {
 }
 
 function middle(a: string[], b: string[]): string[] {
-  if (a.length * b.length > MAX_DIFF_PAIRS) return [...a.map((line) => `-${line}`), ...b.map((line) => `+${line}`)];
+  if (a.length * b.length > MAX_DIFF_PAIRS) return ["@@ too long to align (max_diff_pairs) @@", ...a.map((line) => `-${line}`), ...b.map((line) => `+${line}`)];
   const width = b.length + 1;
   const common = new Uint32Array((a.length + 1) * width);
   const at = (i: number, j: number) => common[i * width + j] ?? 0;

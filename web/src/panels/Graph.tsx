@@ -142,6 +142,7 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
         {drawn === "dag" && <select class="small" aria-label="Links" value={route.value.params["sure"] ?? ""} onChange={(event) => setParams({ sure: event.currentTarget.value })}>{SURE.map(([value, title]) => <option key={value} value={value}>{title}</option>)}</select>}
         <span class="legend">{(graph?.looks ?? []).map((look) => <span key={look}><Swatch look={look} /> {lookTitle(look)}</span>)}</span>
         <span class="grow" />
+        {graph && graph.level === "pattern" && route.value.params["of"] && <span class="quiet">{graph.title}</span>}
         {graph && <span class="quiet">{plural(graph.nodes.length, "node")}, {plural(graph.edges.length, "edge")}{loading && " …"}</span>}
         <button class="small" onClick={() => (camera.value = undefined)}>Fit</button>
         <button class="small" title="Save what is seen as a picture" onClick={() => savePicture(box.current, `${drawn}.png`, palette.value.paper)}>PNG</button>

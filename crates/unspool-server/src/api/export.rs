@@ -21,7 +21,7 @@ use unspool_view::flow_json::{CountsDoc, FlowDoc, session_doc};
 use unspool_view::graph::{Graph, GroupBy, Level, Pattern};
 use unspool_view::layout::TimelineOptions;
 use unspool_view::tree_json::{TreesDoc, tree_doc};
-use unspool_view::workflow::{Grouping, ProcessDoc, Processes};
+use unspool_view::workflow::{Grouping, ProcessDoc};
 
 const THEMES: [(Theme, &str); 3] = [(Theme::Auto, "auto"), (Theme::Light, "light"), (Theme::Dark, "dark")];
 
@@ -148,7 +148,7 @@ fn choose(seen: &Seen, asked: &Asked) -> Result<Choice, ApiError> {
         pattern,
         runs: asked.all("run").map(|run| parts::run(seen, run)).collect::<Result<_, _>>()?,
         processes: (view == View::Process)
-            .then(|| graph::processes(seen, asked).map(Processes::doc))
+            .then(|| graph::processes(seen, asked).map(|gathered| gathered.processes.doc()))
             .transpose()?,
     })
 }

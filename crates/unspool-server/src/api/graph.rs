@@ -256,34 +256,63 @@ pub(crate) fn process(seen: &Seen, asked: &Asked) -> Result<Graph, ApiError> {
         share.ok_or_else(|| bad("min_share", text, "a number from 0 to 1"))
     };
     let least = asked.text("min_share").map(share).transpose()?.unwrap_or(0.0);
-    let drawn = processes(seen, asked)?.finish().into_iter().map(|(kind, process)| {
+    let gathered = processes(seen, asked)?;
+    let told = gathered.told();
+    let drawn = gathered.processes.finish().into_iter().map(|(kind, process)| {
         let title = kind.title();
         let graph = from_process(&title, &process, least);
         (title, graph)
     });
-    Ok(join(drawn.collect(), "processes"))
+    let mut graph = join(drawn.collect(), "processes");
+    graph.title = [graph.title, told].join("").trim().to_string();
+    Ok(graph)
+}
+
+/// The processes behind the runs of some sessions.
+pub(crate) struct Gathered {
+    pub(crate) processes: Processes,
+    sessions: usize,
+    left_out: u64,
+}
+
+impl Gathered {
+    /// Of how many sessions, when it is more than the one that was asked about.
+    fn told(&self) -> String {
+        match (self.sessions, self.left_out) {
+            (1, 0) => String::new(),
+            (sessions, 0) => format!(" of {sessions} sessions"),
+            (sessions, more) => {
+                format!(" of {sessions} sessions; {more} older ones left out (`max_process_sessions`)")
+            }
+        }
+    }
 }
 
 /// The processes behind the runs of a session, or of all sessions of its working directory.
-pub(crate) fn processes(seen: &Seen, asked: &Asked) -> Result<Processes, ApiError> {
+pub(crate) fn processes(seen: &Seen, asked: &Asked) -> Result<Gathered, ApiError> {
     let mut processes = Processes::default();
+    let mut sessions = 1;
+    let is_project = asked.flag("project")?;
     let (engine, own) = (&seen.app.engine, &seen.snapshot);
     let prices = &engine.options().prices;
     processes.add(&own.flow, &own.corpus.batch, prices);
-    let Some(cwd) = own.flow.session.cwd.some().filter(|_| asked.flag("project").unwrap_or(false)) else {
-        return Ok(processes);
+    let Some(cwd) = own.flow.session.cwd.some().filter(|_| is_project) else {
+        return Ok(Gathered { processes, sessions, left_out: 0 });
     };
     let filter = unspool_store::Filter {
         cwd: Some(own.corpus.batch.text.get(cwd).into()),
         ..unspool_store::Filter::default()
     };
     let question = Question { filter, descending: true, limit: MAX_PROCESS_SESSIONS, ..Question::default() };
-    for row in engine.sessions(&question)?.sessions {
+    let page = engine.sessions(&question)?;
+    let left_out = page.matching.saturating_sub(page.sessions.len() as u64);
+    for row in page.sessions {
         // One that is gone meanwhile has become part of another.
         let Some(other) = engine.snapshot(row.id)?.filter(|_| row.id != own.flow.session.id) else {
             continue;
         };
         processes.add(&other.flow, &other.corpus.batch, prices);
+        sessions += 1;
     }
-    Ok(processes)
+    Ok(Gathered { processes, sessions, left_out })
 }

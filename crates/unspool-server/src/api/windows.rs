@@ -100,15 +100,12 @@ pub(crate) const RUNS: &[Param] = &[
 
 pub(crate) fn runs(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     let asked = &call.asked;
-    let window = match asked.text("run") {
-        Some(run) => {
-            let n = parts::run(seen, run)?;
-            n..n + 1
-        }
-        None => {
-            let from: usize = asked.number("from")?.unwrap_or(0);
-            from..asked.number("to")?.unwrap_or(from.saturating_add(USUAL_RUNS))
-        }
+    let window = if let Some(run) = asked.text("run") {
+        let n = parts::run(seen, run)?;
+        n..n + 1
+    } else {
+        let from: usize = asked.number("from")?.unwrap_or(0);
+        from..asked.number("to")?.unwrap_or(from.saturating_add(USUAL_RUNS))
     };
     let asked = RunsAsked {
         window,

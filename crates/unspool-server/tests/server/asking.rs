@@ -113,7 +113,7 @@ fn runs_come_in_windows_and_leave_as_files() {
     let first = asked.json("/runs?run=1&steps=1");
     assert_eq!((&first["runs"][0]["id"], first["runs"].as_array().unwrap().len()), (&runs[0]["id"], 1));
     let left_out = first["runs"][0]["steps_left_out"].as_u64().unwrap();
-    assert_eq!(left_out as usize, runs[0]["steps"].as_array().unwrap().len() - 1);
+    assert_eq!(left_out, runs[0]["steps"].as_array().unwrap().len() as u64 - 1);
     assert_eq!(asked.get("/runs?run=9999").status, 404);
     let thoughts = asked.json("/export?format=thoughtflow&run=1");
     assert_eq!(thoughts["runs"].as_array().unwrap().len(), 1);
@@ -159,6 +159,21 @@ fn a_process_of_a_project_is_never_told_as_known() {
     let project = asked.get("/graph?view=process&project=true");
     assert_eq!((own.status, project.status), (200, 200));
     assert!(own.header("etag").is_some() && project.header("etag").is_none());
+    let mut other = generate(Shape { depth: 1, ..Shape::default() }, 8);
+    let cwd_of = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        text.split("\"cwd\":\"").nth(1).map(|rest| rest.split('"').next().unwrap().to_string())
+    };
+    let own_cwd = asked.json("/line")["cwd"].as_str().unwrap().to_string();
+    for (_, bytes) in &mut other.tree.files {
+        if let Some(cwd) = cwd_of(bytes) {
+            *bytes = String::from_utf8_lossy(bytes).replace(&cwd, &own_cwd).into_bytes();
+        }
+    }
+    put(&asked.running, &other);
+    let title = asked.json("/graph?view=process&project=true")["title"].as_str().unwrap().to_string();
+    assert!(title.ends_with("of 2 sessions"), "{title}");
+    assert_eq!(asked.get("/graph?view=process&project=maybe").status, 400);
 }
 
 #[test]

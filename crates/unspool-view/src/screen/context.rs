@@ -90,7 +90,7 @@ pub(super) fn contexts(flow: &Flow, batch: &Batch, until_ms: Option<i64>) -> Con
     }
     let mut agents: Vec<AgentContextDoc> =
         by_agent.into_iter().enumerate().filter_map(|(n, steps)| agent(flow, batch, n, steps)).collect();
-    agents.sort_by(|a, b| b.peak_tokens.cmp(&a.peak_tokens));
+    agents.sort_by_key(|agent| std::cmp::Reverse(agent.peak_tokens));
     let agents_left_out = agents.len().saturating_sub(MAX_CONTEXT_AGENTS);
     agents.truncate(MAX_CONTEXT_AGENTS);
     ContextDoc { agents, agents_left_out }

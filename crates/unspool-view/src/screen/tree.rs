@@ -9,6 +9,7 @@ use crate::totals::{FlowTotals, Pricer};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::ops::Range;
+use unspool_model::flow::NONE;
 use unspool_model::{AgentSource, Batch, Flow, Id, Usage};
 
 /// No window has more rows: `max_tree_rows`.
@@ -47,6 +48,8 @@ pub struct TreeWindowDoc {
     pub found_agents: Vec<String>,
     /// The steps above that step up to the root, the nearest first; `max_path_steps` (1,000) at most.
     pub found_above: Vec<String>,
+    /// Steps above it that are not told, by `max_path_steps`.
+    pub found_above_left_out: usize,
     /// The rows.
     pub rows: Vec<TreeRowDoc>,
 }
@@ -148,6 +151,7 @@ pub fn tree_window(flow: &Flow, batch: &Batch, prices: &Prices, asked: &TreeAske
     let to = asked.window.end.clamp(from, total_rows).min(from.saturating_add(MAX_TREE_ROWS));
     let is_found = |row: &Row| matches!(row, Row::Step { step, .. } if Some(flow.steps[*step as usize].id) == asked.find);
     let found = asked.find.and_then(|id| flow.steps.iter().position(|step| step.id == id));
+    let above = found.map(|n| steps_above(flow, n)).unwrap_or_default();
     let mut shown = Shown { flow, batch, sums: &all.sums, pricer: Pricer::new(flow, &batch.text, prices) };
     TreeWindowDoc {
         session_id: flow.session.id.show('x'),
@@ -156,7 +160,12 @@ pub fn tree_window(flow: &Flow, batch: &Batch, prices: &Prices, asked: &TreeAske
         total_rows,
         total_steps: flow.steps.len(),
         found_agents: found.map(|n| agents_around(flow, n)).unwrap_or_default(),
-        found_above: found.map(|n| steps_above(flow, n)).unwrap_or_default(),
+        found_above_left_out: above.len().saturating_sub(MAX_PATH_STEPS),
+        found_above: above
+            .iter()
+            .take(MAX_PATH_STEPS)
+            .map(|n| flow.steps[*n as usize].id.show('s'))
+            .collect(),
         found_row: asked.find.and_then(|_| all.rows.iter().position(is_found)),
         rows: all.rows[from..to].iter().map(|row| shown.row(*row)).collect(),
     }
@@ -174,14 +183,11 @@ fn agents_around(flow: &Flow, step: usize) -> Vec<String> {
 }
 
 /// Parents come before their children, so that the walk ends.
-fn steps_above(flow: &Flow, step: usize) -> Vec<String> {
-    let mut above = Vec::new();
-    let mut at = flow.steps[step].parent;
-    while let Some(step) = flow.steps.get(at as usize).filter(|_| above.len() < MAX_PATH_STEPS) {
-        above.push(step.id.show('s'));
-        at = step.parent;
-    }
-    above
+fn steps_above(flow: &Flow, step: usize) -> Vec<u32> {
+    let above = |n: &u32| flow.steps.get(*n as usize).map(|step| step.parent);
+    std::iter::successors(above(&u32::try_from(step).unwrap_or(NONE)), above)
+        .take_while(|n| *n != NONE)
+        .collect()
 }
 
 struct Shown<'a> {
