@@ -39,6 +39,14 @@ test("what a call is given as JSON within JSON is read, and pictures in addresse
   assert.notEqual(readable({ url: "data:image/svg+xml;base64,aGVsbG8=" }).parts[0]?.sort, "image");
 });
 
+test("commands and what they print keep their columns, words do not", () => {
+  const sort = (record: Parameters<typeof readable>[0]) => readable(record).parts[0]?.sort;
+  assert.equal(sort({ input: { command: "git commit -m \"$(cat <<'EOF'\n- one\n- two\nEOF\n)\"" } }), "code");
+  assert.equal(sort({ stdout: "a    b\nc    d" }), "code");
+  assert.equal(sort({ result: "## Found\n- one\n- two" }), "prose");
+  assert.equal(sort({ text: "first line\nsecond line" }), "prose");
+});
+
 test("what a step was given and what it gave are told apart", () => {
   const records = [{ message: { content: [{ type: "tool_use", id: "t1", input: { command: "npm test" } }] } }, { message: { content: [{ type: "tool_result", tool_use_id: "t1", content: "38 passed, 1 failed" }] } }];
   assert.deepEqual(previews(records, "t1", 100), { given: "command: npm test", answer: "38 passed, 1 failed" });

@@ -13,6 +13,8 @@ const LEAST_LETTERS = 48;
 const READ_HERE = /^(text|content|message|prompt|thinking|reasoning|command|arguments|args|input|output|result|stdout|stderr|error|answer|query|description)$/i;
 /** Where calls have what they were given. */
 const GIVEN_HERE = /^(input|arguments|args|parameters|params)$/i;
+/** Where commands and programs stand. */
+const CODE_HERE = /^(command|cmd|script|code|query|sql|pattern)$/i;
 /** Where what was printed stands. */
 const OUTPUT_HERE = /^(stdout|stderr|output|result)$/i;
 /** So many parts are picked: `max_parts`. */
@@ -50,7 +52,7 @@ export function readable(value: Json, about = ""): { parts: Part[]; more: number
       const picture = pictureOfUrl(node, path);
       if (picture) add(picture);
       else if (packed !== undefined) walk(packed, path, name);
-      else if (isReadable(node, name)) add({ sort: sortOf(node, OUTPUT_HERE.test(name) || (about !== "" && name === "content")), path, text: node });
+      else if (isReadable(node, name)) add({ sort: sortOf(node, CODE_HERE.test(name), OUTPUT_HERE.test(name) || (about !== "" && name === "content")), path, text: node });
     } else if (Array.isArray(node)) {
       const patch = patchOf(node, path);
       if (patch) add(patch);
@@ -140,9 +142,10 @@ function isReadable(text: string, name: string): boolean {
 }
 
 /** What a command or tool printed has its columns, unless it is written as Markdown. */
-function sortOf(text: string, isOutput: boolean): "prose" | "code" | "diff" {
+function sortOf(text: string, isCode: boolean, isOutput: boolean): "prose" | "code" | "diff" {
   const lines = text.split("\n");
   if (/^(diff --git |@@ -\d|\*\*\* Begin Patch)/m.test(text) || (/^--- /m.test(text) && /^\+\+\+ /m.test(text))) return "diff";
+  if (isCode) return "code";
   if (isOutput && !/^(#{1,6} |```|[-*] |> |\d+\. )|\*\*\S/m.test(text)) return "code";
   const odd = lines.filter((line) => /^\s*([{}[\]<>()]|\d+[→:\t]|import |from |const |let |def |fn |pub |use |#!|\/\/|\$ )|[;{}]\s*$/.test(line)).length;
   return odd * 4 > lines.length ? "code" : "prose";

@@ -165,7 +165,7 @@ fn a_process_of_a_project_is_never_told_as_known() {
         text.split("\"cwd\":\"").nth(1).map(|rest| rest.split('"').next().unwrap().to_string())
     };
     let own_cwd = asked.json("/line")["cwd"].as_str().unwrap().to_string();
-    for (_, bytes) in &mut other.tree.files {
+    for bytes in other.tree.files.values_mut() {
         if let Some(cwd) = cwd_of(bytes) {
             *bytes = String::from_utf8_lossy(bytes).replace(&cwd, &own_cwd).into_bytes();
         }
