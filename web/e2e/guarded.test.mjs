@@ -34,10 +34,10 @@ test("what records say is never run, in any view", async () => {
     await page.goto(server.base);
     await page.locator(".session-row .row-title", { hasText: "<img src=x" }).first().waitFor();
     const steps = (await server.json(`/api/v1/sessions/${id}/tree?from=0&to=100`)).rows.filter(({ row }) => row === "step");
-    for (const view of ["", "?view=tree", "?view=graph", "?view=workflow", "?view=stats"]) {
+    for (const view of ["", "?view=tree", "?view=graph", "?view=workflow", "?view=runs", "?view=runs&run=1", "?view=stats"]) {
       await page.goto(`${server.base}/sessions/${id}${view}`);
       await page.locator("h1", { hasText: "<img src=x" }).waitFor();
-      await page.locator("canvas, .tree-row, .stats").first().waitFor();
+      await page.locator("canvas, .tree-row, .chip, .stats").first().waitFor();
     }
     await page.goto(`${server.base}/sessions/${id}?view=tree`);
     for (const step of steps.slice(0, 12)) {

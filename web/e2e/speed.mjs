@@ -69,7 +69,7 @@ try {
   }
   await page.locator(".split-legend b").first().waitFor({ timeout: 120_000 });
   const answers = {};
-  for (const [name, path] of [["timeline", `/timeline?px=1000`], ["tree", "/tree?from=0&to=200"], ["path", "/path"], ["line", "/line"]]) {
+  for (const [name, path] of [["timeline", `/timeline?px=1000`], ["tree", "/tree?from=0&to=200"], ["path", "/path"], ["line", "/line"], ["numbers", "/numbers"], ["runs", "/runs"]]) {
     const start = Date.now();
     const { byteLength } = await (await fetch(`${server.base}/api/v1/sessions/${session.id}${path}`, { headers: { "accept-encoding": "identity" } })).arrayBuffer();
     answers[name] = `${Date.now() - start} ms, ${(byteLength / 1e6).toFixed(2)} MB`;
@@ -78,6 +78,8 @@ try {
   const at = "const c = document.querySelector('.timeline canvas'); const r = c.getBoundingClientRect();";
   say("timeline, zooming in and out", await frames(page, `(n) => { ${at} c.dispatchEvent(new WheelEvent('wheel', { deltaY: n % 60 < 30 ? -120 : 120, clientX: r.left + r.width / 2, clientY: r.top + 80, cancelable: true })); }`));
   say("timeline, moving", await frames(page, `(n) => { ${at} if (n < 3) c.dispatchEvent(new WheelEvent('wheel', { deltaY: -600, clientX: r.left + 500, clientY: r.top + 80, cancelable: true })); c.dispatchEvent(new WheelEvent('wheel', { deltaX: n % 60 < 30 ? 40 : -40, shiftKey: true, clientX: r.left + 500, clientY: r.top + 80, cancelable: true })); }`));
+  await page.getByRole("button", { name: "Open all" }).click();
+  await page.waitForFunction((steps) => Number(document.querySelector(".tree .list")?.getAttribute("aria-rowcount")) >= steps / 2, session.steps);
   say("tree, scrolling", await frames(page, "(n) => { document.querySelector('.tree .list').scrollTop += n * 40; }"));
   const cdp = await page.context().newCDPSession(page);
   await cdp.send("HeapProfiler.collectGarbage");

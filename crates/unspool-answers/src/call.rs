@@ -102,11 +102,27 @@ impl Snapshot {
     }
 }
 
+/// The other sessions, as far as answers about one need them.
+pub trait Sessions: Send + Sync {
+    /// The newest sessions of a working directory, at most so many.
+    fn of_project(&self, cwd: &str, most: usize) -> Result<Neighbours, ApiError>;
+}
+
+/// Sessions of a working directory.
+pub struct Neighbours {
+    /// The newest first; the one that is asked about may be among them.
+    pub others: Vec<Snapshot>,
+    /// How many there are beyond.
+    pub left_out: u64,
+}
+
 /// A session somebody asks about.
 #[derive(Clone)]
 pub struct Seen {
     /// The session.
     pub snapshot: Snapshot,
+    /// The other sessions.
+    pub sessions: Arc<dyn Sessions>,
     /// What models cost.
     pub prices: Arc<Prices>,
     /// The moment it is asked.

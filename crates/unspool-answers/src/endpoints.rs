@@ -10,7 +10,8 @@ use unspool_view::findings::FindingsDoc;
 use unspool_view::flow_json::{SessionDoc, session_doc};
 use unspool_view::metrics::MetricsDoc;
 use unspool_view::path::PathDoc;
-use unspool_view::screen::{self, LinksDoc, PlacedGraphDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc};
+use unspool_view::screen::{
+    self, LinksDoc, NumbersDoc, PlacedGraphDoc, RunsDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc};
 
 /// Everything that can be asked about a session, in the order people read it.
 pub static SESSION_ENDPOINTS: &[Endpoint<AskSession>] = &[
@@ -47,6 +48,14 @@ pub static SESSION_ENDPOINTS: &[Endpoint<AskSession>] = &[
         ask: windows::timeline,
     },
     Endpoint {
+        path: "/api/v1/sessions/{id}/runs",
+        about: "A window of a session's runs, each with its steps in rows by agent",
+        params: windows::RUNS,
+        answer: Answer::of::<RunsDoc>(),
+        example: "?from=0&to=20",
+        ask: windows::runs,
+    },
+    Endpoint {
         path: "/api/v1/sessions/{id}/steps/{step}",
         about: "One step whole: its records as they were written, what led to it and what it led to, and why",
         params: &[],
@@ -57,7 +66,7 @@ pub static SESSION_ENDPOINTS: &[Endpoint<AskSession>] = &[
     Endpoint {
         path: "/api/v1/sessions/{id}/records/{record}",
         about: "The bytes of a record, exactly as they came",
-        params: &[],
+        params: steps::RECORD,
         answer: Answer::Media("application/octet-stream"),
         example: "",
         ask: steps::record,
@@ -69,6 +78,14 @@ pub static SESSION_ENDPOINTS: &[Endpoint<AskSession>] = &[
         answer: Answer::of::<Explanation>(),
         example: "",
         ask: steps::explain,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/numbers",
+        about: "Sums, tables and growth of contexts that fit on a screen, and what they rest on",
+        params: numbers::NUMBERS,
+        answer: Answer::of::<NumbersDoc>(),
+        example: "?until_ms=60000",
+        ask: numbers::numbers,
     },
     Endpoint {
         path: "/api/v1/sessions/{id}/metrics",

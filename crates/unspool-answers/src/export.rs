@@ -3,6 +3,7 @@
 use crate::asked::{Asked, Param, Sort, word};
 use crate::call::{Call, Seen};
 use crate::error::ApiError;
+use crate::parts;
 use crate::graph::{self, Drawn};
 use crate::reply::Reply;
 use std::io::{self, Write};
@@ -19,7 +20,7 @@ use unspool_view::flow_json::{CountsDoc, FlowDoc, session_doc};
 use unspool_view::graph::{Graph, GroupBy, Level, Pattern};
 use unspool_view::layout::TimelineOptions;
 use unspool_view::tree_json::{TreesDoc, tree_doc};
-use unspool_view::workflow::Grouping;
+use unspool_view::workflow::{Grouping, ProcessDoc};
 
 const THEMES: [(Theme, &str); 3] = [(Theme::Auto, "auto"), (Theme::Light, "light"), (Theme::Dark, "dark")];
 
@@ -49,6 +50,8 @@ pub(crate) const EXPORT: &[Param] = &[
     ),
     Param::new("full", Sort::Flag, "graphs: system and hook steps and injected messages, too"),
     Param::new("where", Sort::Text, "graphs: only steps for which a query holds"),
+    Param::new("run", Sort::Texts, "graphs and ThoughtFlow: only this run: its number from 1, or its id"),
+    Param::new("project", Sort::Flag, "a process: of all sessions of the same working directory"),
     Param::new("min_share", Sort::Share, "a process: what at least this share of its runs have, from 0 to 1"),
 ];
 
@@ -66,6 +69,10 @@ struct Choice {
     graph: Option<Graph>,
     /// The pattern, where the view is one.
     pattern: Option<Pattern>,
+    /// Runs that were chosen, by their place; none for all.
+    runs: Vec<usize>,
+    /// The processes, where they are written as they are.
+    processes: Option<ProcessDoc>,
 }
 
 pub(crate) fn export(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
@@ -97,6 +104,7 @@ fn choose(seen: &Seen, asked: &Asked) -> Result<Choice, ApiError> {
         View::Graph => Drawn::Dag,
         View::Workflow => Drawn::Workflow,
         View::Process => Drawn::Process,
+        View::Flow | View::Timeline if format == Format::ThoughtFlow => Drawn::Runs,
         View::Flow | View::Timeline => Drawn::Nothing,
     };
     graph::check_chosen(asked, drawn)?;
@@ -137,6 +145,10 @@ fn choose(seen: &Seen, asked: &Asked) -> Result<Choice, ApiError> {
         },
         graph,
         pattern,
+        runs: asked.all("run").map(|run| parts::run(seen, run)).collect::<Result<_, _>>()?,
+        processes: (view == View::Process)
+            .then(|| graph::processes(seen, asked).map(|gathered| gathered.processes.doc()))
+            .transpose()?,
     })
 }
 
@@ -162,7 +174,11 @@ fn write(seen: &Seen, choice: &Choice, out: &mut dyn Write) -> io::Result<()> {
         (Format::Json, View::Timeline) | (Format::TreeJson, _) => {
             write_document(&mut out, &TreesDoc::new(vec![tree_doc(flow, batch)]))?;
         }
-        (Format::Json, View::Process) => write_document(&mut out, &graph::processes(seen).doc())?,
+        (Format::Json, View::Process) => {
+            if let Some(processes) = &choice.processes {
+                write_document(&mut out, processes)?;
+            }
+        }
         (Format::Json | Format::GraphJson, _) => {
             let none = Flow::default();
             let flow = if choice.view == View::Process { &none } else { flow };
@@ -206,7 +222,12 @@ fn write(seen: &Seen, choice: &Choice, out: &mut dyn Write) -> io::Result<()> {
             let spans = vec![otlp::traces_doc(&otlp::spans(flow, batch))];
             write_document(&mut out, &otlp::TracesDoc::new(spans))?;
         }
-        (Format::ThoughtFlow, _) => write_document(&mut out, &thoughtflow::thoughtflow(flow, batch))?,
+        (Format::ThoughtFlow, _) if choice.runs.is_empty() => {
+            write_document(&mut out, &thoughtflow::thoughtflow(flow, batch))?;
+        }
+        (Format::ThoughtFlow, _) => {
+            write_document(&mut out, &thoughtflow::thoughtflow_of_runs(flow, batch, &choice.runs))?;
+        }
         (Format::Causality, _) => {
             let mut document = causality::CausalityDoc::default();
             document.add(flow, batch, graph);

@@ -1,8 +1,9 @@
 //! A session's graph with everything in its place, and what chooses its parts.
 
 use crate::asked::{Asked, Param, Sort, bad, word};
-use crate::call::{Call, Seen};
+use crate::call::{Call, Neighbours, Seen};
 use crate::error::ApiError;
+use crate::parts;
 use crate::questions::parse;
 use crate::reply::Reply;
 use http::StatusCode;
@@ -24,6 +25,8 @@ pub(crate) enum Drawn {
     Dag,
     Workflow,
     Process,
+    /// No graph, but runs can be chosen.
+    Runs,
     /// No graph.
     Nothing,
 }
@@ -36,6 +39,7 @@ impl Drawn {
             Drawn::Dag => "dag",
             Drawn::Workflow => "workflow",
             Drawn::Process => "process",
+            Drawn::Runs => "runs",
             Drawn::Nothing => "nothing",
         }
     }
@@ -64,6 +68,12 @@ pub(crate) const GRAPH: &[Param] = &[
     ),
     Param::new("full", Sort::Flag, "system and hook steps and injected messages, too"),
     Param::new("where", Sort::Text, "only steps for which a query holds"),
+    Param::new("run", Sort::Texts, "only steps of this run: its number from 1, or its id"),
+    Param::new(
+        "project",
+        Sort::Flag,
+        "a process: of all sessions of the same working directory, the newest `max_process_sessions` (50)",
+    ),
     Param::new(
         "min_share",
         Sort::Share,
@@ -84,15 +94,20 @@ const ROUTINGS: [(Routing, &str); 2] = [(Routing::Spline, "spline"), (Routing::O
 const OF_FLOW: [&str; 5] = ["level", "group_by", "edge", "min_confidence", "sequential"];
 /// What chooses steps.
 const OF_STEPS: [&str; 8] = ["agent", "kind", "tool", "after", "before", "status", "full", "where"];
+/// What chooses runs.
+const OF_RUNS: [&str; 1] = ["run"];
+/// Sessions that a process is made of, at most: `max_process_sessions`.
+const MAX_PROCESS_SESSIONS: usize = 50;
 
 /// Refuses to choose parts of what has no such parts.
 pub(crate) fn check_chosen(asked: &Asked, what: Drawn) -> Result<(), ApiError> {
-    let (of_flow, of_steps) = match what {
-        Drawn::Dag => (&[][..], &[][..]),
-        Drawn::Workflow => (&OF_FLOW[..], &[][..]),
-        Drawn::Process | Drawn::Nothing => (&OF_FLOW[..], &OF_STEPS[..]),
+    let refused: &[&[&str]] = match what {
+        Drawn::Dag => &[],
+        Drawn::Workflow => &[&OF_FLOW],
+        Drawn::Runs => &[&OF_FLOW, &OF_STEPS],
+        Drawn::Process | Drawn::Nothing => &[&OF_FLOW, &OF_STEPS, &OF_RUNS],
     };
-    let mut refused = of_flow.iter().chain(of_steps).filter(|name| asked.text(name).is_some());
+    let mut refused = refused.iter().copied().flatten().filter(|name| asked.text(name).is_some());
     match refused.next() {
         None => Ok(()),
         Some(name) => {
@@ -117,7 +132,7 @@ pub(crate) fn placed(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     let graph = match drawn {
         Drawn::Workflow => pattern_of(seen, asked, &view, Grouping::Path)?.graph(flow, batch),
         Drawn::Process => process(seen, asked)?,
-        Drawn::Dag | Drawn::Nothing => chosen(seen, asked, &view)?,
+        Drawn::Dag | Drawn::Runs | Drawn::Nothing => chosen(seen, asked, &view)?,
     };
     if graph.nodes.len() > MAX_GRAPH_NODES {
         let message = format!(
@@ -131,7 +146,7 @@ pub(crate) fn placed(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     let (flow, of) = match drawn {
         Drawn::Workflow => (flow, Of::Workflow),
         Drawn::Process => (&Flow::default(), Of::Process),
-        Drawn::Dag | Drawn::Nothing => (flow, Of::Flow(view.level)),
+        Drawn::Dag | Drawn::Runs | Drawn::Nothing => (flow, Of::Flow(view.level)),
     };
     Ok(Reply::json(placed_graph(flow, batch, &graph, of, &options)))
 }
@@ -189,13 +204,15 @@ fn with_wanted<T>(
     asked: &Asked,
     draw: impl FnOnce(&dyn Fn(usize) -> bool) -> T,
 ) -> Result<T, ApiError> {
-    let Some(text) = asked.text("where") else { return Ok(draw(&|_| true)) };
     let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
+    let runs: Vec<usize> = asked.all("run").map(|run| parts::run(seen, run)).collect::<Result<_, _>>()?;
+    let in_runs = |step: usize| runs.is_empty() || runs.contains(&(flow.steps[step].run as usize));
+    let Some(text) = asked.text("where") else { return Ok(draw(&in_runs)) };
     let query = parse("where", text)?;
     let answers = look(&query, flow, batch, &mut seen.snapshot.natives());
     let scope = Scope { flow, batch, prices: &seen.prices, now: seen.now() };
     let selected = select(&query, &scope, &answers.selections());
-    Ok(draw(&|step| selected.has(step)))
+    Ok(draw(&|step| selected.has(step) && in_runs(step)))
 }
 
 /// A session's graph with the steps that were chosen.
@@ -228,18 +245,53 @@ pub(crate) fn process(seen: &Seen, asked: &Asked) -> Result<Graph, ApiError> {
         share.ok_or_else(|| bad("min_share", text, "a number from 0 to 1"))
     };
     let least = asked.text("min_share").map(share).transpose()?.unwrap_or(0.0);
-    let drawn = processes(seen).finish().into_iter().map(|(kind, process)| {
+    let gathered = processes(seen, asked)?;
+    let told = gathered.told();
+    let drawn = gathered.processes.finish().into_iter().map(|(kind, process)| {
         let title = kind.title();
         let graph = from_process(&title, &process, least);
         (title, graph)
     });
-    Ok(join(drawn.collect(), "processes"))
+    let mut graph = join(drawn.collect(), "processes");
+    graph.title = [graph.title, told].join("").trim().to_string();
+    Ok(graph)
 }
 
-/// The processes behind the runs of a session.
-pub(crate) fn processes(seen: &Seen) -> Processes {
+/// The processes behind the runs of some sessions.
+pub(crate) struct Gathered {
+    pub(crate) processes: Processes,
+    sessions: usize,
+    left_out: u64,
+}
+
+impl Gathered {
+    /// Of how many sessions, when it is more than the one that was asked about.
+    fn told(&self) -> String {
+        match (self.sessions, self.left_out) {
+            (1, 0) => String::new(),
+            (sessions, 0) => format!(" of {sessions} sessions"),
+            (sessions, more) => {
+                format!(" of {sessions} sessions; {more} older ones left out (`max_process_sessions`)")
+            }
+        }
+    }
+}
+
+/// The processes behind the runs of a session, or of all sessions of its working directory.
+pub(crate) fn processes(seen: &Seen, asked: &Asked) -> Result<Gathered, ApiError> {
     let mut processes = Processes::default();
-    let prices = &seen.prices;
-    processes.add(&seen.snapshot.flow, &seen.snapshot.corpus.batch, prices);
-    processes
+    let mut sessions = 1;
+    let is_project = asked.flag("project")?;
+    let (own, prices) = (&seen.snapshot, &seen.prices);
+    processes.add(&own.flow, &own.corpus.batch, prices);
+    let Some(cwd) = own.flow.session.cwd.some().filter(|_| is_project) else {
+        return Ok(Gathered { processes, sessions, left_out: 0 });
+    };
+    let cwd = own.corpus.batch.text.get(cwd);
+    let Neighbours { others, left_out } = seen.sessions.of_project(cwd, MAX_PROCESS_SESSIONS)?;
+    for other in others.iter().filter(|other| other.flow.session.id != own.flow.session.id) {
+        processes.add(&other.flow, &other.corpus.batch, prices);
+        sessions += 1;
+    }
+    Ok(Gathered { processes, sessions, left_out })
 }

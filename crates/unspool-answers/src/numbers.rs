@@ -9,11 +9,25 @@ use unspool_view::failures::{FailuresDoc, session_failures_in_full};
 use unspool_view::findings::{FINDERS, FindingsDoc, findings as find};
 use unspool_view::metrics::{MetricsDoc, metrics as measure};
 use unspool_view::path::{Change, PathDoc, Scope, session_path};
+use unspool_view::screen;
 use unspool_view::templates::{Gathered, Templates};
 
 pub(crate) fn metrics(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {
     let session = measure(&seen.snapshot.flow, &seen.snapshot.corpus.batch.text);
     Ok(Reply::json(MetricsDoc { schema: "unspool.metrics/1", sessions: vec![session] }))
+}
+
+pub(crate) const NUMBERS: &[Param] = &[Param::new(
+    "until_ms",
+    Sort::Whole,
+    "only what had begun so many milliseconds after the first moment; all of it if not given",
+)];
+
+/// The numbers that fit on a screen.
+pub(crate) fn numbers(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
+    let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
+    let until_ms = call.asked.number("until_ms")?;
+    Ok(Reply::json(screen::numbers(flow, batch, &seen.prices, until_ms)))
 }
 
 pub(crate) fn failures(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {

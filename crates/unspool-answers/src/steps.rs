@@ -1,5 +1,6 @@
 //! One step, one record, and why.
 
+use crate::asked::{Param, Sort};
 use crate::call::{Call, Seen};
 use crate::error::ApiError;
 use crate::reply::Reply;
@@ -38,6 +39,9 @@ pub(crate) fn explain(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     }
 }
 
+pub(crate) const RECORD: &[Param] =
+    &[Param::new("text", Sort::Flag, "as plain text, to be looked at in a browser rather than saved")];
+
 /// The bytes of a record, exactly.
 pub(crate) fn record(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     let wanted = call.part("record");
@@ -47,5 +51,6 @@ pub(crate) fn record(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     let place = seen.snapshot.corpus.find_record(id).ok_or_else(missing)?;
     let mut natives = seen.snapshot.natives();
     let bytes = natives.bytes(place).ok_or_else(missing)?;
-    Ok(Reply::ready("application/octet-stream", bytes))
+    let is_text = call.asked.flag("text")? && std::str::from_utf8(bytes).is_ok();
+    Ok(Reply::ready(if is_text { "text/plain; charset=utf-8" } else { "application/octet-stream" }, bytes))
 }

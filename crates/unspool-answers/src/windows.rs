@@ -1,15 +1,20 @@
-//! Windows of a session: rows of its tree, its timeline by zoom.
+//! Windows of a session: rows of its tree, its timeline by zoom, its runs.
 
 use crate::asked::{Asked, Param, Sort, bad};
 use crate::call::{Call, Seen};
 use crate::error::ApiError;
+use crate::parts;
 use crate::reply::Reply;
 use unspool_model::Id;
 use unspool_view::rows::Filter;
-use unspool_view::screen::{TimelineAsked, TreeAsked, timeline_window, tree_window};
+use unspool_view::screen::{RunsAsked, TimelineAsked, TreeAsked, runs_window, timeline_window, tree_window};
 
 /// Rows of a window when nobody says how many.
 const USUAL_ROWS: usize = 200;
+/// Runs of a window when nobody says how many.
+const USUAL_RUNS: usize = 20;
+/// Steps of a run when nobody says how many.
+const USUAL_RUN_STEPS: usize = 60;
 /// Pixels of a timeline when nobody says how many.
 const USUAL_PX: u32 = 1_200;
 
@@ -21,6 +26,7 @@ pub(crate) const TREE: &[Param] = &[
         "behind the last row; 200 rows if not given, `max_tree_rows` (2,000) at most",
     ),
     Param::new("depth", Sort::Whole, "agents are open down to this depth"),
+    Param::new("busiest", Sort::Flag, "only sub-agents that did more than 66 % of the work are open"),
     Param::new("open", Sort::Texts, "id of an agent that is open whatever its depth"),
     Param::new("shut", Sort::Texts, "id of an agent that is closed"),
     Param::new("agent", Sort::Text, "only agents whose type, name or id contains this"),
@@ -36,6 +42,7 @@ pub(crate) fn tree(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     let filter = Filter {
         agent: asked.text("agent").map(String::from),
         depth: asked.number("depth")?,
+        busiest: asked.flag("busiest")?,
         errors: asked.flag("errors")?,
         full: asked.flag("full")?,
         open: ids(asked, "open")?,
@@ -76,4 +83,36 @@ pub(crate) fn timeline(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
         return Err(error.with_hint("exchange the two"));
     }
     Ok(Reply::json(timeline_window(&seen.snapshot.flow, &seen.snapshot.corpus.batch, &asked)))
+}
+
+pub(crate) const RUNS: &[Param] = &[
+    Param::new("from", Sort::Whole, "the first run, from 0"),
+    Param::new("to", Sort::Whole, "behind the last run; 20 runs if not given, `max_runs` (100) at most"),
+    Param::new("run", Sort::Text, "only this run: its number from 1, or its id"),
+    Param::new(
+        "steps",
+        Sort::Whole,
+        "the first so many steps of each; 60 if not given, `max_run_steps` (2,000) at most",
+    ),
+    Param::new("full", Sort::Flag, "system and hook steps and injected messages, too"),
+    Param::new("times", Sort::Flag, "how the time of each was spent, too"),
+];
+
+pub(crate) fn runs(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
+    let asked = &call.asked;
+    let window = if let Some(run) = asked.text("run") {
+        let n = parts::run(seen, run)?;
+        n..n + 1
+    } else {
+        let from: usize = asked.number("from")?.unwrap_or(0);
+        from..asked.number("to")?.unwrap_or(from.saturating_add(USUAL_RUNS))
+    };
+    let asked = RunsAsked {
+        window,
+        steps: asked.number("steps")?.unwrap_or(USUAL_RUN_STEPS),
+        full: asked.flag("full")?,
+        times: asked.flag("times")?,
+    };
+    let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
+    Ok(Reply::json(runs_window(flow, batch, &seen.prices, &asked)))
 }

@@ -31,6 +31,17 @@ impl Usage {
         }
     }
 
+    /// The five buckets by name.
+    pub fn buckets(&self) -> [(&'static str, u64); 5] {
+        [
+            ("input", self.input),
+            ("cache_read", self.cache_read),
+            ("cache_write", self.cache_write),
+            ("output", self.output),
+            ("reasoning", self.reasoning),
+        ]
+    }
+
     /// Everything processed.
     pub fn total(&self) -> u64 {
         self.input + self.cache_read + self.cache_write + self.output + self.reasoning

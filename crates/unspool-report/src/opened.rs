@@ -10,7 +10,8 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use unspool_answers::{
-    ApiError, Asked, Call, DIFF, QUERY, Records, Reply, SESSION_ENDPOINTS, Seen, Snapshot, Wanted,
+    ApiError, Asked, Call, DIFF, Neighbours, QUERY, Records, Reply, SESSION_ENDPOINTS, Seen, Sessions, Snapshot,
+    Wanted,
 };
 use unspool_formats::{Decoder, Detail, FORMATS, Sniff};
 use unspool_link::Corpus;
@@ -67,6 +68,15 @@ struct Kept {
 impl Records for Kept {
     fn natives(&self) -> Box<dyn NativeBytes + '_> {
         Box::new(Reading(self))
+    }
+}
+
+/// A report knows nothing of other sessions of a project.
+struct Alone;
+
+impl Sessions for Alone {
+    fn of_project(&self, _: &str, _: usize) -> Result<Neighbours, ApiError> {
+        Ok(Neighbours { others: Vec::new(), left_out: 0 })
     }
 }
 
@@ -253,6 +263,7 @@ impl Opened {
                 flow: Arc::clone(self.flow(session)),
                 records: Arc::clone(&self.records) as Arc<dyn Records>,
             },
+            sessions: Arc::new(Alone),
             prices: Arc::clone(&self.prices),
             now,
         }

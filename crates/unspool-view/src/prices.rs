@@ -141,17 +141,23 @@ pub struct ModelPrices<'p> {
 impl ModelPrices<'_> {
     /// What a call cost; `None` when the model had no price then.
     pub fn cost(&self, at: Timestamp, usage: &Usage) -> Option<Money> {
+        Some(self.costs(at, usage)?.into_iter().fold(Money::default(), Money::plus))
+    }
+
+    /// The same, for each bucket in the order of [`Usage::buckets`].
+    pub fn costs(&self, at: Timestamp, usage: &Usage) -> Option<[Money; 5]> {
         let held = self.list.iter().filter(|price| !at.is_some() || price.from <= at);
         let price = held.max_by_key(|price| price.from)?;
-        let short = usage.cache_write - usage.cache_write_long.min(usage.cache_write);
-        let parts = [
-            (usage.input, price.input),
-            (usage.cache_read, price.cache_read),
-            (short, price.cache_write),
-            (usage.cache_write_long.min(usage.cache_write), price.cache_write_long),
-            (usage.output + usage.reasoning, price.output),
-        ];
-        Some(Money(parts.iter().fold(0_u64, |sum, (n, each)| sum.saturating_add(n.saturating_mul(*each)))))
+        let long = usage.cache_write_long.min(usage.cache_write);
+        let of = |n: u64, each: u64| Money(n.saturating_mul(each));
+        let written = of(usage.cache_write - long, price.cache_write).plus(of(long, price.cache_write_long));
+        Some([
+            of(usage.input, price.input),
+            of(usage.cache_read, price.cache_read),
+            written,
+            of(usage.output, price.output),
+            of(usage.reasoning, price.output),
+        ])
     }
 
     /// Whether the model has a price at all.

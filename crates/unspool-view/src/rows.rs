@@ -2,9 +2,12 @@
 
 use crate::labels::agent_has;
 use crate::prices::Prices;
-use crate::totals::{FlowTotals, totals};
+use crate::totals::{FlowTotals, Totals, totals};
 use unspool_model::flow::NONE;
 use unspool_model::{Agent, Batch, Flow, Id, Step, StepKind};
+
+/// A sub-agent that made more of a session's model and tool calls than this, with the agents below it, did most of the work.
+pub const MOST_PERCENT: u64 = 66;
 
 /// What to leave out.
 #[derive(Clone, Debug, Default)]
@@ -13,6 +16,8 @@ pub struct Filter {
     pub agent: Option<String>,
     /// Open agents down to this depth.
     pub depth: Option<u32>,
+    /// Unless something else is chosen, only sub-agents that did most of the work are open: more than [`MOST_PERCENT`].
+    pub busiest: bool,
     /// Only failed steps and what led to them.
     pub errors: bool,
     /// System and hook steps, and what the client injected, too.
@@ -68,7 +73,8 @@ pub struct Rows {
 pub fn rows(flow: &Flow, batch: &Batch, prices: &Prices, filter: &Filter) -> Rows {
     let wanted_agents = wanted_agents(flow, batch, filter);
     let wanted = wanted_steps(flow, filter, &wanted_agents);
-    let closed = closed_agents(flow, filter);
+    let sums = totals(flow, &batch.text, prices);
+    let closed = closed_agents(flow, filter, &sums);
     let closed = |agent: u32| closed[agent as usize];
     let indents = indents(flow);
     let mut rows = Vec::new();
@@ -117,18 +123,22 @@ pub fn rows(flow: &Flow, batch: &Batch, prices: &Prices, filter: &Filter) -> Row
         rows.push(Row::Step { step: u32::try_from(n).unwrap_or(NONE), indent });
     }
     flush(&mut rows, &mut hidden, hidden_depth);
-    Rows { rows, sums: totals(flow, &batch.text, prices) }
+    Rows { rows, sums }
 }
 
 /// Agents whose steps are not shown: those that are closed themselves, and those below them.
-fn closed_agents(flow: &Flow, filter: &Filter) -> Vec<bool> {
-    let alone = |agent: &Agent| {
+fn closed_agents(flow: &Flow, filter: &Filter, sums: &FlowTotals) -> Vec<bool> {
+    let calls = |sum: &Totals| sum.model_calls + sum.tool_calls;
+    let is_busy = |below: &Totals| calls(below) * 100 > calls(&sums.session) * MOST_PERCENT;
+    let only_busiest = filter.busiest && !filter.chooses();
+    let alone = |(agent, below): (&Agent, &Totals)| {
+        let is_idle = only_busiest && agent.depth > 0 && !is_busy(below);
         let too_deep = filter.depth.is_some_and(|depth| agent.depth > depth);
         // What a client does for itself is one line, unless asked for.
-        let by_itself = too_deep || agent.internal && !filter.full && !filter.chooses();
+        let by_itself = too_deep || is_idle || agent.internal && !filter.full && !filter.chooses();
         filter.shut.contains(&agent.id) || by_itself && !filter.open.contains(&agent.id)
     };
-    let mut closed: Vec<bool> = flow.agents.iter().map(alone).collect();
+    let mut closed: Vec<bool> = flow.agents.iter().zip(&sums.subtree).map(alone).collect();
     let mut order: Vec<usize> = (0..flow.agents.len()).collect();
     order.sort_by_key(|n| flow.agents[*n].depth);
     for n in order {

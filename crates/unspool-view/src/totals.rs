@@ -141,6 +141,14 @@ impl<'a> Pricer<'a> {
         models
     }
 
+    /// What the tokens of a step cost, for each bucket in the order of [`Usage::buckets`]; none when it has none or no price.
+    pub fn costs(&mut self, step: &Step) -> Option<[Money; 5]> {
+        let usage = self.flow.usage_of(step)?;
+        let (text, prices) = (self.text, self.prices);
+        let model = self.by_model.entry(step.model).or_insert_with(|| prices.of_model(text.get(step.model)));
+        model.costs(step.ended, usage)
+    }
+
     /// One step by itself.
     pub fn step(&mut self, step: &Step) -> Totals {
         let mut sum = Totals {

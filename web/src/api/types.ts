@@ -298,8 +298,6 @@ export type SessionDoc = {
   steps: StepDoc[];
   /** Edges in order of target, source and kind. */
   edges: EdgeDoc[];
-  /** What people said about links, in the order they said it; left out when nobody said anything. */
-  links?: LinkDoc[];
   /** Anomalies of this session. */
   issues: IssueDoc[];
   /** Sums over all its steps. */
@@ -376,7 +374,7 @@ export type SpawnDoc = {
 export type SpawnRivalDoc = {
   /** Native id of the tool call. */
   tool_use_id: string;
-  /** Why not: `outweighed`, `tied`, `in_the_future`, `out_of_window`, `other_prompt`, `other_type`, `taken_by_id`, `other_record`, `denied`. */
+  /** Why not: `outweighed`, `tied`, `in_the_future`, `out_of_window`, `other_prompt`, `other_type`, `taken_by_id`, `other_record`. */
   reason: string;
 };
 
@@ -446,36 +444,6 @@ export type EdgeDoc = {
   evidence: string[];
 };
 
-/** What somebody said about a link. */
-export type LinkDoc = {
-  /** Id of the record that says so. */
-  id: string;
-  /** `confirm`, `deny`, `add`, or `remove` for what takes back what was said before. */
-  action: string;
-  /** What relation; see the kinds of edges. */
-  kind: string;
-  /** The cause as the record names it: a step or agent by its id, ours or its source's. */
-  from: string;
-  /** The effect as the record names it. */
-  to: string;
-  /** The step that is the cause; null when it is not there. */
-  from_step_id?: string | null;
-  /** The step that is the effect; null when it is not there. */
-  to_step_id?: string | null;
-  /** Who said so. */
-  who?: string | null;
-  /** When. */
-  at?: string | null;
-  /** What they noted. */
-  note?: string | null;
-  /** The rule by which the link was believed when they said it. */
-  was_rule?: string | null;
-  /** How much it was believed. */
-  was_confidence?: number | null;
-  /** What became of it: `counts`, `superseded` by something said later, `end_missing`, or `cycle`, as it would make a circle. */
-  standing: string;
-};
-
 /** One named anomaly. */
 export type IssueDoc = {
   /** Stable name; docs/issues.md has them all. */
@@ -504,6 +472,12 @@ export type TreeWindowDoc = {
   total_steps: number;
   /** The row of the step that was looked for; null when it is not shown or none was. */
   found_row?: number | null;
+  /** The agents around that step, the innermost first: all of them must be open for its row to be shown. */
+  found_agents: string[];
+  /** The steps above that step up to the root, the nearest first; `max_path_steps` (1,000) at most. */
+  found_above: string[];
+  /** Steps above it that are not told, by `max_path_steps`. */
+  found_above_left_out: number;
   /** The rows. */
   rows: TreeRowDoc[];
 };
@@ -537,6 +511,8 @@ export type AgentRowDoc = {
   totals: TotalsDoc;
   /** Sums over its steps and those of every agent below it. */
   subtree_totals: TotalsDoc;
+  /** All tokens of these; null when none were reported. */
+  subtree_tokens?: number | null;
 };
 
 /** A step. */
@@ -867,6 +843,176 @@ export type IdleDoc = {
   to_ns: number;
 };
 
+/** Some runs of a session. */
+export type RunsDoc = {
+  /** The session. */
+  session_id: string;
+  /** The first run of the window, from 0. */
+  from: number;
+  /** Behind its last run; `max_runs` behind `from` at most. */
+  to: number;
+  /** How many runs there are in all; steps of no run are a last one. */
+  total_runs: number;
+  /** The runs. */
+  runs: RunLaneDoc[];
+};
+
+/** A run: from what was asked to the last thing it led to. */
+export type RunLaneDoc = {
+  /** Deterministic id; null for the steps that belong to no run. */
+  id?: string | null;
+  /** Its number from 1, as in `run:2`; null for the steps that belong to no run. */
+  number?: number | null;
+  /** First words of what was asked. */
+  title?: string | null;
+  /** The way it came in, where its source says. */
+  channel?: string | null;
+  /** `running`, `completed`, `failed` or `unknown`. */
+  status: string;
+  /** The step that started it. */
+  trigger_step_id?: string | null;
+  /** First moment. */
+  started_at?: string | null;
+  /** Milliseconds from the session's first moment to its start. */
+  elapsed_ms?: number | null;
+  /** Milliseconds to the last moment of anything it caused. */
+  duration_ms?: number | null;
+  /** How its time was spent; null unless asked for. */
+  time?: ScopeDoc | null;
+  /** Sums over its steps. */
+  totals: TotalsDoc;
+  /** All tokens of its steps; null when none were reported. */
+  tokens?: number | null;
+  /** A row for each of its agents, in order of appearance. */
+  lanes: RunAgentDoc[];
+  /** How many columns there are. */
+  columns: number;
+  /** Its steps in order, the first of them. */
+  steps: RunStepDoc[];
+  /** Steps that are not here: by the number asked for and `max_run_steps`. */
+  steps_left_out: number;
+  /** System and hook steps and injected messages that are not here, unless asked for. */
+  asides_left_out: number;
+  /** Relations between steps of different rows. */
+  arrows: RunArrowDoc[];
+};
+
+/** Sums over a scope. */
+export type ScopeDoc = {
+  /** `session`, `run` or `agent` (an agent with everything it started). */
+  scope: string;
+  /** Id of the session, run or agent. */
+  id: string;
+  /** The session's title, the input of the run, or the agent's name or type. */
+  title?: string | null;
+  /** First moment of its steps. */
+  started_at?: string | null;
+  /** Milliseconds from there to the last moment of its steps. */
+  wall_ms: number;
+  /** Milliseconds of the path in which a step was at work. */
+  path_ms: number;
+  /** Milliseconds of the path in which none was. Together with `path_ms`, the wall clock exactly. */
+  gaps_ms: number;
+  /** What the wall clock was spent on. */
+  split: SplitDoc;
+  /** How much went on at once. */
+  parallelism: ParallelismDoc;
+  /** Steps with a time. */
+  steps_timed: number;
+  /** Steps without any time; they are not on the path. */
+  steps_untimed: number;
+  /** Milliseconds of the path in steps whose beginning is estimated or whose end is missing. */
+  estimated_ms: number;
+  /** Links along the path that are inferred; joints among them. */
+  inferred_links: number;
+  /** Where the path would break off or only wait, and goes on from what was at work last. */
+  joints: number;
+  /** Milliseconds of the path in steps that nothing says it waited for; they were at work then. */
+  unexplained_ms: number;
+};
+
+/** Milliseconds of the critical path by what they were spent on. They add up to the wall clock. */
+export type SplitDoc = {
+  /** A model worked. */
+  model_ms: number;
+  /** A tool worked. */
+  tool_ms: number;
+  /** A person was waited for. */
+  human_ms: number;
+  /** A failed attempt that was made again, and the pause before the next one. */
+  retry_ms: number;
+  /** Nothing that is recorded happened. */
+  idle_ms: number;
+  /** Work of another sort. */
+  other_ms: number;
+};
+
+/** How much went on at once. Waiting, for a person too, is not work. */
+export type ParallelismDoc = {
+  /** Milliseconds of work, those of parallel steps added up. */
+  work_ms: number;
+  /** Milliseconds in which at least one step was at work. */
+  busy_ms: number;
+  /** Steps at work at once, on average while any was. */
+  average: number;
+  /** Steps at work at once, at most. */
+  peak: number;
+};
+
+/** The row of an agent. */
+export type RunAgentDoc = {
+  /** The agent. */
+  agent_id: string;
+  /** Its type, or that it is the main one. */
+  label: string;
+  /** Its name, or what it was asked to do. */
+  detail: string;
+  /** Distance from the root of its tree. */
+  depth: number;
+};
+
+/** A step in its place. */
+export type RunStepDoc = {
+  /** Deterministic id. */
+  id: string;
+  /** Kind of step. */
+  kind: string;
+  /** What it looks like. */
+  look: string;
+  /** The tool, the model, or who spoke. */
+  label: string;
+  /** What it was for, or the first words of it. */
+  detail: string;
+  /** Row, from 0. */
+  lane: number;
+  /** Column, from 0: behind the step before it in its row, and behind everything of the run that led to it. */
+  column: number;
+  /** Milliseconds from the session's first moment to its start. */
+  elapsed_ms?: number | null;
+  /** Milliseconds it took. */
+  duration_ms?: number | null;
+  /** All its tokens; null when none were reported. */
+  tokens?: number | null;
+  /** It failed. */
+  is_error: boolean;
+  /** It has begun and nothing says that it ended. */
+  pending: boolean;
+  /** How many records witness it. */
+  records: number;
+};
+
+/** A relation between steps of two rows. */
+export type RunArrowDoc = {
+  /** Position in `steps` of its source. */
+  from: number;
+  /** Position in `steps` of its target. */
+  to: number;
+  /** Kind of relation. */
+  kind: string;
+  /** The rule guesses. */
+  inferred: boolean;
+};
+
 /** One step whole. */
 export type StepDetailDoc = {
   /** The session. */
@@ -877,6 +1023,10 @@ export type StepDetailDoc = {
   detail: string;
   /** US dollars; null when it used no tokens or its model has no price. */
   cost_usd?: number | null;
+  /** Its tokens and what they cost, bucket by bucket; empty when none were reported. */
+  buckets: BucketDoc[];
+  /** Why these tokens are counted, or why none are, in sentences. */
+  why_counted: string[];
   /** What is known of it. */
   step: StepDoc;
   /** Whose step. */
@@ -895,10 +1045,18 @@ export type StepDetailDoc = {
   started: StartedDoc[];
   /** The records that say it happened, as they were written. */
   records: RecordDoc[];
-  /** What people said about its links that is no edge now: denied, or not possible. */
-  said: SaidDoc[];
   /** The same in sentences. */
   explanation?: Explanation | null;
+};
+
+/** Tokens of one sort. */
+export type BucketDoc = {
+  /** `input`, `cache_read`, `cache_write`, `output` or `reasoning`. */
+  name: string;
+  /** How many. */
+  tokens: number;
+  /** US dollars, of the calls whose model has a price; null when none has. */
+  cost_usd?: number | null;
 };
 
 /** An agent in few words. */
@@ -949,46 +1107,22 @@ export type StepEdgeDoc = {
   rule_sentence: string;
   /** Its other end. */
   other?: StepBriefDoc | null;
-  /** What somebody said of it. */
-  said?: SaidDoc | null;
-  /** Somebody may confirm or deny it. */
-  can_say: boolean;
+  /** Of the start of an agent: starts that were considered for it and not believed; the first of them, if there are many. */
+  rivals: RivalDoc[];
+  /** How many starts had something speak for them and were not chosen. */
+  rival_count: number;
 };
 
-/** What somebody said about a link. */
-export type SaidDoc = {
-  /** Id of the record that says so. */
-  id: string;
-  /** `confirm`, `deny`, `add`, or `remove` for what takes back what was said before. */
-  action: string;
-  /** What relation; see the kinds of edges. */
-  kind: string;
-  /** The cause as the record names it: a step or agent by its id, ours or its source's. */
-  from: string;
-  /** The effect as the record names it. */
-  to: string;
-  /** The step that is the cause; null when it is not there. */
-  from_step_id?: string | null;
-  /** The step that is the effect; null when it is not there. */
-  to_step_id?: string | null;
-  /** Who said so. */
-  who?: string | null;
-  /** When. */
-  at?: string | null;
-  /** What they noted. */
-  note?: string | null;
-  /** The rule by which the link was believed when they said it. */
-  was_rule?: string | null;
-  /** How much it was believed. */
-  was_confidence?: number | null;
-  /** What became of it: `counts`, `superseded` by something said later, `end_missing`, or `cycle`, as it would make a circle. */
-  standing: string;
-  /** The cause, if it is there. */
-  from_step?: StepBriefDoc | null;
-  /** The effect, if it is there; of an agent, its first step. */
-  to_step?: StepBriefDoc | null;
-  /** It counts, and can be taken back. */
-  can_remove: boolean;
+/** A start that was considered for an agent and not believed. */
+export type RivalDoc = {
+  /** Native id of the call. */
+  tool_use_id: string;
+  /** The call, where it is a step of the session. */
+  step_id?: string | null;
+  /** Why not. */
+  reason: string;
+  /** Why not, in words. */
+  sentence: string;
 };
 
 /** An agent that a step started. */
@@ -1004,7 +1138,7 @@ export type StartedDoc = {
   /** The rule guesses. */
   inferred: boolean;
   /** Starts that were considered for it and not believed; the first of them, if there are many. */
-  rivals: SpawnRivalDoc[];
+  rivals: RivalDoc[];
   /** How many starts had something speak for them and were not chosen. */
   rival_count: number;
 };
@@ -1021,12 +1155,14 @@ export type RecordDoc = {
   ordinal: number;
   /** `utf-8`, `base64`, or `none` when the bytes cannot be had. */
   encoding: string;
-  /** The bytes in that encoding. */
+  /** The bytes in that encoding, or the first of them; when texts in it are cut, the rest of it, written anew. */
   content: string;
   /** How many bytes it has. */
   bytes: number;
-  /** How many of them are not told here, by the limit `max_record_bytes_shown`. */
+  /** How many of them are not told here, by the limits `max_record_bytes_shown` and `max_picture_bytes_shown`. */
   bytes_left_out: number;
+  /** Texts in it that are cut, so that the rest of it could be told. */
+  texts_cut: number;
 };
 
 /** An explanation: headed lists of sentences, the same for people and programs. */
@@ -1045,6 +1181,152 @@ export type Section = {
   heading: string;
   /** Sentences. */
   lines: string[];
+};
+
+/** The numbers of a session, or of its part up to a moment. */
+export type NumbersDoc = {
+  /** The session. */
+  session_id: string;
+  /** Only what had begun so many milliseconds after the first moment is in the sums and tables; null for all of it. */
+  until_ms?: number | null;
+  /** Sums. */
+  totals: TotalsDoc;
+  /** All tokens; null when no call says how many it took. */
+  tokens?: number | null;
+  /** Agents that had begun. */
+  agents: number;
+  /** Runs that had begun. */
+  runs: number;
+  /** Tokens and what they cost, bucket by bucket; buckets never overlap. Empty when no call says how many it took. */
+  buckets: BucketDoc[];
+  /** Per type of agent. */
+  agent_types: TableDoc;
+  /** Per tool. */
+  tools: TableDoc;
+  /** Per model. */
+  models: TableDoc;
+  /** How large the contexts grew. */
+  context: ContextDoc;
+  /** What is missing, inferred or estimated, of the whole session. */
+  completeness: CompletenessDoc;
+};
+
+/** A table. */
+export type TableDoc = {
+  /** Most calls or agents first. */
+  rows: NumberRowDoc[];
+  /** Rows that are left out, by `max_number_rows`. */
+  rows_left_out: number;
+};
+
+/** One line of a table. */
+export type NumberRowDoc = {
+  /** Type of agent, tool or model. */
+  name: string;
+  /** A query that finds its steps; null when none does. */
+  query?: string | null;
+  /** Agents or calls. */
+  count: number;
+  /** Steps that failed. */
+  errors: number;
+  /** Milliseconds of all whose length is known; null when none is. */
+  total_ms?: number | null;
+  /** Half took at most this, by nearest rank. */
+  p50_ms?: number | null;
+  /** 90 of 100 took at most this. */
+  p90_ms?: number | null;
+  /** 99 of 100 took at most this. */
+  p99_ms?: number | null;
+  /** The longest. */
+  max_ms?: number | null;
+  /** All tokens; null when none were reported. */
+  tokens?: number | null;
+  /** US dollars; null when nothing says how many tokens it took. */
+  cost_usd?: number | null;
+  /** Calls of models without a price, which the cost leaves out. */
+  unpriced_calls: number;
+};
+
+/** Contexts of a session. */
+export type ContextDoc = {
+  /** Agents by the tokens of their fullest call, the fullest first. */
+  agents: AgentContextDoc[];
+  /** Agents with known contexts that are left out, by `max_context_agents`. */
+  agents_left_out: number;
+};
+
+/** The context of one agent. */
+export type AgentContextDoc = {
+  /** The agent. */
+  agent_id: string;
+  /** Its type, or that it is the main one. */
+  label: string;
+  /** Its name, or what it was asked to do. */
+  detail: string;
+  /** Model calls that say what they were given. */
+  calls: number;
+  /** Tokens of the fullest call. */
+  peak_tokens: number;
+  /** Calls in order; with more than `max_context_points`, neighbours are one point: the fullest of them. */
+  points: ContextPointDoc[];
+  /** Where the context was compacted, in order. */
+  compactions: CompactionDoc[];
+  /** Compactions that are left out, by `max_context_points`. */
+  compactions_left_out: number;
+};
+
+/** A model call, or the fullest of some that follow each other. */
+export type ContextPointDoc = {
+  /** The call. */
+  step_id: string;
+  /** Which call of its agent that says so, from 1. */
+  call: number;
+  /** Milliseconds from the session's first moment; null without a time. */
+  at_ms?: number | null;
+  /** Tokens it was given, from a cache or not. */
+  tokens: number;
+  /** Calls the point stands for. */
+  calls: number;
+};
+
+/** A compaction. */
+export type CompactionDoc = {
+  /** The step. */
+  step_id: string;
+  /** Calls of the agent before it. */
+  after_call: number;
+  /** Tokens of the call before it; null when none says. */
+  before_tokens?: number | null;
+  /** Tokens of the call after it; null when none says. */
+  after_tokens?: number | null;
+};
+
+/** What a session's picture rests on. */
+export type CompletenessDoc = {
+  /** Things that are missing. */
+  missing: number;
+  /** Things that are inferred. */
+  inferred: number;
+  /** Things that are estimated. */
+  estimated: number;
+  /** What exactly, the weightiest first. */
+  parts: GapDoc[];
+};
+
+/** One sort of gap. */
+export type GapDoc = {
+  /** `missing`, `inferred`, `estimated`, or `noted` for what is worth knowing and changes nothing. */
+  sort: string;
+  /** The name of the issue; null when it is none. */
+  code?: string | null;
+  /** How many. */
+  count: number;
+  /** In few words. */
+  label: string;
+  /** In a sentence. */
+  sentence: string;
+  /** A query that finds the steps; null when none does. */
+  query?: string | null;
 };
 
 /** All numbers of some sessions. */
@@ -1119,68 +1401,6 @@ export type EdgeCountDoc = {
   count: number;
   /** How many of them are inferred. */
   inferred: number;
-};
-
-/** Sums over a scope. */
-export type ScopeDoc = {
-  /** `session`, `run` or `agent` (an agent with everything it started). */
-  scope: string;
-  /** Id of the session, run or agent. */
-  id: string;
-  /** The session's title, the input of the run, or the agent's name or type. */
-  title?: string | null;
-  /** First moment of its steps. */
-  started_at?: string | null;
-  /** Milliseconds from there to the last moment of its steps. */
-  wall_ms: number;
-  /** Milliseconds of the path in which a step was at work. */
-  path_ms: number;
-  /** Milliseconds of the path in which none was. Together with `path_ms`, the wall clock exactly. */
-  gaps_ms: number;
-  /** What the wall clock was spent on. */
-  split: SplitDoc;
-  /** How much went on at once. */
-  parallelism: ParallelismDoc;
-  /** Steps with a time. */
-  steps_timed: number;
-  /** Steps without any time; they are not on the path. */
-  steps_untimed: number;
-  /** Milliseconds of the path in steps whose beginning is estimated or whose end is missing. */
-  estimated_ms: number;
-  /** Links along the path that are inferred; joints among them. */
-  inferred_links: number;
-  /** Where the path would break off or only wait, and goes on from what was at work last. */
-  joints: number;
-  /** Milliseconds of the path in steps that nothing says it waited for; they were at work then. */
-  unexplained_ms: number;
-};
-
-/** Milliseconds of the critical path by what they were spent on. They add up to the wall clock. */
-export type SplitDoc = {
-  /** A model worked. */
-  model_ms: number;
-  /** A tool worked. */
-  tool_ms: number;
-  /** A person was waited for. */
-  human_ms: number;
-  /** A failed attempt that was made again, and the pause before the next one. */
-  retry_ms: number;
-  /** Nothing that is recorded happened. */
-  idle_ms: number;
-  /** Work of another sort. */
-  other_ms: number;
-};
-
-/** How much went on at once. Waiting, for a person too, is not work. */
-export type ParallelismDoc = {
-  /** Milliseconds of work, those of parallel steps added up. */
-  work_ms: number;
-  /** Milliseconds in which at least one step was at work. */
-  busy_ms: number;
-  /** Steps at work at once, on average while any was. */
-  average: number;
-  /** Steps at work at once, at most. */
-  peak: number;
 };
 
 /** One agent. */
@@ -1617,14 +1837,6 @@ export type SpreadUsdDoc = {
   max: number;
 };
 
-/** What people said about the links of a session. */
-export type LinksDoc = {
-  /** The session. */
-  session_id: string;
-  /** In the order they were said; all of them, also those that something later took the place of. */
-  links: SaidDoc[];
-};
-
 /** The answer to a query. */
 export type QueryAnswerDoc = {
   /** Always `unspool.query/1`. */
@@ -1955,14 +2167,36 @@ export type ReceiptDoc = {
   rejected: number;
 };
 
+/** What people said about links. */
+export type LinksDoc = {
+  /** In order of id. */
+  links: LinkDoc[];
+};
+
+/** What somebody said about a link. */
+export type LinkDoc = {
+  /** Deterministic id, of the two steps. */
+  id: string;
+  /** Step that caused. */
+  from: string;
+  /** Step that followed. */
+  to: string;
+  /** What relation. */
+  kind: string;
+  /** `add`, `confirm` or `deny`. */
+  verdict: string;
+  /** Who said so. */
+  author: string;
+  /** When. */
+  said_at?: string | null;
+};
+
 /** The words documents use. */
 export type WordsDoc = {
   /** Kinds of steps. */
   step_kinds: KindDoc[];
   /** Kinds of edges. */
   edge_kinds: string[];
-  /** Those that somebody may confirm, deny or add. */
-  link_kinds: string[];
   /** How agents, runs and sessions ended. */
   statuses: string[];
   /** What things look like. */
@@ -2128,38 +2362,13 @@ export type ConversationMessage = {
   timestamp?: string | null;
 };
 
-/** What was said, once it is kept. */
-export type LinkKeptDoc = {
-  /** The session. */
-  session_id: string;
-  /** It is shown. Otherwise it is on the disk and shown as soon as the session is linked again. */
-  visible: boolean;
-  /** What was said, where it is shown. */
-  link?: SaidDoc | null;
-};
-
-/** What somebody wants to say about a link. */
-export type LinkWantedDoc = {
-  /** `confirm`, `deny`, `add`, or `remove` to take back what was said before. */
-  action: string;
-  /** The cause: a step or agent by its id, or the id its source gave it. */
-  from: string;
-  /** The effect; of a spawn, the agent or any step of it. */
-  to: string;
-  /** What relation: a kind of edge, or `spawn`, `return`, `result`, `data`. Where only one can be meant, it can be left out. */
-  kind?: string | null;
-  /** Anything worth knowing about it. */
-  note?: string | null;
-  /** Who says so. */
-  who?: string | null;
-};
-
 /** What comes back, by path. */
 export interface Answers {
   "/api/requests/{id}/subtasks": SubTasksAnswer;
   "/api/v1/diff": DiffDoc;
   "/api/v1/health": HealthDoc;
   "/api/v1/issues": IssuesDoc;
+  "/api/v1/links": LinksDoc;
   "/api/v1/query": QueryAnswerDoc;
   "/api/v1/receipts": ReceiptsDoc;
   "/api/v1/schema": WordsDoc;
@@ -2171,9 +2380,10 @@ export interface Answers {
   "/api/v1/sessions/{id}/findings": FindingsDoc;
   "/api/v1/sessions/{id}/graph": PlacedGraphDoc;
   "/api/v1/sessions/{id}/line": SessionLineDoc;
-  "/api/v1/sessions/{id}/links": LinksDoc;
   "/api/v1/sessions/{id}/metrics": MetricsDoc;
+  "/api/v1/sessions/{id}/numbers": NumbersDoc;
   "/api/v1/sessions/{id}/path": PathDoc;
+  "/api/v1/sessions/{id}/runs": RunsDoc;
   "/api/v1/sessions/{id}/steps/{step}": StepDetailDoc;
   "/api/v1/sessions/{id}/templates": FindingsDoc;
   "/api/v1/sessions/{id}/timeline": TimelineDoc;
@@ -2187,6 +2397,7 @@ export interface Questions {
   "/api/v1/docs": {  };
   "/api/v1/health": {  };
   "/api/v1/issues": {  };
+  "/api/v1/links": {  };
   "/api/v1/live": { session?: string | undefined; steps?: boolean | undefined; since?: number | undefined };
   "/api/v1/openapi.json": {  };
   "/api/v1/query": { q?: string | undefined; session?: string[] | undefined; limit?: number | undefined };
@@ -2196,20 +2407,20 @@ export interface Questions {
   "/api/v1/sessions": { q?: string | undefined; title?: string | undefined; native_id?: string | undefined; format?: string | undefined; cwd?: string | undefined; status?: string | undefined; since?: string | undefined; until?: string | undefined; errors?: boolean | undefined; sort?: string | undefined; order?: string | undefined; cursor?: string | undefined; limit?: number | undefined };
   "/api/v1/sessions/{id}": {  };
   "/api/v1/sessions/{id}/explain/{thing}": {  };
-  "/api/v1/sessions/{id}/export": { format?: string | undefined; view?: string | undefined; theme?: string | undefined; drill_down?: boolean | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; where?: string | undefined; min_share?: number | undefined };
+  "/api/v1/sessions/{id}/export": { format?: string | undefined; view?: string | undefined; theme?: string | undefined; drill_down?: boolean | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; where?: string | undefined; run?: string[] | undefined; project?: boolean | undefined; min_share?: number | undefined };
   "/api/v1/sessions/{id}/failures": {  };
   "/api/v1/sessions/{id}/findings": { only?: string[] | undefined };
-  "/api/v1/sessions/{id}/graph": { view?: string | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; where?: string | undefined; min_share?: number | undefined; direction?: string | undefined; routing?: string | undefined };
+  "/api/v1/sessions/{id}/graph": { view?: string | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; where?: string | undefined; run?: string[] | undefined; project?: boolean | undefined; min_share?: number | undefined; direction?: string | undefined; routing?: string | undefined };
   "/api/v1/sessions/{id}/line": {  };
-  "/api/v1/sessions/{id}/links": {  };
   "/api/v1/sessions/{id}/metrics": {  };
+  "/api/v1/sessions/{id}/numbers": { until_ms?: number | undefined };
   "/api/v1/sessions/{id}/path": { run?: string | undefined; agent?: string | undefined; what_if?: string[] | undefined };
-  "/api/v1/sessions/{id}/records/{record}": {  };
-  "/api/v1/sessions/{id}/report": { redact?: boolean | undefined };
+  "/api/v1/sessions/{id}/records/{record}": { text?: boolean | undefined };
+  "/api/v1/sessions/{id}/runs": { from?: number | undefined; to?: number | undefined; run?: string | undefined; steps?: number | undefined; full?: boolean | undefined; times?: boolean | undefined };
   "/api/v1/sessions/{id}/steps/{step}": {  };
   "/api/v1/sessions/{id}/templates": {  };
   "/api/v1/sessions/{id}/timeline": { from_ns?: number | undefined; to_ns?: number | undefined; px?: number | undefined };
-  "/api/v1/sessions/{id}/tree": { from?: number | undefined; to?: number | undefined; depth?: number | undefined; open?: string[] | undefined; shut?: string[] | undefined; agent?: string | undefined; errors?: boolean | undefined; full?: boolean | undefined; find?: string | undefined };
+  "/api/v1/sessions/{id}/tree": { from?: number | undefined; to?: number | undefined; depth?: number | undefined; busiest?: boolean | undefined; open?: string[] | undefined; shut?: string[] | undefined; agent?: string | undefined; errors?: boolean | undefined; full?: boolean | undefined; find?: string | undefined };
   "/metrics": {  };
   "/thoughtflow/{file}": {  };
 }

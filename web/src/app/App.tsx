@@ -3,13 +3,13 @@ import { about, isReport } from "../api/report.ts";
 import { moment, plural } from "../logic/words.ts";
 import { Diff } from "../panels/Diff.tsx";
 import { Dialogs } from "../panels/Dialogs.tsx";
+import { Preferences } from "../panels/Preferences.tsx";
 import { Issues } from "../panels/Issues.tsx";
 import { Reported } from "../panels/Reported.tsx";
 import { Session } from "../panels/Session.tsx";
 import { Sessions } from "../panels/Sessions.tsx";
-import { isHelpOpen, isPaletteOpen } from "../state/commands.ts";
+import { isHelpOpen, isPaletteOpen, isPreferencesOpen } from "../state/commands.ts";
 import { connected } from "../state/live.ts";
-import { prefer, preferences, type Theme } from "../state/preferences.ts";
 import { hasOthers } from "../state/report.ts";
 import { go, openList, route } from "../state/route.ts";
 import { trouble } from "../state/trouble.ts";
@@ -51,15 +51,14 @@ export function App() {
         {isReport ? <About /> : <Live />}
         {!isReport && <a class="small" href="/issues" onClick={(event) => { event.preventDefault(); go({ page: "issues", id: "", params: {} }); }}>Issues</a>}
         <button class="small" onClick={() => (isPaletteOpen.value = true)}>Find <kbd>Ctrl K</kbd></button>
-        <select class="small" aria-label="Theme" value={preferences.value.theme} onChange={(event) => prefer({ theme: event.currentTarget.value as Theme })}>
-          <option value="system">system</option><option value="light">light</option><option value="dark">dark</option>
-        </select>
+        <button class="small" title="Theme, density, first view (,)" onClick={() => (isPreferencesOpen.value = true)}>Preferences</button>
         {!isReport && <a class="small" href="/api/v1/docs" target="_blank" rel="noopener">API</a>}
         <button class="small" aria-label="Keys" onClick={() => (isHelpOpen.value = true)}>?</button>
       </div>
       {trouble.value && <div class="trouble" role="alert">{trouble.value.message}{trouble.value.hint && `: ${trouble.value.hint}`} <button class="small" onClick={() => (trouble.value = undefined)}>Close</button></div>}
       <Page />
       <Dialogs />
+      {isPreferencesOpen.value && <Preferences />}
     </>
   );
 }

@@ -8,6 +8,7 @@ import { loadWords } from "../state/schema.ts";
 import { startList } from "../state/sessions.ts";
 import { App } from "./App.tsx";
 import "./style.css";
+import "./numbers.css";
 
 void loadWords();
 if (isReport) {

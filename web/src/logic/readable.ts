@@ -1,19 +1,30 @@
-// In: a record as it was written. Out: what of it a person reads: its longer texts and pictures, with where they stand. Knows no format.
+// In: a record as it was written. Out: what of it a person reads: its longer texts, changes, calls and pictures, with where they stand. Knows no format.
+import { lineDiff } from "./linediff.ts";
 
 export type Part =
   | { sort: "prose" | "code" | "diff"; path: string; text: string }
   | { sort: "fields"; path: string; fields: [string, string][] }
+  | { sort: "json"; path: string; value: Json }
   | { sort: "image"; path: string; media: string; data: string };
 
 /** Shorter texts are seen in the tree of the record, unless they stand where people look. */
 const LEAST_LETTERS = 48;
 /** Where messages and calls have what a person reads, whatever wrote them. */
 const READ_HERE = /^(text|content|message|prompt|thinking|reasoning|command|arguments|args|input|output|result|stdout|stderr|error|answer|query|description)$/i;
+/** Where calls have what they were given. */
+const GIVEN_HERE = /^(input|arguments|args|parameters|params)$/i;
+/** Where commands and programs stand. */
+const CODE_HERE = /^(command|cmd|script|code|query|sql|pattern)$/i;
+/** Where what was printed stands. */
+const OUTPUT_HERE = /^(stdout|stderr|output|result)$/i;
 /** So many parts are picked: `max_parts`. */
 export const MAX_PARTS = 40;
 const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+/** Names that tools have for a text and what takes its place. */
+const CHANGES = [["old_string", "new_string"], ["old_str", "new_str"], ["oldString", "newString"], ["oldText", "newText"], ["old_text", "new_text"], ["search", "replace"]] as const;
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+type Fields = { [name: string]: Json };
 
 export function parsedRecord(content: string): Json | undefined {
   try {
@@ -29,7 +40,7 @@ export function readable(value: Json, about = ""): { parts: Part[]; more: number
   const seen = new Set<string>();
   let more = 0;
   const add = (part: Part) => {
-    const key = part.sort === "image" ? part.data : part.sort === "fields" ? JSON.stringify(part.fields) : part.text;
+    const key = part.sort === "image" ? part.data : part.sort === "fields" ? JSON.stringify(part.fields) : part.sort === "json" ? JSON.stringify(part.value) : part.text;
     if (seen.has(key)) return;
     seen.add(key);
     if (parts.length < MAX_PARTS) parts.push(part);
@@ -37,13 +48,21 @@ export function readable(value: Json, about = ""): { parts: Part[]; more: number
   };
   const walk = (node: Json, path: string, name: string): void => {
     if (typeof node === "string") {
-      if (isReadable(node, name)) add({ sort: sortOf(node), path, text: node });
+      const packed = packedJson(node, name);
+      const picture = pictureOfUrl(node, path);
+      if (picture) add(picture);
+      else if (packed !== undefined) walk(packed, path, name);
+      else if (isReadable(node, name)) add({ sort: sortOf(node, CODE_HERE.test(name), OUTPUT_HERE.test(name) || (about !== "" && name === "content")), path, text: node });
     } else if (Array.isArray(node)) {
-      node.forEach((one, n) => walk(one, node.length > 1 ? `${path}[${n}]` : path, name));
+      const patch = patchOf(node, path);
+      if (patch) add(patch);
+      else node.forEach((one, n) => walk(one, node.length > 1 ? `${path}[${n}]` : path, name));
     } else if (node !== null && typeof node === "object") {
       const found = pictureOf(node, path) ?? fieldsOf(node, path, name);
       if (found) return add(found);
-      for (const [key, one] of Object.entries(node)) walk(one, path === "" ? key : `${path}.${key}`, key);
+      const change = changeOf(node, path);
+      if (change) change.parts.forEach(add);
+      for (const [key, one] of Object.entries(node)) if (!change || (one !== null && typeof one === "object")) walk(one, path === "" ? key : `${path}.${key}`, key);
     }
   };
   const narrow = about === "" ? [] : naming(value, about, "");
@@ -62,8 +81,8 @@ function naming(value: Json, about: string, path: string): [string, Json][] {
 }
 
 /** What a call was given, when it is some plain values. */
-function fieldsOf(node: { [name: string]: Json }, path: string, name: string): Part | undefined {
-  if (!/^(input|arguments|args|parameters)$/i.test(name)) return undefined;
+function fieldsOf(node: Fields, path: string, name: string): Part | undefined {
+  if (!GIVEN_HERE.test(name) || changeOf(node, path)) return undefined;
   const fields: [string, string][] = [];
   for (const [key, one] of Object.entries(node)) {
     if (one !== null && typeof one === "object") return undefined;
@@ -73,10 +92,46 @@ function fieldsOf(node: { [name: string]: Json }, path: string, name: string): P
   return fields.length > 0 ? { sort: "fields", path, fields } : undefined;
 }
 
-function pictureOf(node: { [name: string]: Json }, path: string): Part | undefined {
-  const { media_type: media, data } = node;
+/** A text and what takes its place, as a diff, and where: the plain values beside it. */
+function changeOf(node: Fields, path: string): { parts: Part[] } | undefined {
+  const names: readonly string[] | undefined = CHANGES.find(([one, other]) => typeof node[one] === "string" && typeof node[other] === "string");
+  const [before, after] = (names ?? []).map((name) => String(node[name]));
+  if (!names || before === undefined || after === undefined || before === after) return undefined;
+  const beside = Object.entries(node).filter(([name, one]) => !names.includes(name) && (one === null || typeof one !== "object") && String(one).length < 400);
+  const where: Part[] = beside.length > 0 ? [{ sort: "fields", path, fields: beside.map(([name, one]) => [name, String(one)]) }] : [];
+  return { parts: [...where, { sort: "diff", path, text: lineDiff(before, after) }] };
+}
+
+/** Hunks as some tools write them beside their result: where, and lines with `-`, `+` or a space before them. */
+function patchOf(list: Json[], path: string): Part | undefined {
+  const hunks = list.map((one) => {
+    if (one === null || typeof one !== "object" || Array.isArray(one)) return undefined;
+    const { oldStart, oldLines, newStart, newLines, lines } = one;
+    if (typeof oldStart !== "number" || typeof newStart !== "number" || !Array.isArray(lines)) return undefined;
+    return [`@@ -${oldStart},${oldLines ?? 0} +${newStart},${newLines ?? 0} @@`, ...lines.map(String)].join("\n");
+  });
+  return hunks.length > 0 && hunks.every((hunk) => hunk !== undefined) ? { sort: "diff", path, text: hunks.join("\n") } : undefined;
+}
+
+function picture(path: string, media: Json | undefined, data: Json | undefined): Part | undefined {
   if (typeof media !== "string" || typeof data !== "string" || !PICTURES.includes(media)) return undefined;
   return /^[A-Za-z0-9+/=\s]+$/.test(data) ? { sort: "image", path, media, data } : undefined;
+}
+
+function pictureOf(node: Fields, path: string): Part | undefined {
+  return picture(path, node["media_type"] ?? node["mimeType"] ?? node["mime_type"], node["data"]);
+}
+
+function pictureOfUrl(text: string, path: string): Part | undefined {
+  const found = text.startsWith("data:image/") ? /^data:(image\/[a-z]+);base64,(.*)$/s.exec(text) : null;
+  return found ? picture(path, found[1], found[2]) : undefined;
+}
+
+/** Some write what a call is given as JSON within JSON. */
+function packedJson(text: string, name: string): Json | undefined {
+  if (!READ_HERE.test(name) || !/^\s*[[{]/.test(text) || !/[\]}]\s*$/.test(text)) return undefined;
+  const value = parsedRecord(text);
+  return value !== null && typeof value === "object" ? value : undefined;
 }
 
 /** Ids, hashes and packed bytes have no spaces, and nobody reads them. */
@@ -86,9 +141,12 @@ function isReadable(text: string, name: string): boolean {
   return READ_HERE.test(name) ? isProse || text.length < LEAST_LETTERS : isProse && (text.length >= LEAST_LETTERS || text.includes("\n"));
 }
 
-function sortOf(text: string): "prose" | "code" | "diff" {
+/** What a command or tool printed has its columns, unless it is written as Markdown. */
+function sortOf(text: string, isCode: boolean, isOutput: boolean): "prose" | "code" | "diff" {
   const lines = text.split("\n");
-  if (/^(diff --git |@@ -\d)/m.test(text) || (/^--- /m.test(text) && /^\+\+\+ /m.test(text))) return "diff";
+  if (/^(diff --git |@@ -\d|\*\*\* Begin Patch)/m.test(text) || (/^--- /m.test(text) && /^\+\+\+ /m.test(text))) return "diff";
+  if (isCode) return "code";
+  if (isOutput && !/^(#{1,6} |```|[-*] |> |\d+\. )|\*\*\S/m.test(text)) return "code";
   const odd = lines.filter((line) => /^\s*([{}[\]<>()]|\d+[→:\t]|import |from |const |let |def |fn |pub |use |#!|\/\/|\$ )|[;{}]\s*$/.test(line)).length;
   return odd * 4 > lines.length ? "code" : "prose";
 }
@@ -96,9 +154,35 @@ function sortOf(text: string): "prose" | "code" | "diff" {
 /** Lines of a diff with what each is. */
 export function diffLines(text: string): { sort: "added" | "removed" | "place" | "same"; text: string }[] {
   return text.split("\n").map((line) => {
-    if (line.startsWith("@@")) return { sort: "place", text: line };
+    if (line.startsWith("@@") || line.startsWith("*** ") || line.startsWith("diff --git")) return { sort: "place", text: line };
     if (line.startsWith("+")) return { sort: "added", text: line };
     if (line.startsWith("-")) return { sort: "removed", text: line };
     return { sort: "same", text: line };
   });
+}
+
+const GIVEN_PATH = /(^|\.)(input|arguments|args|parameters|params|command|prompt)\b/i;
+const ANSWER_PATH = /(^|\.)(tool_?result|toolUseResult|result|output|stdout|stderr|response|content|text)\b/i;
+
+function words(part: Part): string {
+  if (part.sort === "image") return "(a picture)";
+  if (part.sort === "fields") return part.fields.map(([name, value]) => `${name}: ${value}`).join(", ");
+  return part.sort === "json" ? JSON.stringify(part.value) : part.text;
+}
+
+/** First words of what a step was given and of what it gave, as far as its records tell them apart. */
+export function previews(records: readonly Json[], about: string, letters: number): { given: string; answer: string } {
+  const parts = records.flatMap((record) => readable(record, about).parts);
+  const first = (isIt: (part: Part) => boolean) => {
+    const found = parts.find(isIt);
+    const text = found ? words(found).trim().replace(/\s+/g, " ") : "";
+    return text.length > letters ? `${text.slice(0, letters)}…` : text;
+  };
+  const isGiven = (part: Part) => GIVEN_PATH.test(part.path);
+  return { given: first(isGiven), answer: first((part) => !isGiven(part) && ANSWER_PATH.test(part.path)) };
+}
+
+/** A record as text: itself, or what its bytes say; nothing when neither is known. */
+export function recordText(record: { encoding: string; content: string; readable?: string | null }): string | undefined {
+  return record.encoding === "utf-8" ? record.content : (record.readable ?? undefined);
 }

@@ -1,6 +1,6 @@
 // In: an address. Out: what it means, and back. The address is the state: session, view, selection, filter, zoom.
 
-export const VIEWS = ["timeline", "tree", "graph", "workflow", "stats"] as const;
+export const VIEWS = ["timeline", "tree", "graph", "workflow", "runs", "stats"] as const;
 export type View = (typeof VIEWS)[number];
 
 const PAGES = ["issues", "diff"] as const;

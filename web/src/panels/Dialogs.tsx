@@ -12,7 +12,7 @@ import { words } from "../state/schema.ts";
 import { failed, giveToken, needsToken } from "../state/trouble.ts";
 import { Save } from "../widgets/save.tsx";
 
-function Dialog({ open, label, children }: { open: Signal<boolean>; label: string; children: ComponentChildren }) {
+export function Dialog({ open, label, children }: { open: Signal<boolean>; label: string; children: ComponentChildren }) {
   const box = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     box.current?.showModal();

@@ -5,7 +5,7 @@ import { get } from "../api/client.ts";
 import type { PlacedNodeDoc, Questions } from "../api/types.ts";
 import { fitted, nodeAt, type Camera } from "../logic/camera.ts";
 import { clamp } from "../logic/scale.ts";
-import { count, duration, money, plain, plural } from "../logic/words.ts";
+import { plain, plural } from "../logic/words.ts";
 import { answerOf } from "../state/answers.ts";
 import { versionOf } from "../state/live.ts";
 import { isLater, playedMs } from "../state/replay.ts";
@@ -18,6 +18,8 @@ import { Canvas, type Size } from "../widgets/Canvas.tsx";
 import { Swatch } from "../widgets/Small.tsx";
 import { Empty, Loading, Wrong } from "../widgets/States.tsx";
 import { drawGraph } from "./graph-draw.ts";
+import { NodeTip } from "./NodeTip.tsx";
+import { RunChoice, workflowAsked } from "./RunChoice.tsx";
 
 const CLICK_PX = 4;
 const SURE = [["", "all links"], ["0.8", "80 % sure"], ["1", "sure links"]] as const;
@@ -50,9 +52,10 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
   const answer = useMemo(() => {
     // Only what the graph depends on: choosing a step asks for nothing.
     const key = computed(() => {
-      const { level, direction, sure } = route.value.params;
+      const { params } = route.value;
+      const { level, direction, sure } = params;
       const where = queryTrouble.value ? undefined : query.value;
-      return JSON.stringify(drawn === "workflow" ? { view: "workflow", direction, where } : { level: level ?? "step", direction, where, min_confidence: sure ? Number(sure) : undefined });
+      return JSON.stringify(drawn === "workflow" ? workflowAsked(params, where) : { level: level ?? "step", direction, where, min_confidence: sure ? Number(sure) : undefined });
     });
     return answerOf(() => {
       const [id, asked] = [sessionId.value, key.value];
@@ -64,7 +67,7 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
   useEffect(() => () => answer.stop(), [answer]);
 
   const { data: graph, error, loading } = answer.value;
-  const shape = graph && `${graph.level} ${route.value.params["direction"] ?? ""} ${drawn} ${sessionId.value} ${query.value}`;
+  const shape = graph && `${graph.level} ${route.value.params["direction"] ?? ""} ${drawn} ${sessionId.value} ${query.value} ${route.value.params["runs"] ?? ""} ${route.value.params["of"] ?? ""}`;
   useEffect(() => {
     // Another graph is looked at from afar; the same one, grown, from where it was.
     camera.value = undefined;
@@ -134,10 +137,12 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
     <section ref={box} class="graph" aria-label={drawn === "dag" ? "Graph" : "Workflow"}>
       <div class="tools">
         {drawn === "dag" && <div role="group" aria-label="What a node is" class="choice">{(words.value?.levels ?? []).map((name) => <button key={name} aria-pressed={level === name} onClick={() => setParams({ level: name === "step" ? "" : name })}>{plain(name)}</button>)}</div>}
+        {drawn === "workflow" && <RunChoice />}
         <div role="group" aria-label="Direction" class="choice">{["down", "right"].map((name) => <button key={name} aria-pressed={direction === name} onClick={() => setParams({ direction: name === "down" ? "" : name })}>{name}</button>)}</div>
         {drawn === "dag" && <select class="small" aria-label="Links" value={route.value.params["sure"] ?? ""} onChange={(event) => setParams({ sure: event.currentTarget.value })}>{SURE.map(([value, title]) => <option key={value} value={value}>{title}</option>)}</select>}
         <span class="legend">{(graph?.looks ?? []).map((look) => <span key={look}><Swatch look={look} /> {lookTitle(look)}</span>)}</span>
         <span class="grow" />
+        {graph && graph.level === "pattern" && route.value.params["of"] && <span class="quiet">{graph.title}</span>}
         {graph && <span class="quiet">{plural(graph.nodes.length, "node")}, {plural(graph.edges.length, "edge")}{loading && " …"}</span>}
         <button class="small" onClick={() => (camera.value = undefined)}>Fit</button>
         <button class="small" title="Save what is seen as a picture" onClick={() => savePicture(box.current, `${drawn}.png`, palette.value.paper)}>PNG</button>
@@ -145,23 +150,10 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
       {error ? <Wrong error={error} /> : !graph ? <Loading what={drawn === "dag" ? "the graph" : "the workflow"} /> : graph.nodes.length === 0 ? <Empty title="Nothing to draw"><p>No step is shown with this filter.</p></Empty> : (
         <div class="timeline-box">
           <Canvas label={`${graph.title}: ${plural(graph.nodes.length, "node")}`} size={size} onWheel={onWheel} onPointer={onPointer} onKeyDown={onKey} cursor={hover.value ? "pointer" : "grab"} onDoubleClick={() => (camera.value = undefined)}
-            draw={(ctx, { width, height }) => answer.value.data && drawGraph(ctx, { graph: answer.value.data, camera: camera.value ?? fitted(answer.value.data, width, height), colours: palette.value, light: lightOfNode, hasChain: selected.value !== "" && (chain.value?.size ?? 0) > 0, hovered: hover.value?.node.id ?? "" }, width, height)} />
-          {hover.value && <Tip hover={hover.value} width={size.value.width} />}
+            draw={(ctx, { width, height }) => answer.value.data && drawGraph(ctx, { graph: answer.value.data, camera: camera.value ?? fitted(answer.value.data, width, height), colours: palette.value, light: lightOfNode, hasChain: selected.value !== "" && (chain.value?.size ?? 0) > 0, hovered: hover.value?.node.id ?? "", selected: selected.value }, width, height)} />
+          {hover.value && <NodeTip {...hover.value} width={size.value.width} height={size.value.height} />}
         </div>
       )}
     </section>
-  );
-}
-
-function Tip({ hover: { node, x, y }, width }: { hover: Hover; width: number }) {
-  const side = x > width - 340 ? { right: `${width - x + 12}px` } : { left: `${x + 14}px` };
-  const at = node.step_ids.indexOf(selected.value);
-  const { totals } = node;
-  return (
-    <div class="tip" style={{ ...side, top: `${y + 14}px` }}>
-      <b>{node.label}</b>{node.step_ids.length > 1 && <span class="quiet"> {at >= 0 ? `${at + 1}/` : ""}{node.step_ids.length} steps, click for the {at >= 0 ? "next" : "first"}</span>}
-      {node.detail !== "" && <p>{node.detail}</p>}
-      <p class="quiet">{plain(node.kind)} · {duration(node.busy_ms)}{totals.usage && ` · ${count(totals.usage.input)} in, ${count(totals.usage.cache_read)} cached, ${count(totals.usage.output)} out`}{totals.cost_usd ? ` · ${money(totals.cost_usd)}` : ""}{node.is_error && " · failed"}{node.pending && " · no end yet"}</p>
-    </div>
   );
 }

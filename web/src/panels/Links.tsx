@@ -1,5 +1,6 @@
 // What people say about links: confirm or deny a guess, add what is missing, take back what was said.
 import { useEffect, useState } from "preact/hooks";
+import { isReport } from "../api/report.ts";
 import type { SaidDoc, StepBriefDoc, StepDetailDoc, StepEdgeDoc } from "../api/types.ts";
 import { moment, plain } from "../logic/words.ts";
 import { beginDraft, changeDraft, draft, endDraft, findEnds, nameMyself, say, saying, sendDraft, takeBack } from "../state/links.ts";
@@ -32,7 +33,7 @@ function Said({ said }: { said: SaidDoc }) {
       <p>
         <b>{ACTIONS[said.action] ?? plain(said.action)}</b> by {said.who ?? "somebody"} <span class="quiet">{moment(said.at)}</span>
         {said.was_rule && <span class="quiet"> · before: {said.was_rule}{(said.was_confidence ?? 1) < 1 && ` ${Math.round((said.was_confidence ?? 1) * 100)} %`}</span>}
-        {said.can_remove && <> <Act about={about} label="Undo" title="Take back what was said; the rules speak again" run={() => void takeBack(about, said.id)} /></>}
+        {said.can_remove && !isReport && <> <Act about={about} label="Undo" title="Take back what was said; the rules speak again" run={() => void takeBack(about, said.id)} /></>}
       </p>
       {said.note && <p class="note">{said.note}</p>}
       {STANDINGS[said.standing] && <p class="refused">{STANDINGS[said.standing]}</p>}
@@ -44,7 +45,7 @@ function Said({ said }: { said: SaidDoc }) {
 /** What was said about an edge, or what can be. */
 export function EdgeSaid({ edge }: { edge: StepEdgeDoc }) {
   if (edge.said) return <Said said={edge.said} />;
-  if (!edge.can_say || !edge.inferred) return null;
+  if (isReport || !edge.can_say || !edge.inferred) return null;
   const about = `${edge.from}${edge.to}${edge.kind}`;
   const wanted = (action: string) => void say(about, { action, from: edge.from, to: edge.to, kind: edge.kind });
   return (
@@ -111,6 +112,7 @@ export function Links({ doc }: { doc: StepDetailDoc }) {
   const isAdding = draft.value?.step === step.id;
   // Another step is looked at: its links are its own.
   useEffect(() => { if (draft.peek() && draft.peek()?.step !== step.id) endDraft(); }, [step.id]);
+  if (isReport && doc.said.length === 0) return null;
   return (
     <>
       <h3>What people said</h3>
@@ -124,7 +126,7 @@ export function Links({ doc }: { doc: StepDetailDoc }) {
           ))}
         </ul>
       )}
-      {isAdding ? <Form /> : (
+      {isReport ? null : isAdding ? <Form /> : (
         <p class="said-acts">
           <button class="small" onClick={() => beginDraft(step.id, kinds.includes(usual) ? usual : (kinds[0] ?? ""))}>Add a link…</button>
           <label class="quiet">as <input class="who" aria-label="Your name" placeholder="your name" value={preferences.value.who} onChange={(event) => nameMyself(event.currentTarget.value.trim())} /></label>

@@ -1,20 +1,19 @@
 // One session: what it was, and its views, which all show the same choice and the same filter.
 import { useEffect, useState } from "preact/hooks";
 import { VIEWS, type View } from "../logic/route.ts";
-import { count, duration, moment, plain, plural, sessionCost, sessionTokens, shortPath } from "../logic/words.ts";
+import { plain, plural } from "../logic/words.ts";
 import { isCompareOpen, isExportOpen } from "../state/commands.ts";
 import { preferences, prefer } from "../state/preferences.ts";
 import { hasOthers } from "../state/report.ts";
-import { openList, query, replaceParams, setParams, view } from "../state/route.ts";
-import { palette } from "../state/schema.ts";
-import { line, path, queryTrouble, wanted } from "../state/session.ts";
+import { openList, query, replaceParams, showView, view } from "../state/route.ts";
+import { line, queryTrouble, wanted } from "../state/session.ts";
 import { lanesPx } from "../state/timeline.ts";
-import { Fact, SplitBar, Status } from "../widgets/Small.tsx";
 import { Wrong } from "../widgets/States.tsx";
 import { Detail } from "./Detail.tsx";
 import { Graph } from "./Graph.tsx";
+import { Header } from "./Header.tsx";
 import { Replay } from "./Replay.tsx";
-import { splitShares } from "./split.ts";
+import { Runs } from "./Runs.tsx";
 import { Stats } from "./Stats.tsx";
 import { Timeline } from "./Timeline.tsx";
 import { Tree } from "./Tree.tsx";
@@ -22,33 +21,6 @@ import { Tree } from "./Tree.tsx";
 const PAUSE_MS = 250;
 /** Of the timeline, beside its lanes: tools, map and ruler. */
 const TIMELINE_BESIDE_PX = 84;
-
-function Header() {
-  const { data: row } = line.value;
-  const split = path.value.data?.sessions[0]?.path.split;
-  if (!row) return <header class="session-head"><div class="skeleton" /></header>;
-  const { tokens } = row;
-  return (
-    <header class="session-head">
-      <div class="session-title">
-        <h1 title={row.title ?? row.id}>{row.title ?? row.native_ids[0] ?? row.id}</h1>
-        <Status status={row.status} />
-      </div>
-      <dl class="facts">
-        <Fact name="took">{duration(row.duration_ms)}</Fact>
-        <Fact name="steps">{count(row.steps)}</Fact>
-        <Fact name="agents">{count(row.agents)}</Fact>
-        <Fact name="errors">{row.errors > 0 ? <button class="link errors" onClick={() => setParams({ q: "is:error" })}>{count(row.errors)}</button> : "0"}</Fact>
-        <Fact name="tokens" title={`${count(tokens.input)} in · ${count(tokens.cache_read)} read from cache · ${count(tokens.cache_write)} written to cache · ${count(tokens.output)} out · ${count(tokens.reasoning)} thinking${row.uncounted_calls > 0 ? ` · ${plural(row.uncounted_calls, "call")} reported none` : ""}`}>{sessionTokens(row)}</Fact>
-        <Fact name="cost">{sessionCost(row)}</Fact>
-      </dl>
-      <SplitBar label="Time" shares={split ? splitShares(split, palette.value) : []}>
-        <span class="grow" />
-        <span class="session-from" title={row.cwd ?? ""}>{moment(row.started_at)}{row.cwd && ` · ${shortPath(row.cwd)}`} · {row.formats.join(", ")}</span>
-      </SplitBar>
-    </header>
-  );
-}
 
 function Filter() {
   const [text, setText] = useState(query.value);
@@ -73,15 +45,20 @@ function Main({ shown }: { shown: View }) {
     case "tree": return <Tree />;
     case "graph": return <Graph key="dag" drawn="dag" />;
     case "workflow": return <Graph key="workflow" drawn="workflow" />;
+    case "runs": return <Runs />;
     case "stats": return <Stats />;
     default: return <div class="both" style={{ gridTemplateRows: `minmax(150px, min(52%, ${lanesPx.value + TIMELINE_BESIDE_PX}px)) minmax(0, 1fr)` }}><Timeline /><Tree /></div>;
   }
 }
 
+/** On large screens everything is drawn larger; pointers tell pixels of the screen. */
+const zoom = () => (document.body as { currentCSSZoom?: number }).currentCSSZoom ?? 1;
+
 function Divider() {
   const drag = (event: PointerEvent) => {
     if (event.buttons !== 1) return;
-    prefer({ detailPx: Math.max(280, Math.min(innerWidth - 400, innerWidth - event.clientX)) });
+    const [room, at] = [innerWidth / zoom(), event.clientX / zoom()];
+    prefer({ detailPx: Math.max(280, Math.min(room - 400, room - at)) });
   };
   const key = (event: KeyboardEvent) => {
     const by = { ArrowLeft: 24, ArrowRight: -24 }[event.key];
@@ -100,7 +77,7 @@ export function Session() {
     <main class="session">
       <Header />
       <nav class="session-bar" aria-label="Views">
-        <div role="tablist" class="tabs">{VIEWS.map((name, n) => <button key={name} role="tab" aria-selected={shown === name} title={`Key ${n + 1}`} onClick={() => setParams({ view: name === "timeline" ? "" : name })}>{plain(name)}</button>)}</div>
+        <div role="tablist" class="tabs">{VIEWS.map((name, n) => <button key={name} role="tab" aria-selected={shown === name} title={`Key ${n + 1}`} onClick={() => showView(name)}>{plain(name)}</button>)}</div>
         <Filter />
         <Replay />
         {hasOthers() && <button onClick={() => (isCompareOpen.value = true)}>Compare…</button>}

@@ -12,6 +12,8 @@ export interface GraphScene {
   light(node: PlacedNodeDoc): Light;
   hasChain: boolean;
   hovered: string;
+  /** The step that is looked at; a node that stands for several says which of them it is. */
+  selected: string;
 }
 
 /** Smaller letters cannot be read and are not drawn. */
@@ -108,7 +110,7 @@ function drawEdgeLabel(ctx: CanvasRenderingContext2D, place: RectDoc, label: str
   ctx.fillText(label, place.x + place.width / 2, place.y + place.height / 2);
 }
 
-function drawNode(ctx: CanvasRenderingContext2D, { colours, hasChain, hovered, camera }: GraphScene, node: PlacedNodeDoc, light: Light): void {
+function drawNode(ctx: CanvasRenderingContext2D, { colours, hasChain, hovered, camera, selected }: GraphScene, node: PlacedNodeDoc, light: Light): void {
   const { x, y, width, height } = node.place;
   const colour = colours.look(node.look);
   ctx.globalAlpha = light === "dim" ? 0.18 : light === "plain" && hasChain ? 0.45 : 1;
@@ -122,11 +124,13 @@ function drawNode(ctx: CanvasRenderingContext2D, { colours, hasChain, hovered, c
   ctx.setLineDash([]);
   ctx.fillStyle = node.is_error ? colours.error : colour;
   ctx.fillRect(x, y + 4, 4, height - 8);
-  if (camera.zoom >= LEAST_TEXT_ZOOM) drawNodeText(ctx, node, colours);
+  if (camera.zoom >= LEAST_TEXT_ZOOM) drawNodeText(ctx, node, colours, selected);
   ctx.globalAlpha = 1;
 }
 
-function drawNodeText(ctx: CanvasRenderingContext2D, { place: { x, y, width, height }, shown_label, shown_detail, badge, look }: PlacedNodeDoc, colours: Palette): void {
+function drawNodeText(ctx: CanvasRenderingContext2D, { place: { x, y, width, height }, shown_label, shown_detail, badge: count, look, step_ids }: PlacedNodeDoc, colours: Palette, selected: string): void {
+  const at = count && selected !== "" ? step_ids.indexOf(selected) : -1;
+  const badge = at >= 0 ? `${at + 1}/${step_ids.length}` : count;
   const hasDetail = shown_detail !== "";
   ctx.textAlign = "left";
   ctx.textBaseline = "middle";

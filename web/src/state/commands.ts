@@ -6,7 +6,7 @@ import { VIEWS } from "../logic/route.ts";
 import { prefer, preferences, type Theme } from "./preferences.ts";
 import { isPlaying, pause, play } from "./replay.ts";
 import { hasOthers } from "./report.ts";
-import { go, openList, route, select, selected, sessionId, setParams } from "./route.ts";
+import { go, openList, route, select, selected, sessionId, showView } from "./route.ts";
 import { failed } from "./trouble.ts";
 
 export interface Command {
@@ -21,6 +21,7 @@ export const isPaletteOpen = signal(false);
 export const isHelpOpen = signal(false);
 export const isExportOpen = signal(false);
 export const isCompareOpen = signal(false);
+export const isPreferencesOpen = signal(false);
 
 const anywhere = () => true;
 const inSession = () => route.value.page === "session";
@@ -53,7 +54,7 @@ export const COMMANDS: Command[] = [
   { title: "Find anything", keys: "Ctrl K", isThere: anywhere, run: () => (isPaletteOpen.value = true) },
   { title: "Search or filter", keys: "/", isThere: anywhere, run: focusSearch },
   { title: "All sessions", keys: "g", isThere: hasOthers, run: openList },
-  ...VIEWS.map((name, n) => ({ title: `Show the ${name}`, keys: String(n + 1), isThere: inSession, run: () => setParams({ view: name === "timeline" ? "" : name }) })),
+  ...VIEWS.map((name, n) => ({ title: `Show the ${name}`, keys: String(n + 1), isThere: inSession, run: () => showView(name) })),
   { title: "Next error", keys: "e", isThere: inSession, run: () => void nextError(1) },
   { title: "Previous error", keys: "E", isThere: inSession, run: () => void nextError(-1) },
   { title: "Choose no step", keys: "Escape", isThere: () => inSession() && selected.value !== "", run: () => select(undefined) },
@@ -62,12 +63,15 @@ export const COMMANDS: Command[] = [
   { title: "Issues of all sessions", keys: "i", isThere: () => !isReport, run: () => go({ page: "issues", id: "", params: {} }) },
   { title: "Export…", keys: "x", isThere: inSession, run: () => (isExportOpen.value = true) },
   { title: "Theme: system, light, dark", keys: "t", isThere: anywhere, run: nextTheme },
+  { title: "Preferences…", keys: ",", isThere: anywhere, run: () => (isPreferencesOpen.value = true) },
   { title: "Keys", keys: "?", isThere: anywhere, run: () => (isHelpOpen.value = true) },
 ];
 
 /** Keys of a view, for the sheet; the view itself hears them. */
 export const VIEW_KEYS: [string, string][] = [
   ["↑ ↓ or j k", "Move in a list or tree"],
+  ["← →", "Close or open an agent of the tree; go to the one above"],
+  ["*", "Open all agents of the tree"],
   ["Enter", "Open the session"],
   ["← → ↑ ↓", "Move the timeline or graph"],
   ["+ −", "Zoom in or out"],
@@ -88,7 +92,7 @@ export function startKeys(): void {
       isPaletteOpen.value = !isPaletteOpen.value;
       return;
     }
-    const isOpen = [isPaletteOpen, isHelpOpen, isExportOpen, isCompareOpen].find((open) => open.value);
+    const isOpen = [isPaletteOpen, isHelpOpen, isExportOpen, isCompareOpen, isPreferencesOpen].find((open) => open.value);
     if (event.key === "Escape" && isOpen) {
       isOpen.value = false;
       return;

@@ -1,7 +1,10 @@
 // What somebody likes, remembered in the browser.
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
+
+import type { View } from "../logic/route.ts";
 
 export type Theme = "system" | "light" | "dark";
+export type Density = "comfortable" | "compact";
 
 export interface Arrows {
   tool: boolean;
@@ -10,8 +13,11 @@ export interface Arrows {
   error: boolean;
 }
 
-interface Kept {
+export interface Kept {
   theme: Theme;
+  density: Density;
+  /** The view a session opens with. */
+  view: View;
   arrows: Arrows;
   path: boolean;
   detailPx: number;
@@ -20,7 +26,7 @@ interface Kept {
 }
 
 const KEY = "unspool.preferences";
-const USUAL: Kept = { theme: "system", arrows: { tool: true, spawn: true, return: true, error: true }, path: true, detailPx: 420, who: "" };
+export const USUAL: Kept = { theme: "system", density: "comfortable", view: "timeline", arrows: { tool: true, spawn: true, return: true, error: true }, path: true, detailPx: 420, who: "" };
 
 function kept(): Kept {
   try {
@@ -49,6 +55,13 @@ const system = matchMedia("(prefers-color-scheme: dark)");
 const isSystemDark = signal(system.matches);
 system.addEventListener("change", () => {
   isSystemDark.value = system.matches;
+});
+
+/** The height of a row of a list or tree. */
+export const rowPx = computed(() => (preferences.value.density === "compact" ? 21 : 26));
+
+effect(() => {
+  document.documentElement.dataset["density"] = preferences.value.density;
 });
 
 export const isDark = signal(false);

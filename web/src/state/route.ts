@@ -2,6 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import { isReport } from "../api/report.ts";
 import { formatRoute, parseRoute, viewOf, withParams, type Route, type View } from "../logic/route.ts";
+import { preferences } from "./preferences.ts";
 
 // In a report the address is behind the `#`: the rest of it is where the file lies.
 const here = () => {
@@ -61,12 +62,20 @@ export function catchSelection(take: (step: string | undefined) => boolean): voi
   caught = take;
 }
 
+/** How an address says a view: the first one needs no saying. */
+const said = (name: View) => (name === "timeline" ? "" : name);
+
+export function showView(name: View): void {
+  setParams({ view: said(name) });
+}
+
 export function select(step: string | undefined): void {
   if (!caught(step)) setParams({ step });
 }
 
+/** Opens a session with the view somebody likes; the address says it, so that it can be shared. */
 export function openSession(id: string): void {
-  go({ page: "session", id, params: {} });
+  go(withParams({ page: "session", id, params: {} }, { view: said(preferences.peek().view) }));
 }
 
 export function openList(): void {

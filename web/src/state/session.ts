@@ -1,8 +1,9 @@
 // What all views of a session share: its row, the step that is looked at, what led to it and what it led to, and the filter.
-import { computed } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { get } from "../api/client.ts";
 import { answerOf } from "./answers.ts";
 import { versionOf } from "./live.ts";
+import { isPlaying, playedMs } from "./replay.ts";
 import { query, selected, sessionId } from "./route.ts";
 
 /** Steps that a question about all of a session lists at most. */
@@ -16,6 +17,28 @@ export const path = answerOf(() => {
   if (id === "") return undefined;
   versioned(id);
   return { key: id, get: (signal) => get("/api/v1/sessions/{id}/path", { id }, {}, signal) };
+});
+
+/** So often the numbers follow a replay. */
+const FOLLOW_MS = 400;
+/** The moment the numbers are of, in milliseconds since the first; nothing for the whole session. */
+const countedUntil = signal<number | undefined>(undefined);
+let followed = 0;
+effect(() => {
+  const at = playedMs.value;
+  const now = performance.now();
+  if (at !== undefined && isPlaying.value && now - followed < FOLLOW_MS) return;
+  followed = now;
+  countedUntil.value = at;
+});
+
+/** Sums, tables and what they rest on; while a session is played, up to that moment. */
+export const numbers = answerOf(() => {
+  const id = sessionId.value;
+  if (id === "") return undefined;
+  versioned(id);
+  const until_ms = countedUntil.value;
+  return { key: id, part: String(until_ms), get: (signal) => get("/api/v1/sessions/{id}/numbers", { id }, { until_ms }, signal) };
 });
 
 /** The session in one line, as in the list. */

@@ -8,11 +8,15 @@ import { selected, sessionId } from "./route.ts";
 import { asApiError } from "./trouble.ts";
 
 const BLOCK = 200;
-/** Agents this deep are closed by "close all". */
+/** Agents below this are closed by "close all", and none is that deep for "open all". */
 const SHUT_DEPTH = 0;
+const ALL_DEPTHS = 1_000_000;
 
 interface Asked {
+  /** Agents are open down to this depth; nothing for those that did most of the work. */
   depth: number | undefined;
+  /** Only agents that are called so. */
+  agent: string;
   open: readonly string[];
   shut: readonly string[];
   errors: boolean;
@@ -31,13 +35,17 @@ export interface Rows {
 }
 
 const NO_ROWS: Rows = { total: 0, blocks: new Map(), known: false };
-const USUAL: Asked = { depth: undefined, open: [], shut: [], errors: false };
+const USUAL: Asked = { depth: undefined, agent: "", open: [], shut: [], errors: false };
 
 export const treeRows = signal<Rows>(NO_ROWS);
 export const treeError = signal<ApiError | undefined>(undefined);
 export const treeAsked = signal<Asked>(USUAL);
 /** The row of the step that is looked at. */
 export const selectedRow = signal<number | undefined>(undefined);
+/** The row the keyboard is at, when it is that of an agent. */
+export const cursorRow = signal<number | undefined>(undefined);
+/** Ids of the agents and steps above the step that is looked at. */
+export const pathAbove = signal<ReadonlySet<string>>(new Set());
 
 /** Grows when rows are to be looked at again. */
 let turn = 0;
@@ -50,15 +58,18 @@ export function rowAt(n: number): TreeRowDoc | undefined {
   return treeRows.value.blocks.get(Math.floor(n / BLOCK))?.rows[n % BLOCK];
 }
 
+function filterOf({ depth, agent, open, shut, errors }: Asked) {
+  return { depth, agent, busiest: depth === undefined || undefined, open: [...open], shut: [...shut], errors: errors || undefined };
+}
+
 async function loadBlock(block: number, mine: number): Promise<void> {
   const id = sessionId.peek();
   if (id === "" || underWay.has(block)) return;
   underWay.add(block);
-  const { depth, open, shut, errors } = treeAsked.peek();
   const asked = question;
   try {
     const window = { from: block * BLOCK, to: (block + 1) * BLOCK };
-    const answer = await get("/api/v1/sessions/{id}/tree", { id }, { ...window, depth, open: [...open], shut: [...shut], errors: errors || undefined });
+    const answer = await get("/api/v1/sessions/{id}/tree", { id }, { ...window, ...filterOf(treeAsked.peek()) });
     const blocks = new Map(treeRows.peek().blocks);
     if (asked !== question || (blocks.get(block)?.turn ?? 0) > mine) return;
     blocks.set(block, { turn: mine, rows: answer.rows });
@@ -84,16 +95,28 @@ function refresh(): void {
   for (const block of blocks.length > 0 ? blocks : [0]) void loadBlock(block, turn);
 }
 
+/** Looks for the row of a step; agents around it that are closed are opened, so that choosing it elsewhere shows it here. */
 async function find(step: string): Promise<void> {
   const id = sessionId.peek();
-  const { depth, open, shut, errors } = treeAsked.peek();
+  const asked = treeAsked.peek();
   try {
-    const answer = await get("/api/v1/sessions/{id}/tree", { id }, { from: 0, to: 0, depth, open: [...open], shut: [...shut], errors: errors || undefined, find: step });
-    if (selected.peek() === step) selectedRow.value = answer.found_row ?? undefined;
+    const answer = await get("/api/v1/sessions/{id}/tree", { id }, { from: 0, to: 0, ...filterOf(asked), find: step });
+    if (selected.peek() !== step || treeAsked.peek() !== asked) return;
+    selectedRow.value = answer.found_row ?? undefined;
+    cursorRow.value = undefined;
+    pathAbove.value = new Set([...answer.found_agents, ...answer.found_above]);
+    const closed = answer.found_agents.filter((agent) => !asked.open.includes(agent));
+    if (answer.found_row === null && step !== revealed && closed.length > 0) {
+      treeAsked.value = { ...asked, open: [...asked.open, ...closed], shut: asked.shut.filter((agent) => !closed.includes(agent)) };
+    }
+    revealed = step;
   } catch {
     selectedRow.value = undefined;
   }
 }
+
+/** The step that was brought into sight; agents that are closed after that stay closed. */
+let revealed = "";
 
 export function toggleAgent(id: string, isClosed: boolean): void {
   const { open, shut } = treeAsked.value;
@@ -102,11 +125,20 @@ export function toggleAgent(id: string, isClosed: boolean): void {
 }
 
 export function openAll(): void {
-  treeAsked.value = { ...treeAsked.value, depth: undefined, open: [], shut: [] };
+  treeAsked.value = { ...treeAsked.value, depth: ALL_DEPTHS, open: [], shut: [] };
 }
 
 export function closeAll(): void {
   treeAsked.value = { ...treeAsked.value, depth: SHUT_DEPTH, open: [], shut: [] };
+}
+
+/** Opens the agents that did most of the work, as at first. */
+export function openUsual(): void {
+  treeAsked.value = { ...treeAsked.value, depth: undefined, open: [], shut: [] };
+}
+
+export function onlyAgent(agent: string): void {
+  treeAsked.value = { ...treeAsked.value, agent };
 }
 
 export function onlyErrors(errors: boolean): void {
@@ -126,6 +158,8 @@ effect(() => {
     seen = { first: 0, end: BLOCK };
     treeRows.value = NO_ROWS;
     lastAsked = treeAsked.value = USUAL;
+    cursorRow.value = undefined;
+    revealed = "";
   }
   refresh();
 });
@@ -133,5 +167,9 @@ effect(() => {
 effect(() => {
   treeAsked.value;
   if (selected.value !== "" && sessionId.value !== "") void find(selected.value);
-  else selectedRow.value = undefined;
+  else {
+    selectedRow.value = undefined;
+    pathAbove.value = new Set();
+    revealed = "";
+  }
 });

@@ -30,9 +30,11 @@ export function Canvas({ label, size, draw, onWheel, onPointer, onDoubleClick, o
     const [canvas, element] = [ref.current, box.current];
     const ctx = canvas?.getContext("2d");
     if (!canvas || !element || !ctx) return;
+    // On large screens everything is drawn larger; pointers tell pixels of the screen.
+    const zoom = () => canvas.getBoundingClientRect().width / Math.max(1, canvas.clientWidth) || 1;
     const ratio = signal(devicePixelRatio);
     const watch = new ResizeObserver(() => {
-      ratio.value = devicePixelRatio;
+      ratio.value = devicePixelRatio * zoom();
       const { clientWidth: width, clientHeight: height } = element;
       if (width !== size.peek().width || height !== size.peek().height) size.value = { width, height };
     });
@@ -50,7 +52,7 @@ export function Canvas({ label, size, draw, onWheel, onPointer, onDoubleClick, o
     });
     const at = (event: MouseEvent): [number, number] => {
       const { left, top } = canvas.getBoundingClientRect();
-      return [event.clientX - left, event.clientY - top];
+      return [(event.clientX - left) / zoom(), (event.clientY - top) / zoom()];
     };
     const wheel = (event: WheelEvent) => {
       if (!latest.current.onWheel) return;

@@ -13,10 +13,12 @@ interface Props {
   /** A row to be brought into sight when this changes. */
   reveal?: number | undefined;
   onKeyDown?(event: KeyboardEvent): void;
-  role?: "list" | "tree" | "listbox";
+  role?: "list" | "treegrid" | "listbox";
+  /** The id of the row the keyboard is at. */
+  active?: string | undefined;
 }
 
-export function List({ total, rowPx, label, row, onSeen, reveal, onKeyDown, role = "list" }: Props) {
+export function List({ total, rowPx, label, row, onSeen, reveal, onKeyDown, active, role = "list" }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [place, setPlace] = useState({ top: 0, height: 600 });
   const seen = seenRows(place.top, place.height, rowPx, total);
@@ -41,7 +43,7 @@ export function List({ total, rowPx, label, row, onSeen, reveal, onKeyDown, role
     const element = box.current;
     if (!element || reveal === undefined) return;
     element.scrollTop = scrollTo(reveal, element.scrollTop, element.clientHeight, rowPx);
-  }, [reveal]);
+  }, [reveal, rowPx]);
 
   const rows: ComponentChildren[] = [];
   for (let n = seen.first; n < seen.end; n += 1) {
@@ -52,7 +54,7 @@ export function List({ total, rowPx, label, row, onSeen, reveal, onKeyDown, role
     );
   }
   return (
-    <div ref={box} class="list" tabIndex={0} role={role} aria-label={label} onKeyDown={onKeyDown}>
+    <div ref={box} class="list" tabIndex={0} role={role} aria-label={label} aria-activedescendant={active} aria-rowcount={role === "treegrid" ? total : undefined} onKeyDown={onKeyDown}>
       <div class="list-room" role="presentation" style={{ height: `${total * rowPx}px` }}>
         {rows}
       </div>

@@ -16,17 +16,22 @@ export function Swatch({ look, error }: { look: string; error?: boolean }) {
   return <span class={error ? "swatch failed" : "swatch"} style={{ background: `var(--look-${look})` }} aria-hidden="true" />;
 }
 
-export function Copy({ text, label }: { text: string; label: string }) {
-  const [done, setDone] = useState(false);
+/** Copies a text, or what makes one when it is wanted. */
+export function Copy({ text, label }: { text: string | (() => string); label: string }) {
+  const [said, say] = useState("");
   const copy = () => {
-    void navigator.clipboard.writeText(text).then(() => {
-      setDone(true);
-      setTimeout(() => setDone(false), 1200);
-    });
+    const told = (word: string) => {
+      say(word);
+      setTimeout(() => say(""), 1200);
+    };
+    // Pages that are not served safely have no clipboard.
+    const clipboard = navigator.clipboard as Clipboard | undefined;
+    if (!clipboard) return told("Not allowed");
+    void clipboard.writeText(typeof text === "string" ? text : text()).then(() => told("Copied"), () => told("Not allowed"));
   };
   return (
-    <button class="small" onClick={copy} title={text}>
-      {done ? "Copied" : label}
+    <button class="small" onClick={copy} title={typeof text === "string" ? text : ""} aria-live="polite">
+      {said || label}
     </button>
   );
 }
@@ -58,6 +63,47 @@ export function SplitBar({ shares, label, children }: { shares: Share[]; label: 
         ))}
         {children}
       </div>
+    </div>
+  );
+}
+
+export interface Column<T> {
+  name: string;
+  title?: string;
+  /** What it is sorted by; rows without it come last. */
+  by(row: T): number | string | null | undefined;
+  show(row: T): ComponentChildren;
+  /** Drawn as a bar behind the number. */
+  isBar?: boolean;
+}
+
+/** Rows in the order of a column; what has no value comes last. */
+export function sorted<T>(rows: readonly T[], by: Column<T>["by"], isDown: boolean): T[] {
+  const value = (row: T) => by(row) ?? undefined;
+  return rows.toSorted((a, b) => {
+    const [x, y] = [value(a), value(b)];
+    if (x === undefined || y === undefined) return x === y ? 0 : x === undefined ? 1 : -1;
+    const order = typeof x === "string" || typeof y === "string" ? String(x).localeCompare(String(y)) : x - y;
+    return isDown ? -order : order;
+  });
+}
+
+/** A table that is sorted by a click on the head of a column. */
+export function Sortable<T>({ caption, columns, rows, keyOf, children }: { caption: string; columns: Column<T>[]; rows: readonly T[]; keyOf(row: T): string; children?: ComponentChildren }) {
+  const [order, setOrder] = useState<{ at: number; isDown: boolean } | undefined>(undefined);
+  const column = order && columns[order.at];
+  const shown = order && column ? sorted(rows, column.by, order.isDown) : rows;
+  const most = columns.map((one) => (one.isBar ? Math.max(0, ...rows.map((row) => Number(one.by(row) ?? 0))) : 0));
+  const head = (at: number) => setOrder({ at, isDown: order?.at === at ? !order.isDown : at > 0 });
+  return (
+    <div class="table-box">
+      <table class="numbers">
+        <caption>{caption}{children}</caption>
+        <thead><tr>{columns.map((one, at) => <th key={one.name} scope="col" aria-sort={order?.at === at ? (order.isDown ? "descending" : "ascending") : "none"}><button title={one.title ?? `Sort by ${one.name}`} onClick={() => head(at)}>{one.name}<span aria-hidden="true">{order?.at === at ? (order.isDown ? " ▾" : " ▴") : ""}</span></button></th>)}</tr></thead>
+        <tbody>{shown.map((row) => <tr key={keyOf(row)}>{columns.map((one, at) => at === 0 ? <th key={one.name} scope="row">{one.show(row)}</th> : (
+          <td key={one.name} class={one.isBar ? "with-bar" : ""}>{one.isBar && (most[at] ?? 0) > 0 && <i class="bar" style={{ width: `${(100 * Number(one.by(row) ?? 0)) / (most[at] ?? 1)}%` }} />}<span>{one.show(row)}</span></td>
+        ))}</tr>)}</tbody>
+      </table>
     </div>
   );
 }

@@ -2,7 +2,16 @@
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../api/client.ts";
 
-export function Loading({ what }: { what: string }) {
+/** Something is under way: bars where rows will be, or two in the middle. */
+export function Loading({ what, rows = 0 }: { what: string; rows?: number }) {
+  if (rows > 0) {
+    return (
+      <div class="state-rows" role="status" aria-label={`Loading ${what}`}>
+        {Array.from({ length: rows }, (_, n) => <div key={n} class="skeleton" style={{ maxWidth: `${[92, 74, 83, 61, 88, 70][n % 6]}%` }} />)}
+        <span class="quiet">Loading {what}…</span>
+      </div>
+    );
+  }
   return (
     <div class="state" role="status">
       <div class="skeleton" />
@@ -10,6 +19,11 @@ export function Loading({ what }: { what: string }) {
       <span class="quiet">Loading {what}…</span>
     </div>
   );
+}
+
+/** Something is there, and something of it is not. */
+export function Partial({ children }: { children: ComponentChildren }) {
+  return <p class="partial" role="note">{children}</p>;
 }
 
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {

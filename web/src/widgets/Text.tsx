@@ -1,4 +1,5 @@
 // Text of records, drawn as elements: everything that comes from data is a text node.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { markdown, type Block, type Span } from "../logic/markdown.ts";
 import { diffLines, type Json, type Part } from "../logic/readable.ts";
@@ -41,6 +42,16 @@ function Diff({ text }: { text: string }) {
   return <pre class="code">{diffLines(text).map((line, n) => <span key={n} class={`diff-${line.sort}`}>{line.text}{"\n"}</span>)}</pre>;
 }
 
+/** Letters of a piece of a long text; pieces that are out of sight cost nothing. */
+const PIECE_LETTERS = 16_000;
+
+/** A text of any length: in pieces, of which only those in sight are laid out. */
+export function Long({ text }: { text: string }) {
+  const pieces: string[] = [];
+  for (let at = 0; at < text.length; at += PIECE_LETTERS) pieces.push(text.slice(at, at + PIECE_LETTERS));
+  return <div class="long code" tabIndex={0} role="region" aria-label="The whole text">{pieces.map((piece, n) => <pre key={n} class="piece">{piece}</pre>)}</div>;
+}
+
 /** One readable part of a record. */
 export function PartView({ part }: { part: Part }) {
   const [isOpen, open] = useState(false);
@@ -50,14 +61,33 @@ export function PartView({ part }: { part: Part }) {
   if (part.sort === "fields") {
     return <figure class="part"><figcaption>{part.path}</figcaption><dl class="fields">{part.fields.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl></figure>;
   }
+  if (part.sort === "json") {
+    return <figure class="part"><figcaption>{part.path}</figcaption><div class="part-json"><JsonTree value={part.value} /></div></figure>;
+  }
   const isLong = part.text.length > FOLD_LETTERS;
   const text = isLong && !isOpen ? part.text.slice(0, FOLD_LETTERS) : part.text;
   return (
     <figure class="part">
       <figcaption>{part.path}</figcaption>
-      {part.sort === "prose" ? <Markdown text={text} /> : part.sort === "diff" ? <Diff text={text} /> : <pre class="code">{text}</pre>}
-      {isLong && <button class="small" onClick={() => open(!isOpen)}>{isOpen ? "Show less" : `Show all ${part.text.length} letters`}</button>}
+      {isOpen && text.length > PIECE_LETTERS ? <Long text={text} /> : part.sort === "prose" ? <Markdown text={text} /> : part.sort === "diff" ? <Diff text={text} /> : <pre class="code">{text}</pre>}
+      {isLong && <button class="small" onClick={() => open(!isOpen)}>{isOpen ? "Show less" : `Show all ${part.text.length.toLocaleString("en")} letters`}</button>}
     </figure>
+  );
+}
+
+/** Entries of a value that are shown at once. */
+const ENTRIES = 100;
+/** Letters of a text in a tree before it is folded. */
+const LEAF_LETTERS = 2_000;
+
+function Leaf({ value, label }: { value: null | boolean | number | string; label: ComponentChildren }) {
+  const [isOpen, open] = useState(false);
+  const text = String(value);
+  const isLong = text.length > LEAF_LETTERS;
+  return (
+    <div class="json-leaf">{label}<span class={`json-${value === null ? "null" : typeof value}`}>{isLong && !isOpen ? text.slice(0, LEAF_LETTERS) : text}</span>
+      {isLong && <button class="small" onClick={() => open(!isOpen)}>{isOpen ? "less" : `all ${text.length.toLocaleString("en")} letters`}</button>}
+    </div>
   );
 }
 
@@ -65,10 +95,8 @@ export function PartView({ part }: { part: Part }) {
 export function JsonTree({ value, name, depth = 0 }: { value: Json; name?: string; depth?: number }) {
   const [isOpen, open] = useState(depth < 2);
   const label = name === undefined ? null : <span class="json-name">{name}: </span>;
-  if (value === null || typeof value !== "object") {
-    const kind = value === null ? "null" : typeof value;
-    return <div class="json-leaf">{label}<span class={`json-${kind}`}>{typeof value === "string" ? value : String(value)}</span></div>;
-  }
+  const [shown, show] = useState(ENTRIES);
+  if (value === null || typeof value !== "object") return <Leaf value={value} label={label} />;
   const entries: [string, Json][] = Array.isArray(value) ? value.map((one, n) => [String(n), one]) : Object.entries(value);
   const [left, right] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
   if (entries.length === 0) return <div class="json-leaf">{label}{left}{right}</div>;
@@ -77,7 +105,7 @@ export function JsonTree({ value, name, depth = 0 }: { value: Json; name?: strin
       <button class="json-toggle" aria-expanded={isOpen} onClick={() => open(!isOpen)}>
         {isOpen ? "▾" : "▸"} {label}<span class="quiet">{isOpen ? left : `${left} ${entries.length} ${right}`}</span>
       </button>
-      {isOpen && <div class="json-inside">{entries.map(([key, one]) => <JsonTree key={key} name={key} value={one} depth={depth + 1} />)}</div>}
+      {isOpen && <div class="json-inside">{entries.slice(0, shown).map(([key, one]) => <JsonTree key={key} name={key} value={one} depth={depth + 1} />)}{entries.length > shown && <button class="small" onClick={() => show(shown * 10)}>{(entries.length - shown).toLocaleString("en")} more</button>}</div>}
     </div>
   );
 }

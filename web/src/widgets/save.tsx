@@ -19,7 +19,13 @@ async function saveAnswer(url: string, name: string | undefined): Promise<void> 
 }
 
 /** A link that saves an answer. In a report there is nobody to follow it, so it is asked for here. */
-export function Save({ url, name, failed, children }: { url: string; name?: string; failed(error: unknown): void; children: ComponentChildren }) {
-  if (!isReport) return <a class="small" href={url} download={name ?? true}>{children}</a>;
-  return <button class="link small" onClick={() => void saveAnswer(url, name).catch(failed)}>{children}</button>;
+export function Save({ url, name, failed, title, children }: { url: string; name?: string; failed(error: unknown): void; title?: string; children: ComponentChildren }) {
+  if (!isReport) return <a class="small" href={url} download={name ?? true} title={title}>{children}</a>;
+  return <button class="link small" title={title} onClick={() => void saveAnswer(url, name).catch(failed)}>{children}</button>;
+}
+
+/** A link that shows an answer in a tab of its own; in a report it is saved instead. */
+export function Open({ url, name, failed, title, children }: { url: string; name: string; failed(error: unknown): void; title?: string; children: ComponentChildren }) {
+  if (isReport) return <Save url={url} name={name} failed={failed}>{children}</Save>;
+  return <a class="small" href={url} target="_blank" rel="noopener" title={title}>{children}</a>;
 }

@@ -10,10 +10,10 @@ use axum::response::IntoResponse;
 use axum::routing::{MethodRouter, get};
 use std::ops::Deref;
 use std::sync::Arc;
-use unspool_answers::{AskSession, Asked, Records, Reply, Seen};
+use unspool_answers::{AskSession, Asked, Neighbours, Records, Reply, Seen, Sessions};
 use unspool_engine::live::Snapshot;
 use unspool_model::Id;
-use unspool_store::{Filter, Question};
+use unspool_store::{Filter, GroundError, Question};
 use unspool_view::search::NativeBytes;
 
 /// Something that can be asked.
@@ -58,15 +58,40 @@ impl Records for Logged {
     }
 }
 
+/// The sessions in the store.
+struct Stored(Arc<App>);
+
+impl Sessions for Stored {
+    fn of_project(&self, cwd: &str, most: usize) -> Result<Neighbours, unspool_answers::ApiError> {
+        let engine = &self.0.engine;
+        let filter = Filter { cwd: Some(cwd.into()), ..Filter::default() };
+        let question = Question { filter, descending: true, limit: most, ..Question::default() };
+        let failed = |error: GroundError| ApiError::from(error).0;
+        let page = engine.sessions(&question).map_err(|error| failed(error.into()))?;
+        let left_out = page.matching.saturating_sub(page.sessions.len() as u64);
+        let mut others = Vec::with_capacity(page.sessions.len());
+        for row in page.sessions {
+            // One that is gone meanwhile has become part of another.
+            others.extend(engine.snapshot(row.id).map_err(failed)?.map(|snapshot| told(&snapshot)));
+        }
+        Ok(Neighbours { others, left_out })
+    }
+}
+
+fn told(snapshot: &Arc<Snapshot>) -> unspool_answers::Snapshot {
+    unspool_answers::Snapshot {
+        corpus: Arc::clone(&snapshot.corpus),
+        flow: Arc::clone(&snapshot.flow),
+        records: Arc::new(Logged(Arc::clone(snapshot))),
+    }
+}
+
 /// A session, as answers about it are made from.
-pub(crate) fn seen(app: &App, snapshot: &Arc<Snapshot>) -> Seen {
+pub(crate) fn seen(app: &Arc<App>, snapshot: &Arc<Snapshot>) -> Seen {
     let options = app.engine.options();
     Seen {
-        snapshot: unspool_answers::Snapshot {
-            corpus: Arc::clone(&snapshot.corpus),
-            flow: Arc::clone(&snapshot.flow),
-            records: Arc::new(Logged(Arc::clone(snapshot))),
-        },
+        snapshot: told(snapshot),
+        sessions: Arc::new(Stored(Arc::clone(app))),
         prices: Arc::clone(&options.prices),
         now: (options.now)(),
     }
@@ -103,8 +128,9 @@ fn outcome(endpoint: &Endpoint, call: &Call, known: Option<&str>) -> Result<Outc
         let snapshot = find(&call.app, call.part("id"))?;
         let tag = format!("W/\"s{:x}\"", snapshot.version);
         let reply = if is_known(&tag) { None } else { Some(answer(&snapshot)?) };
-        // What a query means may depend on the moment.
-        let tag = Some(tag).filter(|_| call.asked.text("where").is_none());
+        // What a query means may depend on the moment, and a project on other sessions.
+        let is_own = ["where", "project"].iter().all(|name| call.asked.text(name).is_none());
+        let tag = Some(tag).filter(|_| is_own);
         Ok(Outcome { tag, reply })
     };
     match endpoint.ask {

@@ -83,6 +83,8 @@ fn write(
         return drop(told.send(Ok(Told { status, headers, head: Head::Whole(Vec::new()) })));
     };
     headers.push((header::CONTENT_TYPE, media.into()));
+    // What records hold is never taken for anything else than it is called here.
+    headers.push((header::X_CONTENT_TYPE_OPTIONS, "nosniff".into()));
     headers
         .extend(file.map(|name| (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\""))));
     let mut pieces = Pieces { buffer: Vec::new(), sender, head: Some((told, headers)) };

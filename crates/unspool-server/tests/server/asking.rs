@@ -104,6 +104,79 @@ fn every_path_is_described_and_every_description_answers() {
 }
 
 #[test]
+fn runs_come_in_windows_and_leave_as_files() {
+    let asked = Asked::new();
+    let all = asked.json("/runs?to=100&steps=2000");
+    let total = all["total_runs"].as_u64().unwrap();
+    let runs = all["runs"].as_array().unwrap();
+    assert_eq!((runs.len() as u64, total > 0), (total, true));
+    let first = asked.json("/runs?run=1&steps=1");
+    assert_eq!((&first["runs"][0]["id"], first["runs"].as_array().unwrap().len()), (&runs[0]["id"], 1));
+    let left_out = first["runs"][0]["steps_left_out"].as_u64().unwrap();
+    assert_eq!(left_out, runs[0]["steps"].as_array().unwrap().len() as u64 - 1);
+    assert_eq!(asked.get("/runs?run=9999").status, 404);
+    let thoughts = asked.json("/export?format=thoughtflow&run=1");
+    assert_eq!(thoughts["runs"].as_array().unwrap().len(), 1);
+    let whole = asked.get("/export?format=d2").body;
+    let one = asked.get("/export?format=d2&run=1").body;
+    assert!(!one.is_empty() && (one.len() < whole.len() || total == 1));
+    assert_eq!(asked.get("/export?format=json&run=1").status, 400);
+    assert_eq!(asked.get("/graph?view=process&run=1").status, 400);
+    assert_eq!(asked.get("/graph?view=workflow&run=1").status, 200);
+}
+
+#[test]
+fn numbers_grow_with_the_moment_and_end_with_the_session() {
+    let asked = Asked::new();
+    let all = asked.json("/numbers");
+    let line = asked.json("/line");
+    assert_eq!((&all["totals"]["steps"], &all["totals"]["errors"]), (&line["steps"], &line["errors"]));
+    let tokens: u64 =
+        all["buckets"].as_array().unwrap().iter().filter_map(|one| one["tokens"].as_u64()).sum();
+    assert_eq!(Some(tokens), line["tokens"]["total"].as_u64());
+    let first = asked.json("/numbers?until_ms=0");
+    assert!(first["totals"]["steps"].as_u64() < all["totals"]["steps"].as_u64());
+    assert_eq!(asked.json("/numbers?until_ms=9999999999")["totals"], all["totals"]);
+    assert!(!all["context"]["agents"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_record_is_looked_at_as_text_with_the_same_bytes() {
+    let asked = Asked::new();
+    let record = asked.json("")["steps"][1]["witnesses"][0]["record_id"].as_str().unwrap().to_string();
+    let saved = asked.get(&format!("/records/{record}"));
+    let shown = asked.get(&format!("/records/{record}?text=true"));
+    assert_eq!(saved.body, shown.body);
+    assert_eq!(saved.header("content-type").unwrap(), "application/octet-stream");
+    assert!(shown.header("content-type").unwrap().starts_with("text/plain"));
+    assert_eq!(shown.header("x-content-type-options").unwrap(), "nosniff");
+}
+
+#[test]
+fn a_process_of_a_project_is_never_told_as_known() {
+    let asked = Asked::new();
+    let own = asked.get("/graph?view=process");
+    let project = asked.get("/graph?view=process&project=true");
+    assert_eq!((own.status, project.status), (200, 200));
+    assert!(own.header("etag").is_some() && project.header("etag").is_none());
+    let mut other = generate(Shape { depth: 1, ..Shape::default() }, 8);
+    let cwd_of = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        text.split("\"cwd\":\"").nth(1).map(|rest| rest.split('"').next().unwrap().to_string())
+    };
+    let own_cwd = asked.json("/line")["cwd"].as_str().unwrap().to_string();
+    for bytes in other.tree.files.values_mut() {
+        if let Some(cwd) = cwd_of(bytes) {
+            *bytes = String::from_utf8_lossy(bytes).replace(&cwd, &own_cwd).into_bytes();
+        }
+    }
+    put(&asked.running, &other);
+    let title = asked.json("/graph?view=process&project=true")["title"].as_str().unwrap().to_string();
+    assert!(title.ends_with("of 2 sessions"), "{title}");
+    assert_eq!(asked.get("/graph?view=process&project=maybe").status, 400);
+}
+
+#[test]
 fn references_of_the_description_lead_somewhere() {
     fn references(value: &Value, found: &mut Vec<String>) {
         match value {

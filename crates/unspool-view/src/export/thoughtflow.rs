@@ -67,12 +67,15 @@ pub fn thoughtflow(flow: &Flow, batch: &Batch) -> ThoughtFlow {
             steps: loose,
         });
     }
-    ThoughtFlow {
-        session_id: writer.session.clone(),
-        started_at: moment(flow.session.started),
-        ended_at: moment(flow.session.ended),
-        runs,
-    }
+    writer.document(runs)
+}
+
+/// Some runs of a session as its document, by their place.
+pub fn thoughtflow_of_runs(flow: &Flow, batch: &Batch, runs: &[usize]) -> ThoughtFlow {
+    let writer = Writer::new(flow, batch);
+    let chosen = (0..).zip(&flow.runs).filter(|(n, _)| runs.contains(&(*n as usize)));
+    let runs = chosen.map(|(n, run)| writer.run(n, run)).collect();
+    writer.document(runs)
 }
 
 fn moment(at: Timestamp) -> Option<String> {
@@ -112,6 +115,15 @@ impl<'f> Writer<'f> {
             }
         }
         Writer { flow, batch, session, by_run, needs }
+    }
+
+    fn document(&self, runs: Vec<RunDoc>) -> ThoughtFlow {
+        ThoughtFlow {
+            session_id: self.session.clone(),
+            started_at: moment(self.flow.session.started),
+            ended_at: moment(self.flow.session.ended),
+            runs,
+        }
     }
 
     fn text(&self, sym: Sym) -> Option<String> {

@@ -1,19 +1,29 @@
-//! What a page shows of a session, as much of it as fits: windows of its tree and timeline, its graph in place, one step whole.
+//! What a page shows of a session, as much of it as fits: windows of its tree, timeline and runs, its
+//! graph in place, its numbers, one step whole.
 //!
 //! In: a flow and a question. Out: documents for the wire; their comments are the documentation of each field. Never here: HTTP, a store.
 
+mod complete;
+mod content;
+mod context;
+mod counted;
 mod graph;
 mod links;
+mod numbers;
+mod runs;
 mod step;
 mod timeline;
 mod tree;
 mod words;
 
+pub use content::{MAX_RECORD_BYTES, record_content};
 pub use graph::{MAX_GRAPH_NODES, PlacedGraphDoc, PointDoc, RectDoc, placed_graph};
 pub use links::{
     LinksDoc, MAX_LINK_TEXT_BYTES, Refusal, SaidDoc, Wanted, declare, kind_of, kinds, links, said, take_back,
 };
-pub use step::{MAX_RECORD_BYTES, StepDetailDoc, record_content, step_detail};
+pub use numbers::{MAX_NUMBER_ROWS, NumbersDoc, numbers};
+pub use runs::{MAX_RUN_STEPS, MAX_RUNS, RunsAsked, RunsDoc, runs_window};
+pub use step::{StepDetailDoc, step_detail};
 pub use timeline::{MAX_TIMELINE_PX, TimelineAsked, TimelineDoc, timeline_window};
 pub use tree::{MAX_TREE_ROWS, TreeAsked, TreeWindowDoc, tree_window};
 pub use words::{WordsDoc, words};

@@ -1,8 +1,11 @@
 //! One step whole: what is known of it, the records that say so as they were written, and why it is linked as it is.
 
+use super::content::{ContentDoc, MAX_RECORD_BYTES, record_content};
+use super::counted::why_counted;
 use super::links::{SaidDoc, said, said_of};
+use super::numbers::{BucketDoc, buckets};
 use crate::explain::{Answer, Explanation, Search};
-use crate::flow_json::{EdgeDoc, SpawnRivalDoc, StepDoc, edge_doc, step_doc};
+use crate::flow_json::{EdgeDoc, StepDoc, edge_doc, step_doc};
 use crate::labels::{agent_detail, agent_name, step_detail as detail_of, step_name};
 use crate::prices::{Money, Prices};
 use crate::search::NativeBytes;
@@ -11,10 +14,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 use unspool_model::flow::NONE;
-use unspool_model::{Agent, Batch, DeclaredLink, Edge, Flow, LinkStanding, RecordIx, Rule, Verdict};
-
-/// No more bytes of a record are told with a step: `max_record_bytes_shown`. All of them can be asked for by the record's id.
-pub const MAX_RECORD_BYTES: usize = 256 << 10;
+use unspool_model::{
+    Agent, Batch, DeclaredLink, Edge, EdgeKind, Flow, LinkStanding, RecordIx, Rule, Verdict,
+};
 
 /// One step whole.
 #[derive(Serialize, JsonSchema)]
@@ -27,6 +29,10 @@ pub struct StepDetailDoc {
     pub detail: String,
     /// US dollars; null when it used no tokens or its model has no price.
     pub cost_usd: Option<f64>,
+    /// Its tokens and what they cost, bucket by bucket; empty when none were reported.
+    pub buckets: Vec<BucketDoc>,
+    /// Why these tokens are counted, or why none are, in sentences.
+    pub why_counted: Vec<String>,
     /// What is known of it.
     pub step: StepDoc,
     /// Whose step.
@@ -91,6 +97,23 @@ pub struct StepEdgeDoc {
     pub said: Option<SaidDoc>,
     /// Somebody may confirm or deny it.
     pub can_say: bool,
+    /// Of the start of an agent: starts that were considered for it and not believed; the first of them, if there are many.
+    pub rivals: Vec<RivalDoc>,
+    /// How many starts had something speak for them and were not chosen.
+    pub rival_count: u32,
+}
+
+/// A start that was considered for an agent and not believed.
+#[derive(Serialize, JsonSchema)]
+pub struct RivalDoc {
+    /// Native id of the call.
+    pub tool_use_id: String,
+    /// The call, where it is a step of the session.
+    pub step_id: Option<String>,
+    /// Why not.
+    pub reason: &'static str,
+    /// Why not, in words.
+    pub sentence: &'static str,
 }
 
 /// An agent that a step started.
@@ -107,7 +130,7 @@ pub struct StartedDoc {
     /// The rule guesses.
     pub inferred: bool,
     /// Starts that were considered for it and not believed; the first of them, if there are many.
-    pub rivals: Vec<SpawnRivalDoc>,
+    pub rivals: Vec<RivalDoc>,
     /// How many starts had something speak for them and were not chosen.
     pub rival_count: u32,
 }
@@ -130,19 +153,6 @@ pub struct RecordDoc {
     pub readable: Option<String>,
 }
 
-/// Bytes of a record.
-#[derive(Serialize, JsonSchema)]
-pub struct ContentDoc {
-    /// `utf-8`, `base64`, or `none` when the bytes cannot be had.
-    pub encoding: &'static str,
-    /// The bytes in that encoding.
-    pub content: String,
-    /// How many bytes it has.
-    pub bytes: u64,
-    /// How many of them are not told here, by the limit `max_record_bytes_shown`.
-    pub bytes_left_out: u64,
-}
-
 /// Steps below a step that are listed: `max_children_shown`.
 const MAX_CHILDREN: usize = 200;
 
@@ -163,6 +173,8 @@ pub fn step_detail(
         other: brief(other),
         said: said_of(flow, edge).map(|link| said(flow, batch, link)),
         can_say: edge.kind.can_be_declared(),
+        rivals: started_by(flow, edge).map(|agent| rivals(flow, batch, agent)).unwrap_or_default(),
+        rival_count: started_by(flow, edge).map_or(0, |agent| agent.rival_count),
     };
     let edges_in = flow.edges.iter().filter(|one| one.to == index).map(|one| edge(one, one.from));
     let edges_out = flow.edges.iter().filter(|one| one.from == index).map(|one| edge(one, one.to));
@@ -170,12 +182,16 @@ pub fn step_detail(
     let id = step.id.show('s');
     let mut search = Search::new(&id);
     search.add(flow, batch, prices);
-    let sums = Pricer::new(flow, &batch.text, prices).step(step);
+    let mut pricer = Pricer::new(flow, &batch.text, prices);
+    let (sums, costs) = (pricer.step(step), pricer.costs(step));
+    let in_buckets = |usage| buckets(usage, costs.unwrap_or_default(), costs.is_some());
     StepDetailDoc {
         session_id: flow.session.id.show('x'),
         label: step_name(batch, step),
         detail: detail_of(batch, step).into(),
         cost_usd: sums.full_cost().filter(|_| flow.usage_of(step).is_some()).map(Money::dollars),
+        buckets: flow.usage_of(step).map(in_buckets).unwrap_or_default(),
+        why_counted: why_counted(flow, batch, step, costs.is_some()),
         step: step_doc(flow, batch, n),
         agent: flow.agents.get(step.agent as usize).map(|agent| agent_brief(batch, agent)),
         parent: brief(step.parent),
@@ -227,12 +243,28 @@ fn unseen(flow: &Flow, batch: &Batch, step: u32) -> Vec<SaidDoc> {
         .collect()
 }
 
+/// The agent that an edge is the start of.
+fn started_by<'f>(flow: &'f Flow, edge: &Edge) -> Option<&'f Agent> {
+    let is_start = edge.kind == EdgeKind::SubagentSpawn;
+    flow.agents.iter().find(|agent| is_start && agent.first_step == edge.to)
+}
+
+fn rivals(flow: &Flow, batch: &Batch, agent: &Agent) -> Vec<RivalDoc> {
+    let rival = |rival: &unspool_model::Rival| RivalDoc {
+        tool_use_id: batch.text.get(rival.tool_use_id).into(),
+        step_id: flow
+            .steps
+            .iter()
+            .find(|step| rival.tool_use_id.some().is_some() && step.tool_use_id == rival.tool_use_id)
+            .map(|step| step.id.show('s')),
+        reason: rival.reason.name(),
+        sentence: rival.reason.phrase(),
+    };
+    agent.rivals.iter().map(rival).collect()
+}
+
 fn started(flow: &Flow, batch: &Batch, step: u32) -> Vec<StartedDoc> {
     let of_step = flow.agents.iter().filter_map(|agent| Some((agent, agent.spawn?)));
-    let rival = |rival: &unspool_model::Rival| SpawnRivalDoc {
-        tool_use_id: batch.text.get(rival.tool_use_id).into(),
-        reason: rival.reason.name(),
-    };
     of_step
         .filter(|(_, spawn)| spawn.step == step)
         .map(|(agent, spawn)| StartedDoc {
@@ -241,7 +273,7 @@ fn started(flow: &Flow, batch: &Batch, step: u32) -> Vec<StartedDoc> {
             rule_sentence: spawn.rule.sentence(),
             confidence: spawn.confidence.as_f64(),
             inferred: spawn.is_inferred(),
-            rivals: agent.rivals.iter().map(rival).collect(),
+            rivals: rivals(flow, batch, agent),
             rival_count: agent.rival_count,
         })
         .collect()
@@ -265,58 +297,14 @@ fn record_doc(batch: &Batch, natives: &mut dyn NativeBytes, n: RecordIx) -> Reco
     }
 }
 
-/// Bytes of a record as text where they are text, at most so many.
-pub fn record_content(bytes: Option<&[u8]>, most: usize) -> ContentDoc {
-    let Some(bytes) = bytes else {
-        return ContentDoc { encoding: "none", content: String::new(), bytes: 0, bytes_left_out: 0 };
-    };
-    let (encoding, content, told) = if let Ok(text) = std::str::from_utf8(bytes) {
-        let end = (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        ("utf-8", text[..end].to_string(), end)
-    } else {
-        let told = &bytes[..bytes.len().min(most)];
-        ("base64", base64(told), told.len())
-    };
-    ContentDoc { encoding, content, bytes: bytes.len() as u64, bytes_left_out: (bytes.len() - told) as u64 }
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let at = |n: usize| u32::from(three.get(n).copied().unwrap_or(0));
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        for digit in 0..4 {
-            if digit <= three.len() {
-                text.push(char::from(DIGITS[(bits >> (18 - 6 * digit) & 63) as usize]));
-            } else {
-                text.push('=');
-            }
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{base64, record_content, step_detail};
+    use super::step_detail;
     use crate::drawn::Drawn;
     use crate::prices::Prices;
     use crate::search::NativeBytes;
     use std::borrow::Cow;
     use unspool_model::{RecordIx, StepKind};
-
-    #[test]
-    fn bytes_are_text_where_they_can_be() {
-        let words = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")];
-        for (plain, packed) in words {
-            assert_eq!(base64(plain.as_bytes()), packed);
-        }
-        let cut = record_content(Some("aé".as_bytes()), 2);
-        assert_eq!((cut.encoding, cut.content.as_str(), cut.bytes_left_out), ("utf-8", "a", 2));
-        assert_eq!(record_content(Some(&[255, 0]), 9).encoding, "base64");
-        assert_eq!(record_content(None, 9).encoding, "none");
-    }
 
     struct Nothing;
 
@@ -340,6 +328,7 @@ mod tests {
         assert_eq!(detail.label, "opus");
         assert_eq!(detail.edges_in[0].other.as_ref().unwrap().label, "user");
         assert_eq!(detail.edges_out[0].other.as_ref().unwrap().label, "Bash");
+        assert_eq!((detail.buckets.len(), detail.why_counted.len()), (0, 1));
         assert!(detail.explanation.is_some_and(|told| told.subject == "step"));
     }
 }

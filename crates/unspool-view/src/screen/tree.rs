@@ -9,10 +9,14 @@ use crate::totals::{FlowTotals, Pricer};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::ops::Range;
+use unspool_model::flow::NONE;
 use unspool_model::{AgentSource, Batch, Flow, Id, Usage};
 
 /// No window has more rows: `max_tree_rows`.
 pub const MAX_TREE_ROWS: usize = 2_000;
+
+/// Steps above one that are told: `max_path_steps`.
+const MAX_PATH_STEPS: usize = 1_000;
 
 /// Which rows.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +44,12 @@ pub struct TreeWindowDoc {
     pub total_steps: usize,
     /// The row of the step that was looked for; null when it is not shown or none was.
     pub found_row: Option<usize>,
+    /// The agents around that step, the innermost first: all of them must be open for its row to be shown.
+    pub found_agents: Vec<String>,
+    /// The steps above that step up to the root, the nearest first; `max_path_steps` (1,000) at most.
+    pub found_above: Vec<String>,
+    /// Steps above it that are not told, by `max_path_steps`.
+    pub found_above_left_out: usize,
     /// The rows.
     pub rows: Vec<TreeRowDoc>,
 }
@@ -77,6 +87,8 @@ pub struct AgentRowDoc {
     pub totals: TotalsDoc,
     /// Sums over its steps and those of every agent below it.
     pub subtree_totals: TotalsDoc,
+    /// All tokens of these; null when none were reported.
+    pub subtree_tokens: Option<u64>,
 }
 
 /// A step.
@@ -138,6 +150,8 @@ pub fn tree_window(flow: &Flow, batch: &Batch, prices: &Prices, asked: &TreeAske
     let from = asked.window.start.min(total_rows);
     let to = asked.window.end.clamp(from, total_rows).min(from.saturating_add(MAX_TREE_ROWS));
     let is_found = |row: &Row| matches!(row, Row::Step { step, .. } if Some(flow.steps[*step as usize].id) == asked.find);
+    let found = asked.find.and_then(|id| flow.steps.iter().position(|step| step.id == id));
+    let above = found.map(|n| steps_above(flow, n)).unwrap_or_default();
     let mut shown = Shown { flow, batch, sums: &all.sums, pricer: Pricer::new(flow, &batch.text, prices) };
     TreeWindowDoc {
         session_id: flow.session.id.show('x'),
@@ -145,9 +159,35 @@ pub fn tree_window(flow: &Flow, batch: &Batch, prices: &Prices, asked: &TreeAske
         to,
         total_rows,
         total_steps: flow.steps.len(),
+        found_agents: found.map(|n| agents_around(flow, n)).unwrap_or_default(),
+        found_above_left_out: above.len().saturating_sub(MAX_PATH_STEPS),
+        found_above: above
+            .iter()
+            .take(MAX_PATH_STEPS)
+            .map(|n| flow.steps[*n as usize].id.show('s'))
+            .collect(),
         found_row: asked.find.and_then(|_| all.rows.iter().position(is_found)),
         rows: all.rows[from..to].iter().map(|row| shown.row(*row)).collect(),
     }
+}
+
+/// The agent of a step and those that started it, the innermost first. Agents that start each other in a circle end the walk.
+fn agents_around(flow: &Flow, step: usize) -> Vec<String> {
+    let mut around = Vec::new();
+    let mut at = flow.steps[step].agent;
+    while let Some(agent) = flow.agents.get(at as usize).filter(|_| around.len() < flow.agents.len()) {
+        around.push(agent.id.show('a'));
+        at = agent.parent;
+    }
+    around
+}
+
+/// Parents come before their children, so that the walk ends.
+fn steps_above(flow: &Flow, step: usize) -> Vec<u32> {
+    let above = |n: &u32| flow.steps.get(*n as usize).map(|step| step.parent);
+    std::iter::successors(above(&u32::try_from(step).unwrap_or(NONE)), above)
+        .take_while(|n| *n != NONE)
+        .collect()
 }
 
 struct Shown<'a> {
@@ -178,6 +218,7 @@ impl Shown<'_> {
             inferred: agent.spawn.is_some_and(|spawn| spawn.is_inferred()),
             totals: totals_doc(&self.sums.own[n]),
             subtree_totals: totals_doc(&self.sums.subtree[n]),
+            subtree_tokens: self.sums.subtree[n].stated_usage().map(Usage::total),
         }
     }
 
@@ -246,5 +287,30 @@ mod tests {
         let deep = Filter { depth: Some(0), ..Filter::default() };
         let found = tree_window(&flow, &batch, &Prices::default(), &asked(deep, Some(flow.steps[2].id)));
         assert_eq!(found.found_row, Some(3));
+        assert_eq!(found.found_agents, [flow.agents[0].id.show('a')]);
+        assert_eq!(found.found_above, [flow.steps[0].id.show('s')]);
+    }
+
+    #[test]
+    fn sub_agents_are_open_when_they_did_most_of_the_work() {
+        let drawn = |inner: &[&str]| {
+            Drawn::of_words(&["user", "model:opus", "tool:Task"]).with_agent(2, "Explore", inner)
+        };
+        let is_closed = |drawn: &Drawn, filter: Filter| {
+            let asked = TreeAsked { filter, window: 0..100, find: Some(drawn.flow.steps[3].id) };
+            let doc = tree_window(&drawn.flow, &drawn.batch, &Prices::default(), &asked);
+            assert_eq!(doc.found_agents.len(), 2);
+            let closed = doc.rows.iter().any(|row| matches!(row, TreeRowDoc::Agent(agent) if agent.closed));
+            assert_eq!(closed, doc.found_row.is_none());
+            closed
+        };
+        let busiest = || Filter { busiest: true, ..Filter::default() };
+        // 4 of 6 calls are 66.7 %, 3 of 5 are 60 %.
+        let few = drawn(&["user", "model:opus", "tool:Read", "model:opus"]);
+        let most = drawn(&["user", "model:opus", "tool:Read", "tool:Read", "model:opus"]);
+        assert!(is_closed(&few, busiest()) && !is_closed(&most, busiest()));
+        assert!(!is_closed(&few, Filter { open: vec![few.flow.agents[1].id], ..busiest() }));
+        assert!(!is_closed(&few, Filter { agent: Some("Explore".into()), ..busiest() }));
+        assert!(!is_closed(&few, Filter::default()));
     }
 }

@@ -1,0 +1,90 @@
+// What a session was, in a few lines: its state, its time, tokens and cost by bucket, and what all of that rests on.
+import type { BucketDoc, CompletenessDoc, NumbersDoc, SessionLineDoc } from "../api/types.ts";
+import { count, duration, moment, money, plain, plural, sessionCost, sessionTokens, shortPath } from "../logic/words.ts";
+import { playedMs } from "../state/replay.ts";
+import { go, setParams } from "../state/route.ts";
+import { palette, type Palette } from "../state/schema.ts";
+import { line, numbers, path } from "../state/session.ts";
+import { Fact, SplitBar, Status, type Share } from "../widgets/Small.tsx";
+import { splitShares } from "./split.ts";
+
+/** The look whose colour a bucket of tokens has. */
+const BUCKETS: Record<string, string> = { input: "user", cache_read: "tool", cache_write: "run", output: "model", reasoning: "memory" };
+
+export function bucketShares(buckets: BucketDoc[], colours: Palette): Share[] {
+  return buckets.map(({ name, tokens, cost_usd: cost }) => ({ name: plain(name), value: tokens, colour: colours.look(BUCKETS[name] ?? "other"), text: count(tokens) + (cost === null || cost === undefined ? "" : ` ${money(cost)}`) }));
+}
+
+function gapWords({ missing, inferred, estimated }: CompletenessDoc): string {
+  const words = [missing > 0 && `${count(missing)} missing`, inferred > 0 && `${count(inferred)} inferred`, estimated > 0 && `${count(estimated)} estimated`].filter(Boolean);
+  return words.length === 0 ? "nothing missing" : words.join(" · ");
+}
+
+/** What is missing, inferred or estimated, and a way to each. */
+function Gaps({ gaps }: { gaps: CompletenessDoc }) {
+  const words = gapWords(gaps);
+  if (gaps.parts.length === 0) return <span class="quiet" title="Every record was understood and linked by explicit ids">{words}</span>;
+  return (
+    <details class="gaps" onKeyDown={(event) => event.key === "Escape" && (event.currentTarget.open = false)}>
+      <summary class={gaps.missing > 0 ? "warned" : ""} title="What this picture rests on">{words}</summary>
+      <div class="gaps-box">
+        <h2>What this picture rests on</h2>
+        <ul>
+          {gaps.parts.map((gap, n) => (
+            <li key={n}>
+              <span class={`tag gap-${gap.sort}`}>{gap.sort}</span>
+              <div>
+                <b>{count(gap.count)} × {gap.label}</b>{" "}
+                {gap.query && <button class="link" onClick={() => setParams({ q: gap.query ?? "" })}>show them</button>}
+                <p class="quiet">{gap.sentence}</p>
+              </div>
+            </li>
+          ))}
+        </ul>
+        <button class="small" onClick={() => go({ page: "issues", id: "", params: {} })}>Issues of all sessions</button>
+      </div>
+    </details>
+  );
+}
+
+function Facts({ row, doc }: { row: SessionLineDoc; doc: NumbersDoc | undefined }) {
+  const isPart = playedMs.value !== undefined && doc?.until_ms !== null && doc?.until_ms !== undefined;
+  const errors = isPart ? doc.totals.errors : row.errors;
+  const sums = isPart ? { tokens: { total: doc.tokens ?? 0 }, uncounted_calls: doc.totals.uncounted_calls, cost_usd: doc.totals.cost_usd ?? null } : row;
+  const { tokens } = row;
+  const buckets = `${count(tokens.input)} in · ${count(tokens.cache_read)} read from cache · ${count(tokens.cache_write)} written to cache · ${count(tokens.output)} out · ${count(tokens.reasoning)} thinking${row.uncounted_calls > 0 ? ` · ${plural(row.uncounted_calls, "call")} reported none` : ""}`;
+  return (
+    <dl class="facts">
+      <Fact name="took">{duration(isPart ? doc.until_ms : row.duration_ms)}</Fact>
+      <Fact name="steps">{count(isPart ? doc.totals.steps : row.steps)}</Fact>
+      <Fact name="agents">{count(isPart ? doc.agents : row.agents)}</Fact>
+      <Fact name="runs">{count(isPart ? doc.runs : row.runs)}</Fact>
+      <Fact name="errors">{errors > 0 ? <button class="link errors" onClick={() => setParams({ q: "is:error" })}>{count(errors)}</button> : "0"}</Fact>
+      <Fact name="tokens" title={buckets}>{sessionTokens(sums)}</Fact>
+      <Fact name="cost" title={doc && doc.totals.unpriced_calls > 0 ? `${plural(doc.totals.unpriced_calls, "call")} of models without a price left out` : ""}>{sessionCost(sums)}{doc && doc.totals.unpriced_calls > 0 && "+"}</Fact>
+    </dl>
+  );
+}
+
+export function Header() {
+  const { data: row } = line.value;
+  const split = path.value.data?.sessions[0]?.path.split;
+  const doc = numbers.value.data;
+  if (!row) return <header class="session-head" aria-busy="true"><div class="skeleton" /><div class="skeleton short" /></header>;
+  const buckets = doc?.buckets ?? [];
+  return (
+    <header class="session-head">
+      <div class="session-title">
+        <h1 title={row.title ?? row.id}>{row.title ?? row.native_ids[0] ?? row.id}</h1>
+        <Status status={row.status} />
+        {doc && <Gaps gaps={doc.completeness} />}
+        <span class="session-from" title={row.cwd ?? ""}>{moment(row.started_at)}{row.cwd && ` · ${shortPath(row.cwd)}`} · {row.formats.join(", ")}</span>
+      </div>
+      <Facts row={row} doc={doc} />
+      <div class="session-splits">
+        <SplitBar label="Time" shares={split ? splitShares(split, palette.value) : []}>{!split && <span class="quiet">{path.value.error ? "how the time was spent cannot be told" : "…"}</span>}</SplitBar>
+        <SplitBar label="Tokens" shares={bucketShares(buckets, palette.value)}>{buckets.length === 0 && <span class="quiet">{doc ? "no call says how many tokens it took" : "…"}</span>}</SplitBar>
+      </div>
+    </header>
+  );
+}
