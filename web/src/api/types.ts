@@ -51,14 +51,28 @@ export type SessionLineDoc = {
   cwd?: string | null;
   versions: string[];
   formats: string[];
+  /** Where its records came from: `files`, `upload`, `otlp-http` and others. */
+  sources: string[];
+  /** Types of its agents. */
+  agent_types: string[];
+  /** Models that answered. */
+  models: string[];
   status: string;
   started_at?: string | null;
   ended_at?: string | null;
   duration_ms?: number | null;
   agents: number;
+  /** Agents that another one started; without those the client runs for itself. */
+  subagents: number;
   runs: number;
   steps: number;
   errors: number;
+  /** How many different things were odd; without those that only inform. */
+  issues: number;
+  /** Codes of issues that say that something of it is missing. */
+  gaps: string[];
+  /** When its steps began: 24 parts of its time, each as its share of the busiest one, from 0 to 255. Empty when that is not known. */
+  activity: number[];
   tokens: TokensDoc;
   uncounted_calls: number;
   cost_usd?: number | null;
@@ -218,6 +232,8 @@ export type HealthDoc = {
   large_families: number;
   refused: number;
   problem?: string | null;
+  /** Folders that are watched; null when none is. */
+  watched_folders?: string[] | null;
   /** What was found and mended at the start and since, in plain words. */
   notices: string[];
   /** Why words do not find what is new, if that is so. */
@@ -234,6 +250,30 @@ export type SessionListDoc = {
   matching: number;
   /** False when `max_search_bytes` was reached: `q` may stand in more. */
   complete: boolean;
+};
+
+/** The values by which sessions can be told apart. */
+export type FacetsDoc = {
+  /** `source`, `format`, `agent`, `model`, `cwd` and `status`, as the parameters of the list are called. */
+  facets: FacetDoc[];
+  /** False when `max_search_bytes` was reached: `q` may stand in more. */
+  complete: boolean;
+};
+
+/** The values of one parameter. */
+export type FacetDoc = {
+  name: string;
+  /** Those with most sessions first; at most `max_facet_values` (100). */
+  values: FacetValueDoc[];
+  /** How many values there are in all. */
+  different: number;
+};
+
+/** A value that there is. */
+export type FacetValueDoc = {
+  value: string;
+  /** Sessions that have it and fit everything else that is asked for. */
+  sessions: number;
 };
 
 /** Sessions in which words stand. */
@@ -971,6 +1011,50 @@ export type Section = {
   heading: string;
   /** Sentences. */
   lines: string[];
+};
+
+/** The values that a session has for fields. */
+export type FieldValuesDoc = {
+  /** Those fields whose values are names, in the order of the table of fields. */
+  fields: FieldValues[];
+  /** Agents with steps, in the order of the session; at most `max_field_values` (200). */
+  agents: AgentPlaceDoc[];
+  /** How many such agents there are in all. */
+  different_agents: number;
+};
+
+/** The values of one field. */
+export type FieldValues = {
+  /** The field. */
+  field: string;
+  /** Most steps first; at most `max_field_values` (200). */
+  values: FieldValue[];
+  /** How many values there are in all. */
+  different: number;
+};
+
+/** A value that occurs. */
+export type FieldValue = {
+  /** As it is written. */
+  value: string;
+  /** Steps that have it. */
+  steps: number;
+};
+
+/** An agent, and where it begins. */
+export type AgentPlaceDoc = {
+  /** Its id. */
+  id: string;
+  /** By what `agent:` knows it; null when its type is not known. */
+  type?: string | null;
+  /** Its own name or description. */
+  name?: string | null;
+  /** Its first step. */
+  first_step: string;
+  /** Its steps. */
+  steps: number;
+  /** Those of them that failed. */
+  errors: number;
 };
 
 /** All numbers of some sessions. */
@@ -1811,7 +1895,7 @@ export type AgentSide = {
   totals: TotalsDoc;
 };
 
-/** What was odd in all sessions. */
+/** What was odd. */
 export type IssuesDoc = {
   /** Sessions that were looked into. */
   looked_into: number;
@@ -1819,6 +1903,8 @@ export type IssuesDoc = {
   not_looked_into: number;
   /** By code, errors first, then in the order of the catalogue. */
   issues: IssueSumDoc[];
+  /** By where records came from, in order of the names. What is odd in a session of several sources is counted with each. */
+  sources: SourceIssuesDoc[];
 };
 
 /** One sort of oddity. */
@@ -1829,26 +1915,47 @@ export type IssueSumDoc = {
   severity: string;
   /** A source wrote something that is not known yet. */
   drift: boolean;
+  /** It says that something of what happened is missing in what is shown. */
+  gap: boolean;
   /** What it means. */
   about: string;
   /** How often in all. */
   count: number;
   /** In how many sessions. */
   sessions: number;
-  /** The first of them, newest session first, at most `max_issue_samples` (8). */
+  /** How often in records that belong to no session. */
+  loose: number;
+  /** The first of them, newest session first, then records without a session; at most `max_issue_samples` (8) of each. */
   samples: IssueSampleDoc[];
 };
 
 /** Where it occurred. */
 export type IssueSampleDoc = {
-  /** The session. */
-  session_id: string;
+  /** The session; null when the records belong to none. */
+  session_id?: string | null;
+  /** Its title. */
+  title?: string | null;
+  /** Where the records came from. */
+  sources: string[];
+  /** The file or request of the first record, where it belongs to no session. */
+  stream?: string | null;
   /** What it is about; empty when there is nothing more to say. */
   detail: string;
   /** How often. */
   count: number;
   /** Ids of the first records it was seen in. */
   records: string[];
+};
+
+/** What was odd in what came from one source. */
+export type SourceIssuesDoc = {
+  source: string;
+  /** How often something was odd. */
+  count: number;
+  /** How often something was not known yet. */
+  drift: number;
+  /** How often in records that belong to no session. */
+  loose: number;
 };
 
 /** What became of what came in. */
@@ -1923,6 +2030,8 @@ export type WordsDoc = {
   views: WordDoc[];
   /** Formats to export to. */
   formats: FormatDoc[];
+  /** Fields of the query language. */
+  query_fields: QueryFieldDoc[];
 };
 
 /** A kind of step. */
@@ -1993,6 +2102,8 @@ export type IssueWordDoc = {
   severity: string;
   /** A source wrote something that is not known yet. */
   drift: boolean;
+  /** It says that something of what happened is missing in what is shown. */
+  gap: boolean;
 };
 
 /** A word and what it means. */
@@ -2013,6 +2124,30 @@ export type FormatDoc = {
   endings: string[];
   /** What it can show; the first is shown unless something else is asked for. */
   views: string[];
+};
+
+/** A field of the query language. */
+export type QueryFieldDoc = {
+  /** As it is written. */
+  name: string;
+  /** Other ways to write it. */
+  aliases: string[];
+  /** What may follow: `text`, `choice`, `number`, `time`, `condition` or `words`. */
+  takes: string;
+  /** What it means. */
+  about: string;
+  /** In use. */
+  example: string;
+  /** The words of a `choice`; empty for others. */
+  choices: ChoiceDoc[];
+};
+
+/** A word of a fixed list. */
+export type ChoiceDoc = {
+  /** The word. */
+  name: string;
+  /** What it means; empty where the word says it. */
+  about: string;
 };
 
 export type SubTasksAnswer = RequestDoc | ConversationsDoc;
@@ -2072,6 +2207,7 @@ export type ConversationMessage = {
 export interface Answers {
   "/api/requests/{id}/subtasks": SubTasksAnswer;
   "/api/v1/diff": DiffDoc;
+  "/api/v1/facets": FacetsDoc;
   "/api/v1/health": HealthDoc;
   "/api/v1/issues": IssuesDoc;
   "/api/v1/links": LinksDoc;
@@ -2092,6 +2228,7 @@ export interface Answers {
   "/api/v1/sessions/{id}/templates": FindingsDoc;
   "/api/v1/sessions/{id}/timeline": TimelineDoc;
   "/api/v1/sessions/{id}/tree": TreeWindowDoc;
+  "/api/v1/sessions/{id}/values": FieldValuesDoc;
 }
 
 /** What can be asked, by path. */
@@ -2099,16 +2236,18 @@ export interface Questions {
   "/api/requests/{id}/subtasks": {  };
   "/api/v1/diff": { a?: string | undefined; b?: string | undefined };
   "/api/v1/docs": {  };
+  "/api/v1/facets": { q?: string | undefined; title?: string | undefined; native_id?: string | undefined; format?: string | undefined; source?: string | undefined; agent?: string | undefined; model?: string | undefined; cwd?: string | undefined; status?: string | undefined; since?: string | undefined; until?: string | undefined; errors?: boolean | undefined; issues?: boolean | undefined; gaps?: boolean | undefined; min_cost?: number | undefined; session?: string | undefined; position?: number | undefined };
   "/api/v1/health": {  };
-  "/api/v1/issues": {  };
+  "/api/v1/issues": { session?: string | undefined; source?: string | undefined; code?: string | undefined };
+  "/api/v1/issues/records/{loose}": {  };
   "/api/v1/links": {  };
   "/api/v1/live": { session?: string | undefined; steps?: boolean | undefined; since?: number | undefined };
   "/api/v1/openapi.json": {  };
   "/api/v1/query": { q?: string | undefined; session?: string[] | undefined; limit?: number | undefined };
   "/api/v1/receipts": {  };
   "/api/v1/schema": {  };
-  "/api/v1/search": { q?: string | undefined; title?: string | undefined; native_id?: string | undefined; format?: string | undefined; cwd?: string | undefined; status?: string | undefined; since?: string | undefined; until?: string | undefined; errors?: boolean | undefined; sort?: string | undefined; order?: string | undefined; cursor?: string | undefined; limit?: number | undefined };
-  "/api/v1/sessions": { q?: string | undefined; title?: string | undefined; native_id?: string | undefined; format?: string | undefined; cwd?: string | undefined; status?: string | undefined; since?: string | undefined; until?: string | undefined; errors?: boolean | undefined; sort?: string | undefined; order?: string | undefined; cursor?: string | undefined; limit?: number | undefined };
+  "/api/v1/search": { q?: string | undefined; title?: string | undefined; native_id?: string | undefined; format?: string | undefined; source?: string | undefined; agent?: string | undefined; model?: string | undefined; cwd?: string | undefined; status?: string | undefined; since?: string | undefined; until?: string | undefined; errors?: boolean | undefined; issues?: boolean | undefined; gaps?: boolean | undefined; min_cost?: number | undefined; session?: string | undefined; position?: number | undefined; sort?: string | undefined; order?: string | undefined; cursor?: string | undefined; limit?: number | undefined };
+  "/api/v1/sessions": { q?: string | undefined; title?: string | undefined; native_id?: string | undefined; format?: string | undefined; source?: string | undefined; agent?: string | undefined; model?: string | undefined; cwd?: string | undefined; status?: string | undefined; since?: string | undefined; until?: string | undefined; errors?: boolean | undefined; issues?: boolean | undefined; gaps?: boolean | undefined; min_cost?: number | undefined; session?: string | undefined; position?: number | undefined; sort?: string | undefined; order?: string | undefined; cursor?: string | undefined; limit?: number | undefined };
   "/api/v1/sessions/{id}": {  };
   "/api/v1/sessions/{id}/explain/{thing}": {  };
   "/api/v1/sessions/{id}/export": { format?: string | undefined; view?: string | undefined; theme?: string | undefined; drill_down?: boolean | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; where?: string | undefined; min_share?: number | undefined };
@@ -2123,6 +2262,7 @@ export interface Questions {
   "/api/v1/sessions/{id}/templates": {  };
   "/api/v1/sessions/{id}/timeline": { from_ns?: number | undefined; to_ns?: number | undefined; px?: number | undefined };
   "/api/v1/sessions/{id}/tree": { from?: number | undefined; to?: number | undefined; depth?: number | undefined; open?: string[] | undefined; shut?: string[] | undefined; agent?: string | undefined; errors?: boolean | undefined; full?: boolean | undefined; find?: string | undefined };
+  "/api/v1/sessions/{id}/values": {  };
   "/metrics": {  };
   "/thoughtflow/{file}": {  };
 }

@@ -4,6 +4,7 @@ import { Dialogs } from "../panels/Dialogs.tsx";
 import { Issues } from "../panels/Issues.tsx";
 import { Session } from "../panels/Session.tsx";
 import { Sessions } from "../panels/Sessions.tsx";
+import { Uploads } from "../panels/Uploads.tsx";
 import { isHelpOpen, isPaletteOpen } from "../state/commands.ts";
 import { connected } from "../state/live.ts";
 import { prefer, preferences, type Theme } from "../state/preferences.ts";
@@ -48,6 +49,7 @@ export function App() {
         <button class="small" aria-label="Keys" onClick={() => (isHelpOpen.value = true)}>?</button>
       </div>
       {trouble.value && <div class="trouble" role="alert">{trouble.value.message}{trouble.value.hint && `: ${trouble.value.hint}`} <button class="small" onClick={() => (trouble.value = undefined)}>Close</button></div>}
+      <Uploads />
       <Page />
       <Dialogs />
     </>

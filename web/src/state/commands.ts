@@ -65,8 +65,7 @@ export const COMMANDS: Command[] = [
 
 /** Keys of a view, for the sheet; the view itself hears them. */
 export const VIEW_KEYS: [string, string][] = [
-  ["↑ ↓ or j k", "Move in a list or tree"],
-  ["Enter", "Open the session"],
+  ["↑ ↓ or j k", "Next or previous step of the tree"],
   ["← → ↑ ↓", "Move the timeline or graph"],
   ["+ −", "Zoom in or out"],
   ["0", "All of it"],

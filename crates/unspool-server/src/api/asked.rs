@@ -22,6 +22,8 @@ pub(crate) enum Sort {
     Texts,
     Whole,
     Share,
+    /// A number that may have a part behind the point.
+    Amount,
     Flag,
     Moment,
 }

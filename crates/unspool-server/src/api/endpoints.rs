@@ -14,6 +14,7 @@ use unspool_view::findings::FindingsDoc;
 use unspool_view::flow_json::SessionDoc;
 use unspool_view::metrics::MetricsDoc;
 use unspool_view::path::PathDoc;
+use unspool_view::query::FieldValuesDoc;
 use unspool_view::screen::{PlacedGraphDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc, WordsDoc};
 
 /// Everything that can be asked, in the order people read it.
@@ -33,6 +34,14 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         answer: Answer::of::<sessions::SessionListDoc>(),
         example: "?sort=cost&limit=20",
         ask: Ask::All(sessions::list),
+    },
+    Endpoint {
+        path: "/api/v1/facets",
+        about: "The values by which sessions can be told apart, with how many sessions have each",
+        params: sessions::FILTERS,
+        answer: Answer::of::<sessions::FacetsDoc>(),
+        example: "?errors=true",
+        ask: Ask::All(sessions::facets),
     },
     Endpoint {
         path: "/api/v1/search",
@@ -97,6 +106,14 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         answer: Answer::Media("application/octet-stream"),
         example: "",
         ask: Ask::Session(steps::record),
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/values",
+        about: "The values that fields of a query have in a session, to be offered while somebody types",
+        params: &[],
+        answer: Answer::of::<FieldValuesDoc>(),
+        example: "",
+        ask: Ask::Session(questions::values),
     },
     Endpoint {
         path: "/api/v1/sessions/{id}/explain/{thing}",
@@ -172,11 +189,19 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         path: "/api/v1/issues",
-        about: "What was odd, over all sessions, with samples; what drifted is marked",
-        params: &[],
+        about: "What was odd, in all sessions and in records of none, with samples; what drifted is marked",
+        params: oddities::ISSUES,
         answer: Answer::of::<oddities::IssuesDoc>(),
-        example: "",
+        example: "?source=files",
         ask: Ask::All(oddities::issues),
+    },
+    Endpoint {
+        path: "/api/v1/issues/records/{loose}",
+        about: "The bytes of a record that an issue names and no session has",
+        params: &[],
+        answer: Answer::Media("application/octet-stream"),
+        example: "",
+        ask: Ask::Now(oddities::record),
     },
     Endpoint {
         path: "/api/v1/receipts",

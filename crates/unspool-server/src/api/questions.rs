@@ -11,7 +11,7 @@ use std::sync::Arc;
 use unspool_engine::live::Snapshot;
 use unspool_store::{Question, Sort as Order};
 use unspool_view::diff::{self, Side};
-use unspool_view::query::{Query, Scope, select};
+use unspool_view::query::{Query, Scope, field_values, select};
 use unspool_view::query_json::{QueryDoc, SessionHits, session_hits};
 use unspool_view::search::look;
 
@@ -102,6 +102,10 @@ fn wanted(call: &Call) -> Result<(Snapshots<'_>, u64), ApiError> {
         Err(error) => Some(Err(error.into())),
     });
     Ok((Box::new(snapshots), more))
+}
+
+pub(crate) fn values(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {
+    Ok(Reply::json(field_values(&seen.snapshot.flow, &seen.snapshot.corpus.batch)))
 }
 
 pub(crate) const DIFF: &[Param] = &[

@@ -6,6 +6,7 @@ mod asking;
 mod guard;
 mod hooks;
 mod listening;
+mod lists;
 mod nonsense;
 mod overload;
 mod page;
