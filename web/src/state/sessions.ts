@@ -10,7 +10,7 @@ import { asApiError } from "./trouble.ts";
 
 /** The first page is there at once; the others are larger, so that the end is not far. */
 const FIRST_PAGE = 200;
-const PAGE = 1000;
+const PAGE = 500;
 /** The list is looked at again at most so often. */
 const RELOAD_PAUSE_MS = 500;
 /** The values of filters are looked at again at most so often. */

@@ -75,14 +75,16 @@ impl Where {
         let text = |wanted: &Option<String>| wanted.clone().map(Value::Text);
         let number = |wanted: Option<i64>| wanted.map(Value::Integer);
         let with_word = "session IN (SELECT session FROM session_words WHERE role = ? AND word = ?)";
+        // Words that many sessions have are looked up for sessions in their order, not sessions for the word, which would have to be sorted.
+        let with_common = "+session IN (SELECT session FROM session_words WHERE role = ? AND word = ?)";
         let role = |role: &str| Value::Text(role.into());
         let conditions = [
             ("instr(title, ?) > 0", None, text(&filter.title_contains)),
             (with_word, Some(role("native_id")), text(&filter.native_id)),
-            (with_word, Some(role("format")), text(&filter.format)),
-            (with_word, Some(role("source")), text(&filter.source)),
-            (with_word, Some(role("agent")), text(&filter.agent)),
-            (with_word, Some(role("model")), text(&filter.model)),
+            (with_common, Some(role("format")), text(&filter.format)),
+            (with_common, Some(role("source")), text(&filter.source)),
+            (with_common, Some(role("agent")), text(&filter.agent)),
+            (with_common, Some(role("model")), text(&filter.model)),
             ("cwd = ?", None, text(&filter.cwd)),
             ("status = ?", None, text(&filter.status)),
             ("started_ns >= ?", None, number(filter.since_ns)),
@@ -155,7 +157,10 @@ pub(super) fn sessions(connection: &Connection, question: &Question) -> Result<P
         all.and(&format!("({key}, id) {further} (?, ?)"), [place, Value::Blob(id.to_bytes().to_vec())]);
     }
     let limit = question.page_limit();
-    let behind = format!("{} ORDER BY {key} {direction}, id {direction} LIMIT {}", all.sql, limit + 1);
+    // Sessions are put in order by their keys alone; only those of the page are read whole.
+    let order = format!("ORDER BY {key} {direction}, id {direction}");
+    let chosen = format!("SELECT session FROM sessions {} {order} LIMIT {}", all.sql, limit + 1);
+    let behind = format!("WHERE session IN ({chosen}) {order}");
     let mut sessions: Vec<SessionRow> = rows(connection, &behind, params_from_iter(&all.values))?;
     let goes_on = sessions.len() > limit;
     sessions.truncate(limit);
