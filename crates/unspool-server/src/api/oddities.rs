@@ -125,7 +125,9 @@ pub(crate) fn issues(call: &Call) -> Result<Reply, ApiError> {
         let source = call.asked.text("source");
         let mut loose = engine.loose_issues()?;
         loose.retain(|issue| source.is_none_or(|source| source == issue.source));
-        loose.into_iter().for_each(|issue| sums.add_loose(issue));
+        for issue in loose {
+            sums.add_loose(issue);
+        }
     }
     let mut issues: Vec<(Code, IssueSumDoc)> = sums.by_code.into_iter().collect();
     issues.sort_by_key(|(code, _)| (code.severity(), *code));

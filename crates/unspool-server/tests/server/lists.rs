@@ -24,7 +24,7 @@ fn ids(page: &Value) -> Vec<String> {
 
 /// The value as it stands in an address.
 fn escaped(value: &str) -> String {
-    value.bytes().map(|byte| format!("%{byte:02x}")).collect()
+    value.bytes().map(|byte| format!("%{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn a_request_is_found_in_the_oldest_session_too() {
     let later = |n: usize| {
         format!("{{\"hook_event_name\":\"Stop\",\"ts\":1799000000,\"session_id\":\"later-{n}\"}}\n")
     };
-    let events: String = (0..120).map(later).collect();
+    let events = (0..120).map(later).collect::<Vec<_>>().concat();
     assert_eq!(asked.running.post("/v1/hooks", &events).status, 200);
     asked.running.app.engine.settle();
     let newest = asked.running.get("/api/v1/sessions?limit=100").json();

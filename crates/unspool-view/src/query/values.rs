@@ -164,7 +164,9 @@ fn counts<'a>(flow: &'a Flow, batch: &'a Batch, sort: Sort) -> Option<BTreeMap<&
     let steps = &flow.steps;
     match sort {
         Sort::Choice(ChoiceField::Kind) => {
-            steps.iter().for_each(|step| *counts.entry(step.kind.name()).or_default() += 1);
+            for step in steps {
+                *counts.entry(step.kind.name()).or_default() += 1;
+            }
         }
         Sort::Text(TextField::Agent) => {
             let known = |agent: &Agent| agent_name(agent, batch).filter(|name| !name.is_empty());
@@ -179,12 +181,7 @@ fn counts<'a>(flow: &'a Flow, batch: &'a Batch, sort: Sort) -> Option<BTreeMap<&
                 TextField::Tool => tally(tools.map(|step| step.name)),
                 TextField::Model => tally(steps.iter().map(|step| step.model)),
                 TextField::Name => tally(steps.iter().map(|step| step.name)),
-                TextField::Format => {
-                    let records = steps.iter().flat_map(|step| flow.witnesses_of(step).first());
-                    let streams =
-                        records.filter_map(|n| batch.records.get(*n as usize)).map(|record| record.stream);
-                    tally(streams.filter_map(|n| batch.streams.get(n as usize)).map(|stream| stream.format))
-                }
+                TextField::Format => tally(steps.iter().flat_map(|step| formats(flow, batch, step))),
                 _ => return None,
             };
             counts.extend(syms.into_iter().map(|(sym, count)| (batch.text.get(sym), count)));
@@ -192,6 +189,16 @@ fn counts<'a>(flow: &'a Flow, batch: &'a Batch, sort: Sort) -> Option<BTreeMap<&
         _ => return None,
     }
     Some(counts)
+}
+
+/// The formats of a step's witnesses, each once.
+fn formats(flow: &Flow, batch: &Batch, step: &Step) -> Vec<Sym> {
+    let mut formats: Vec<Sym> = Vec::new();
+    for record in flow.witnesses_of(step).iter().filter_map(|n| batch.records.get(*n as usize)) {
+        let format = batch.streams.get(record.stream as usize).map(|stream| stream.format);
+        formats.extend(format.filter(|format| !formats.contains(format)));
+    }
+    formats
 }
 
 /// By what `agent:` knows an agent.
