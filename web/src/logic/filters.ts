@@ -22,7 +22,7 @@ export const CHOICES: readonly Choice[] = [
 ];
 
 export const FLAGS: readonly { name: "errors" | "issues" | "gaps"; label: string; about: string }[] = [
-  { name: "errors", label: "errors", about: "A step failed" },
+  { name: "errors", label: "with errors", about: "A step failed" },
   { name: "issues", label: "issues", about: "Something was odd" },
   { name: "gaps", label: "incomplete", about: "Something of it is missing" },
 ];

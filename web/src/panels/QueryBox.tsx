@@ -19,10 +19,20 @@ function Underline({ text, left, trouble }: { text: string; left: number; troubl
   return <div class="underline" aria-hidden="true"><span style={{ transform: `translateX(${-left}px)` }}>{before}<u>{wrong}</u>{behind}</span></div>;
 }
 
+/** Without the name of the parameter, which nobody typed. */
+function said({ message }: ApiError): string {
+  return message.replace(/^`q`: /, "");
+}
+
+/** The same with room for all of it, while somebody types. */
+function Hint({ trouble }: { trouble: ApiError }) {
+  return <div class="offers hint" aria-hidden="true"><p class="errors">{said(trouble)}</p>{trouble.hint && <p class="quiet">{trouble.hint}</p>}</div>;
+}
+
 function Note({ trouble }: { trouble: ApiError | undefined }) {
   if (!trouble) return wanted.value ? <span class="filter-note quiet" role="status">{plural(wanted.value.size, "step")}</span> : null;
   const place = trouble.position === undefined ? "" : ` (at letter ${trouble.position + 1})`;
-  return <span id="query-trouble" class="filter-note errors" role="alert" title={trouble.hint}>{trouble.message}{place}{trouble.hint && `: ${trouble.hint}`}</span>;
+  return <span id="query-trouble" class="filter-note errors" role="alert" title={trouble.hint}>{said(trouble)}{place}{trouble.hint && `: ${trouble.hint}`}</span>;
 }
 
 function OfferList({ offers, at, take }: { offers: readonly Offer[]; at: number; take(n: number): void }) {
@@ -108,6 +118,7 @@ export function QueryBox() {
         />
         <Underline text={text} left={left} trouble={trouble} />
         {text !== "" && <button class="clear" aria-label="Clear the filter" onClick={() => { setText(""); replaceParams({ q: "" }); input.current?.focus(); }}>×</button>}
+        {!isOpen && trouble && isTypedIn.value && text === query.value && <Hint trouble={trouble} />}
         {isOpen && <OfferList offers={shown.offers} at={at} take={take} />}
       </div>
       <Note trouble={trouble} />

@@ -8,11 +8,11 @@ import { count, duration, moment, plain, plural, sessionCost, sessionTokens, sho
 import { currentId, facets, isKnown, isLoading, isReading, listError, needRows, page, reload, unseen } from "../state/sessions.ts";
 import { go, openSession, replaceParams, route } from "../state/route.ts";
 import { issueAbout } from "../state/schema.ts";
+import { chooseFiles } from "../state/uploads.ts";
 import { List } from "../widgets/List.tsx";
 import { Spark, Status } from "../widgets/Small.tsx";
 import { Empty, Wrong } from "../widgets/States.tsx";
 import { Start } from "./Start.tsx";
-import { chooseFiles } from "./Uploads.tsx";
 
 const ROW_PX = 44;
 const PAGE_ROWS = 12;
@@ -98,7 +98,7 @@ function Filters() {
     <div class="filters" role="search">
       <input type="search" id="search" placeholder="Search words in sessions" aria-label="Search words in sessions" value={params["q"] ?? ""} onInput={(event) => replaceParams({ q: event.currentTarget.value })} />
       {CHOICES.map((choice) => <Pick key={choice.name} choice={choice} />)}
-      {FLAGS.map(({ name, label, about }) => <label key={name} class="check" title={about}><input type="checkbox" checked={params[name] === "true"} onChange={(event) => replaceParams({ [name]: event.currentTarget.checked ? "true" : "" })} /> {name === "errors" ? "with errors" : label}</label>)}
+      <span class="flags">{FLAGS.map(({ name, label, about }) => <label key={name} class="check" title={about}><input type="checkbox" checked={params[name] === "true"} onChange={(event) => replaceParams({ [name]: event.currentTarget.checked ? "true" : "" })} /> {label}</label>)}</span>
       {isNarrowed(params) && <button class="small" onClick={() => replaceParams(cleared())}>Clear</button>}
       <span class="filters-count" role="status">{isKnown.value ? plural(matching, "session") : ""}{complete ? "" : ", perhaps more (max_search_bytes)"}{isLoading.value && isKnown.value ? " …" : ""}</span>
     </div>
@@ -163,10 +163,12 @@ function Rows({ rows }: { rows: readonly SessionLineDoc[] }) {
 export function Sessions() {
   const rows = useComputed(() => page.value.rows).value;
   const error = listError.value;
+  // Where there is nothing, nothing can be filtered.
+  const isEmpty = isKnown.value && !error && rows.length === 0 && !isNarrowed(route.value.params);
   return (
     <main class="sessions">
       <div class="sessions-head">
-        <Filters />
+        {isEmpty ? <span class="grow" /> : <Filters />}
         <button onClick={chooseFiles}>Open files…</button>
       </div>
       {error && rows.length > 0 && <div class="trouble" role="alert">What is shown may be old: {error.message}{error.hint && `: ${error.hint}`} <button class="small" onClick={reload}>Try again</button></div>}

@@ -3,8 +3,8 @@ import { useEffect, useMemo } from "preact/hooks";
 import { get } from "../api/client.ts";
 import { plural } from "../logic/words.ts";
 import { answerOf } from "../state/answers.ts";
+import { chooseFiles } from "../state/uploads.ts";
 import { Copy } from "../widgets/Small.tsx";
-import { chooseFiles } from "./Uploads.tsx";
 
 const COMMANDS: readonly { command: string; about: string; takesServer: boolean }[] = [
   { command: "unspool hooks install", about: "Claude Code tells what it does, while it does it", takesServer: true },

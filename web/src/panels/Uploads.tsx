@@ -3,15 +3,9 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { plural } from "../logic/words.ts";
 import { openSession } from "../state/route.ts";
-import { clearGiven, given, isBusy, sendFiles, type Given } from "../state/uploads.ts";
+import { chooseWith, clearGiven, given, isBusy, sendFiles, type Given } from "../state/uploads.ts";
 
 const isOver = signal(false);
-const chosen = { open: () => {} };
-
-/** Lets somebody choose files. */
-export function chooseFiles(): void {
-  chosen.open();
-}
 
 function hasFiles(event: DragEvent): boolean {
   return event.dataTransfer?.types.includes("Files") ?? false;
@@ -39,7 +33,7 @@ function Line({ one }: { one: Given }) {
 export function Uploads() {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    chosen.open = () => input.current?.click();
+    chooseWith(() => input.current?.click());
     const over = (event: DragEvent) => {
       if (!hasFiles(event)) return;
       event.preventDefault();

@@ -6,6 +6,7 @@ import { prefer, preferences, type Theme } from "./preferences.ts";
 import { isPlaying, pause, play } from "./replay.ts";
 import { go, openList, route, select, selected, sessionId, setParams } from "./route.ts";
 import { failed } from "./trouble.ts";
+import { chooseFiles } from "./uploads.ts";
 
 export interface Command {
   title: string;
@@ -41,6 +42,10 @@ function focusSearch(): void {
   if (field instanceof HTMLInputElement) field.select();
 }
 
+export function openPalette(): void {
+  isPaletteOpen.value = true;
+}
+
 const THEMES: Theme[] = ["system", "light", "dark"];
 
 function nextTheme(): void {
@@ -48,7 +53,7 @@ function nextTheme(): void {
 }
 
 export const COMMANDS: Command[] = [
-  { title: "Find anything", keys: "Ctrl K", isThere: anywhere, run: () => (isPaletteOpen.value = true) },
+  { title: "Find anything", keys: "Ctrl K", isThere: anywhere, run: openPalette },
   { title: "Search or filter", keys: "/", isThere: anywhere, run: focusSearch },
   { title: "All sessions", keys: "g", isThere: anywhere, run: openList },
   ...VIEWS.map((name, n) => ({ title: `Show the ${name}`, keys: String(n + 1), isThere: inSession, run: () => setParams({ view: name === "timeline" ? "" : name }) })),
@@ -58,6 +63,7 @@ export const COMMANDS: Command[] = [
   { title: "Play or pause", keys: "p", isThere: inSession, run: () => (isPlaying.value ? pause() : play()) },
   { title: "Compare with another session…", keys: "c", isThere: inSession, run: () => (isCompareOpen.value = true) },
   { title: "Issues of all sessions", keys: "i", isThere: anywhere, run: () => go({ page: "issues", id: "", params: {} }) },
+  { title: "Open files…", keys: "o", isThere: anywhere, run: chooseFiles },
   { title: "Export…", keys: "x", isThere: inSession, run: () => (isExportOpen.value = true) },
   { title: "Theme: system, light, dark", keys: "t", isThere: anywhere, run: nextTheme },
   { title: "Keys", keys: "?", isThere: anywhere, run: () => (isHelpOpen.value = true) },

@@ -1,7 +1,7 @@
 // Everything that can be gone to: commands, sessions, and of the session looked at its agents, findings and steps.
 import { get } from "../api/client.ts";
 import { moment, plain } from "../logic/words.ts";
-import { COMMANDS } from "./commands.ts";
+import { COMMANDS, openPalette } from "./commands.ts";
 import { openSession, select, sessionId } from "./route.ts";
 
 export interface Thing {
@@ -20,7 +20,7 @@ const NEWEST = 200;
 const OFFERED = 8;
 
 export function commandThings(): Thing[] {
-  return COMMANDS.filter((command) => command.isThere()).map(({ title, keys, run }) => ({ key: `command ${title}`, title, sort: "command", note: keys, run }));
+  return COMMANDS.filter((command) => command.isThere() && command.run !== openPalette).map(({ title, keys, run }) => ({ key: `command ${title}`, title, sort: "command", note: keys, run }));
 }
 
 async function newest(): Promise<Thing[]> {

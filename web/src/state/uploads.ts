@@ -20,6 +20,18 @@ export const isBusy = signal(false);
 const PATIENCE_MS = 15_000;
 const PAUSE_MS = 150;
 
+const chooser = { open: () => {} };
+
+/** Says how files are chosen; the page has the field for it. */
+export function chooseWith(open: () => void): void {
+  chooser.open = open;
+}
+
+/** Lets somebody choose files. */
+export function chooseFiles(): void {
+  chooser.open();
+}
+
 export function clearGiven(): void {
   given.value = [];
 }
