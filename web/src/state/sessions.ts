@@ -1,8 +1,9 @@
 // The list of sessions: pages as they are needed, changed as the sessions do, and the values it can be narrowed by.
 import { effect, signal } from "@preact/signals";
 import { get, type ApiError } from "../api/client.ts";
+import type { SessionLineDoc } from "../api/types.ts";
 import { asked } from "../logic/filters.ts";
-import { appended, changed, NO_PAGE, type Page } from "../logic/pages.ts";
+import { appended, changedAll, NO_PAGE, type Page } from "../logic/pages.ts";
 import { answerOf } from "./answers.ts";
 import { hear } from "./live.ts";
 import { route } from "./route.ts";
@@ -67,14 +68,38 @@ let again = 0;
 /** Something came while the list was not looked at. */
 let isStale = false;
 
+/** Looks whether there are more sessions than the list knows of. */
+async function countUnseen(): Promise<void> {
+  try {
+    const { matching } = await get("/api/v1/sessions", {}, { ...question(), limit: 1 });
+    unseen.value = Math.max(0, matching - page.value.matching);
+  } catch {
+    // The next change asks again.
+  }
+}
+
 function reloadSoon(): void {
   if (route.value.page !== "sessions") isStale = true;
-  else if (!isReading.value && again === 0) {
+  else if (again === 0) {
     again = window.setTimeout(() => {
       again = 0;
-      if (route.value.page === "sessions" && !isReading.value) reload();
+      if (route.value.page !== "sessions") isStale = true;
+      else if (isReading.value) void countUnseen();
+      else reload();
     }, RELOAD_PAUSE_MS);
   }
+}
+
+/** What changed since the last frame, by session. */
+const news = new Map<string, SessionLineDoc | null | undefined>();
+let frame = 0;
+
+function showNews(): void {
+  frame = 0;
+  const { page: next, unknown } = changedAll(page.value, news);
+  news.clear();
+  page.value = next;
+  if (unknown > 0) reloadSoon();
 }
 
 const facetsAge = signal(0);
@@ -108,11 +133,7 @@ export function startList(): void {
   hear((change) => {
     if (route.value.page === "sessions") facetsSoon();
     if (change === "reset") return reloadSoon();
-    const next = changed(page.value, change.session_id, change.session);
-    if (next) page.value = next;
-    else if (change.session) {
-      unseen.value += 1;
-      reloadSoon();
-    }
+    news.set(change.session_id, change.session);
+    if (frame === 0) frame = requestAnimationFrame(showNews);
   });
 }
