@@ -234,7 +234,8 @@ test("fields and values are offered, and taken by keys", async () => {
   const { violations } = await page.evaluate(() => globalThis.axe.run(document.querySelector(".filter"), { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }));
   assert.deepEqual(violations.map(({ id, nodes }) => `${id} ${nodes[0].html}`), []);
   await page.keyboard.press("Escape");
-  await page.locator(".offers").waitFor({ state: "detached" });
+  await page.getByRole("listbox", { name: "What can be typed" }).waitFor({ state: "detached" });
+  await page.locator(".hint", { hasText: "knows no `er`" }).waitFor();
   assert.equal(await box.inputValue(), `agent:${agents[1]} is:er`);
 });
 

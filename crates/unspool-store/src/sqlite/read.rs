@@ -175,9 +175,13 @@ pub(super) fn facet(connection: &Connection, facet: Facet, filter: &Filter) -> R
         Facet::Cwd => (format!("SELECT cwd AS value FROM sessions {}", all.sql), all.values),
         Facet::Status => (format!("SELECT status AS value FROM sessions {}", all.sql), all.values),
         Facet::Source | Facet::Format | Facet::Agent | Facet::Model => {
-            let sessions = format!("SELECT session FROM sessions {}", all.sql);
-            let words =
-                format!("SELECT word AS value FROM session_words WHERE role = ? AND session IN ({sessions})");
+            // Words of all sessions are counted without looking at the sessions.
+            let sessions = if *filter == Filter::default() {
+                String::new()
+            } else {
+                format!("AND session IN (SELECT session FROM sessions {})", all.sql)
+            };
+            let words = format!("SELECT word AS value FROM session_words WHERE role = ? {sessions}");
             let role = Value::Text(facet.name().into());
             (words, [role].into_iter().chain(all.values).collect())
         }
