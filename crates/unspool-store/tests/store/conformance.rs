@@ -130,10 +130,10 @@ fn values_are_counted_most_first_and_up_to_a_limit(make: Factory) {
     let session = |n: u64| {
         let mut facts = facts(n, "t");
         facts.session.models = vec![format!("model {:03}", n % many), "common".into()];
-        facts.session.cwd = if n % 2 == 0 { "/even".into() } else { String::new() };
+        facts.session.cwd = if n.is_multiple_of(2) { "/even".into() } else { String::new() };
         facts
     };
-    store.commit(&commit(1, (0..many + 1).map(session).collect())).unwrap();
+    store.commit(&commit(1, (0..=many).map(session).collect())).unwrap();
     let models = store.facet(Facet::Model, &Filter::default()).unwrap();
     assert_eq!((models.values.len(), models.different), (MAX_FACET_VALUES, many + 1));
     let first = [("common", many + 1), ("model 000", 2), ("model 001", 1)];
