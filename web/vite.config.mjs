@@ -23,5 +23,5 @@ export default defineConfig({
     },
   },
   // For development: `npx vite` shows the sources as they are, with the data of a running server.
-  server: { proxy: { "/api": { target: server, changeOrigin: true, headers: { origin: server } }, "/v1": { target: server, changeOrigin: true, headers: { origin: server } } } },
+  server: { proxy: Object.fromEntries(["/api", "/v1"].map((path) => [path, { target: server, changeOrigin: true, headers: { origin: server } }])) },
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LaneDoc, SessionLineDoc, TimelineDoc } from "../src/api/types.ts";
 import { barAt, boxOf, laneName, placeLanes } from "../src/logic/lanes.ts";
-import { appended, changed, NO_PAGE } from "../src/logic/pages.ts";
+import { appended, changed, changedAll, NO_PAGE } from "../src/logic/pages.ts";
 import { blocksOf, scrollTo, seenRows } from "../src/logic/rows.ts";
 
 test("only rows near the window exist", () => {
@@ -56,4 +56,11 @@ test("lanes lie below each other, and a bar is found where it is drawn", () => {
 test("a lane is called by its agents, each name once", () => {
   const agents = ["Explore", "Explore", "Plan"].map((label, n) => ({ id: `a${n}`, label }));
   assert.equal(laneName({ agents, depth: 1, rows: 1 }), "Explore, Plan ×3");
+});
+
+test("news of many sessions is shown at once, and what the list does not have is counted", () => {
+  const page = appended(NO_PAGE, [row("a", 1), row("b", 1)], null, 2, true);
+  const { page: next, unknown } = changedAll(page, new Map([["a", row("a", 5)], ["b", null], ["c", row("c", 1)], ["d", null]]));
+  assert.deepEqual(next.rows.map(({ id, steps }) => [id, steps]), [["a", 5]]);
+  assert.deepEqual([next.matching, unknown], [1, 1]);
 });

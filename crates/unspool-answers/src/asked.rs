@@ -26,6 +26,8 @@ pub enum Sort {
     Whole,
     /// From 0 to 1.
     Share,
+    /// A number that may have a part behind the point.
+    Amount,
     /// `true` or `false`.
     Flag,
     /// RFC 3339.

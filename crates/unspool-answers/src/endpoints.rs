@@ -10,8 +10,10 @@ use unspool_view::findings::FindingsDoc;
 use unspool_view::flow_json::{SessionDoc, session_doc};
 use unspool_view::metrics::MetricsDoc;
 use unspool_view::path::PathDoc;
+use unspool_view::query::{FieldValuesDoc, field_values};
 use unspool_view::screen::{
-    self, LinksDoc, NumbersDoc, PlacedGraphDoc, RunsDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc};
+    self, LinksDoc, NumbersDoc, PlacedGraphDoc, RunsDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc,
+};
 
 /// Everything that can be asked about a session, in the order people read it.
 pub static SESSION_ENDPOINTS: &[Endpoint<AskSession>] = &[
@@ -70,6 +72,14 @@ pub static SESSION_ENDPOINTS: &[Endpoint<AskSession>] = &[
         answer: Answer::Media("application/octet-stream"),
         example: "",
         ask: steps::record,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/values",
+        about: "The values that fields of a query have in a session, to be offered while somebody types",
+        params: &[],
+        answer: Answer::of::<FieldValuesDoc>(),
+        example: "",
+        ask: values,
     },
     Endpoint {
         path: "/api/v1/sessions/{id}/explain/{thing}",
@@ -150,6 +160,10 @@ fn flow(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {
     Ok(Reply::written("application/json", move |out| {
         Ok(serde_json::to_writer(out, &session_doc(&snapshot.flow, &snapshot.corpus.batch, &prices))?)
     }))
+}
+
+fn values(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {
+    Ok(Reply::json(field_values(&seen.snapshot.flow, &seen.snapshot.corpus.batch)))
 }
 
 fn links(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {

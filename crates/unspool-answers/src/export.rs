@@ -3,8 +3,8 @@
 use crate::asked::{Asked, Param, Sort, word};
 use crate::call::{Call, Seen};
 use crate::error::ApiError;
-use crate::parts;
 use crate::graph::{self, Drawn};
+use crate::parts;
 use crate::reply::Reply;
 use std::io::{self, Write};
 use unspool_model::Flow;

@@ -24,9 +24,7 @@ mod steps;
 mod windows;
 
 pub use asked::{Asked, Param, Sort, bad, word};
-pub use call::{
-    Answer, AskSession, Call, Endpoint, Neighbours, Records, SchemaOf, Seen, Sessions, Snapshot,
-};
+pub use call::{Answer, AskSession, Call, Endpoint, Neighbours, Records, SchemaOf, Seen, Sessions, Snapshot};
 pub use endpoints::SESSION_ENDPOINTS;
 pub use error::{ApiError, ErrorDoc};
 pub use questions::{DIFF, QUERY, QueryAnswerDoc, Wanted, diff, query};

@@ -6,6 +6,7 @@ use crate::grouping::{Group, group};
 use crate::limits::Limits;
 use crate::{Table, draft};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 use unspool_model::issue::{Occurrence, add_up};
 use unspool_model::prompt::text_hash;
 use unspool_model::{
@@ -163,14 +164,34 @@ impl Corpus {
 
     /// Issues that belong to no session, in the order of the catalogue.
     pub fn loose_issues(&self) -> Vec<Issue> {
+        let own = self.add_up(self.loose());
+        given::join_issues(own, &self.batch.given.issues, &self.batch.text)
+    }
+
+    /// The same, apart by what `source` makes of the stream they were seen in; what was seen in none stands with the first stream.
+    pub fn loose_issues_by<'a>(&'a self, source: impl Fn(u32) -> &'a str) -> BTreeMap<&'a str, Vec<Issue>> {
+        let mut apart: BTreeMap<&str, Vec<Occurrence>> = BTreeMap::new();
+        for one in self.loose() {
+            let stream =
+                self.batch.records.get(one.record as usize).map_or(one.stream, |record| record.stream);
+            let stream = if (stream as usize) < self.batch.streams.len() { stream } else { 0 };
+            apart.entry(source(stream)).or_default().push(one);
+        }
+        let mut issues: BTreeMap<&str, Vec<Issue>> =
+            apart.into_iter().map(|(name, all)| (name, self.add_up(all.into_iter()))).collect();
+        if !self.batch.given.issues.is_empty() {
+            let first = issues.entry(source(0)).or_default();
+            *first = given::join_issues(std::mem::take(first), &self.batch.given.issues, &self.batch.text);
+        }
+        issues
+    }
+
+    fn loose(&self) -> impl Iterator<Item = Occurrence> {
         let of_groups = self.groups.iter().flat_map(|group| &group.issues);
         let of_given = self.given_issues.values().flatten();
         let placed: FxHashSet<u32> = of_groups.chain(of_given).copied().collect();
-        let all = (0_u32..)
-            .zip(self.batch.issues.iter())
-            .filter(|(n, one)| !placed.contains(n) && self.counts_issue(one));
-        let own = self.add_up(all.map(|(_, one)| *one));
-        given::join_issues(own, &self.batch.given.issues, &self.batch.text)
+        let all = (0_u32..).zip(self.batch.issues.iter());
+        all.filter(move |(n, one)| !placed.contains(n) && self.counts_issue(one)).map(|(_, one)| *one)
     }
 
     /// Everything that was odd while reading, whatever session it belongs to.

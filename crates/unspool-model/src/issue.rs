@@ -58,6 +58,41 @@ impl Code {
     pub fn is_drift(self) -> bool {
         matches!(self, Code::UnknownType | Code::SpawnToolUnknown | Code::UnknownModel)
     }
+
+    /// Whether it is more than information: something to look at, or the world that moved on.
+    pub fn is_worth_a_look(self) -> bool {
+        self.severity() < Severity::Info || self.is_drift()
+    }
+
+    /// Whether it says that something of what happened is missing in what is shown.
+    pub fn is_gap(self) -> bool {
+        use Code::{
+            AgentTranscriptMissing, AgentUnlinked, DependencyMissing, FileCut, LimitReached, LineTooLong,
+            MainTranscriptMissing, NotAnObject, NotJson, NotProtobuf, ReferenceMissing, ResponseMissing,
+            ResultWithoutCall, SpanParentMissing, SpawnUnlinked, StreamInterrupted, StreamTorn, TornLine,
+        };
+        matches!(
+            self,
+            NotJson
+                | NotAnObject
+                | NotProtobuf
+                | TornLine
+                | LineTooLong
+                | FileCut
+                | ResultWithoutCall
+                | DependencyMissing
+                | AgentUnlinked
+                | AgentTranscriptMissing
+                | MainTranscriptMissing
+                | SpawnUnlinked
+                | StreamInterrupted
+                | StreamTorn
+                | ResponseMissing
+                | LimitReached
+                | SpanParentMissing
+                | ReferenceMissing
+        )
+    }
 }
 
 codes! {

@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use unspool_answers::{
-    ApiError, Asked, Call, DIFF, Neighbours, QUERY, Records, Reply, SESSION_ENDPOINTS, Seen, Sessions, Snapshot,
-    Wanted,
+    ApiError, Asked, Call, DIFF, Neighbours, QUERY, Records, Reply, SESSION_ENDPOINTS, Seen, Sessions,
+    Snapshot, Wanted,
 };
 use unspool_formats::{Decoder, Detail, FORMATS, Sniff};
 use unspool_link::Corpus;

@@ -8,6 +8,7 @@ use crate::{api, ingest, page};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use tower_http::compression::CompressionLayer;
 use unspool_engine::live::Engine;
@@ -39,6 +40,8 @@ pub struct App {
     pub access: Access,
     /// What was refused so far.
     pub refusals: Refusals,
+    /// The folders that are watched and there, if any are watched.
+    pub watched: Option<fn() -> Vec<PathBuf>>,
     pub(crate) ledgers: Ledgers,
     /// Held while somebody says something about a link.
     pub(crate) saying: Mutex<()>,
@@ -53,6 +56,7 @@ impl App {
             notices: Notices::default(),
             access: Access::default(),
             refusals: Refusals::default(),
+            watched: None,
             ledgers: Ledgers::default(),
             saying: Mutex::default(),
         }

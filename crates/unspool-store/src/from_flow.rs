@@ -3,12 +3,17 @@
 //! In: a flow, the batch its records are in, and what only the caller knows. Out: rows whose every reference is an id. Never here: a store.
 
 use crate::rows::{AgentRow, EdgeRow, IssueRow, RunRow, SessionFacts, SessionRow, StepRow};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use unspool_model::flow::NONE;
 use unspool_model::{
-    Agent, Batch, Edge, Flow, Id, IntentSource, Issue, RecordIx, Run, Status, Step, StepKind, Sym, Timestamp,
-    Usage,
+    Agent, Batch, Code, Edge, Flow, Id, IntentSource, Issue, RecordIx, Run, Status, Step, StepKind, Sym,
+    Timestamp, Usage,
 };
+
+/// Parts of a session's time that its activity is told in.
+pub const ACTIVITY_PARTS: usize = 24;
 
 /// What a flow does not say about its session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,6 +22,8 @@ pub struct Beside {
     pub cost_nano_usd: Option<i64>,
     /// Bytes of its records.
     pub native_bytes: u64,
+    /// Where its records came from.
+    pub sources: Vec<String>,
     /// Where in the log its records lie: from its first to behind its last.
     pub positions: Range<u64>,
 }
@@ -64,7 +71,7 @@ impl Rows<'_> {
     }
 
     fn session(&self, beside: &Beside) -> SessionRow {
-        let Flow { session, agents, runs, steps, .. } = self.flow;
+        let Flow { session, agents, runs, steps, issues, .. } = self.flow;
         let mut usage = Usage::default();
         steps.iter().filter_map(|step| self.flow.usage_of(step)).for_each(|one| usage.add(one));
         let calls = steps.iter().filter(|step| step.kind == StepKind::ModelCall);
@@ -81,10 +88,17 @@ impl Rows<'_> {
             status: main.map_or(Status::Unknown, |agent| agent.status).name().into(),
             started_ns: session.started.ns(),
             ended_ns: session.ended.ns(),
+            sources: beside.sources.clone(),
+            agent_kinds: self.distinct(agents.iter().filter(|one| !one.kind_inferred).map(|one| one.kind)),
+            models: self.distinct(steps.iter().map(|step| step.model)),
             agent_count: count(agents.len()),
+            subagent_count: count(agents.iter().filter(|agent| !agent.main && !agent.internal).count()),
             run_count: count(runs.len()),
             step_count: count(steps.len()),
             error_count: count(steps.iter().filter(|step| step.is_error).count()),
+            issue_count: count(issues.iter().filter(|issue| issue.code.is_worth_a_look()).count()),
+            gaps: self.gaps(),
+            activity: activity(session.started, session.ended, steps),
             input_tokens: number(usage.input),
             cache_read_tokens: number(usage.cache_read),
             cache_write_tokens: number(usage.cache_write),
@@ -98,6 +112,19 @@ impl Rows<'_> {
             first_position: number(beside.positions.start),
             end_position: number(beside.positions.end),
         }
+    }
+
+    /// Each text once, in order.
+    fn distinct(&self, syms: impl Iterator<Item = Sym>) -> Vec<String> {
+        let syms: FxHashSet<Sym> = syms.filter(|sym| !sym.is_empty()).collect();
+        let texts: BTreeSet<String> = syms.into_iter().map(|sym| self.text(sym)).collect();
+        texts.into_iter().collect()
+    }
+
+    fn gaps(&self) -> Vec<String> {
+        let codes: BTreeSet<Code> =
+            self.flow.issues.iter().map(|issue| issue.code).filter(|code| code.is_gap()).collect();
+        codes.into_iter().map(|code| code.name().into()).collect()
     }
 
     fn agent(&self, agent: &Agent) -> AgentRow {
@@ -200,6 +227,24 @@ impl Rows<'_> {
             records: self.record_ids(&issue.records),
         }
     }
+}
+
+/// How many steps began in each part of the session's time, as shares of the busiest part.
+fn activity(started: Timestamp, ended: Timestamp, steps: &[Step]) -> Vec<u8> {
+    let (Some(first), Some(last)) = (started.ns(), ended.ns()) else { return Vec::new() };
+    let span = i128::from(last) - i128::from(first);
+    if span <= 0 {
+        return Vec::new();
+    }
+    let mut counts = [0_u64; ACTIVITY_PARTS];
+    for at in steps.iter().filter_map(|step| step.started.ns()) {
+        let part = (i128::from(at) - i128::from(first)) * ACTIVITY_PARTS as i128 / span;
+        let part = usize::try_from(part.max(0)).unwrap_or(usize::MAX).min(ACTIVITY_PARTS - 1);
+        counts[part] += 1;
+    }
+    let most = counts.iter().copied().max().unwrap_or(0).max(1);
+    let share = |count: u64| u8::try_from((count * 255).div_ceil(most)).unwrap_or(u8::MAX);
+    counts.into_iter().map(share).collect()
 }
 
 fn number(value: u64) -> i64 {

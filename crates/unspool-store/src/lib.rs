@@ -20,14 +20,14 @@ mod texts;
 mod tokens;
 
 pub use error::{LogError, StoreError};
-pub use families::{Families, FamilyId, Placed, RecordCounts, StreamPart};
-pub use from_flow::Beside;
+pub use families::{Families, FamilyId, LooseIssue, Placed, RecordCounts, StreamPart};
+pub use from_flow::{ACTIVITY_PARTS, Beside};
 pub use ground::{Ground, GroundError, Retired};
 pub use log::{
     Compacted, Damage, DamageKind, Entry, Log, LogOptions, LogSize, Receipt, Recovery, Scan, Scanned,
 };
 pub use memory::MemoryStore;
-pub use question::{Cursor, Filter, Page, Question, Sort};
+pub use question::{Cursor, Facet, FacetValues, Filter, MAX_FACET_VALUES, Page, Question, Sort};
 pub use sqlite::{Changed, SqliteStore};
 pub use store::{Commit, Forgotten, Standing, Store, Totals};
 pub use texts::{ChunkId, NewChunk, SessionNumber, Texts, TextsReader, WantedWord};

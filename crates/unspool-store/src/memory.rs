@@ -1,9 +1,10 @@
 //! The store in memory. It is the meaning of the contract: short, obvious, and what other stores are compared with.
 
 use crate::error::StoreError;
-use crate::question::{Cursor, Page, Question};
+use crate::question::{Cursor, Facet, FacetValues, Filter, MAX_FACET_VALUES, Page, Question};
 use crate::rows::{Checkpoint, IssueRow, ManualLink, SessionFacts, SessionRow, SourceReceipt, StepRow};
 use crate::store::{Commit, Forgotten, Standing, Store, Totals};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use unspool_model::Id;
@@ -89,6 +90,21 @@ impl Store for MemoryStore {
         Ok(Page { sessions: found.into_iter().cloned().collect(), next, matching })
     }
 
+    fn facet(&self, facet: Facet, filter: &Filter) -> Result<FacetValues, StoreError> {
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        for row in self.facts().map(|facts| &facts.session).filter(|row| filter.holds(row)) {
+            for value in facet.values(row) {
+                *counts.entry(value).or_default() += 1;
+            }
+        }
+        let different = counts.len() as u64;
+        let mut values: Vec<(String, u64)> =
+            counts.into_iter().map(|(value, count)| (value.to_string(), count)).collect();
+        values.sort_by_key(|(_, count)| Reverse(*count));
+        values.truncate(MAX_FACET_VALUES);
+        Ok(FacetValues { values, different })
+    }
+
     fn totals(&self) -> Result<Totals, StoreError> {
         let steps = self.facts().map(|facts| facts.session.step_count.max(0).cast_unsigned()).sum();
         Ok(Totals { sessions: self.facts().count() as u64, steps })
@@ -115,6 +131,12 @@ impl Store for MemoryStore {
         };
         let mut meant = self.facts().filter(|facts| session.is_none_or(|id| id == facts.session.id));
         Ok(meant.find_map(place))
+    }
+
+    fn place_of_message(&self, session: Id, message: &str) -> Result<Option<u32>, StoreError> {
+        let steps = self.session(session)?.map(|facts| facts.steps).unwrap_or_default();
+        let place = steps.iter().position(|row| row.message_id == message);
+        Ok(place.and_then(|place| u32::try_from(place).ok()))
     }
 
     fn checkpoint(&self, source: &str) -> Result<Option<Checkpoint>, StoreError> {

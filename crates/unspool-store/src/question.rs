@@ -50,6 +50,12 @@ pub struct Filter {
     pub native_id: Option<String>,
     /// This format witnesses it.
     pub format: Option<String>,
+    /// Some of its records came from here.
+    pub source: Option<String>,
+    /// An agent of this kind took part.
+    pub agent: Option<String>,
+    /// This model answered.
+    pub model: Option<String>,
     /// Its working directory.
     pub cwd: Option<String>,
     /// How its main agent ended.
@@ -60,11 +66,26 @@ pub struct Filter {
     pub until_ns: Option<i64>,
     /// A step failed.
     pub with_errors: bool,
+    /// Something was odd.
+    pub with_issues: bool,
+    /// Something is missing.
+    pub with_gaps: bool,
+    /// It is known to have cost so much or more.
+    pub least_cost_nano_usd: Option<i64>,
     /// It is one of these.
     pub among: Option<Arc<BTreeSet<Id>>>,
 }
 
 impl Filter {
+    /// One of these, and of those it was narrowed to before.
+    pub fn only_among(&mut self, ids: BTreeSet<Id>) {
+        let both = match self.among.take() {
+            Some(known) => known.intersection(&ids).copied().collect(),
+            None => ids,
+        };
+        self.among = Some(Arc::new(both));
+    }
+
     /// Whether a session is meant.
     pub fn holds(&self, row: &SessionRow) -> bool {
         let is = |wanted: &Option<String>, found: &str| wanted.as_ref().is_none_or(|wanted| wanted == found);
@@ -74,11 +95,19 @@ impl Filter {
         self.title_contains.as_ref().is_none_or(|wanted| row.title.contains(wanted.as_str()))
             && among(&self.native_id, &row.native_ids)
             && among(&self.format, &row.formats)
+            && among(&self.source, &row.sources)
+            && among(&self.agent, &row.agent_kinds)
+            && among(&self.model, &row.models)
             && is(&self.cwd, &row.cwd)
             && is(&self.status, &row.status)
             && self.since_ns.is_none_or(|since| row.started_ns.is_some_and(|at| at >= since))
             && self.until_ns.is_none_or(|until| row.started_ns.is_some_and(|at| at < until))
             && (!self.with_errors || row.error_count > 0)
+            && (!self.with_issues || row.issue_count > 0)
+            && (!self.with_gaps || !row.gaps.is_empty())
+            && self
+                .least_cost_nano_usd
+                .is_none_or(|least| row.cost_nano_usd.is_some_and(|cost| cost >= least))
             && self.among.as_ref().is_none_or(|among| among.contains(&row.id))
     }
 }
@@ -95,6 +124,12 @@ pub enum Sort {
     Steps,
     /// Number of failed steps.
     Errors,
+    /// From the first moment to the last.
+    Duration,
+    /// Number of sub-agents.
+    Subagents,
+    /// Number of things that were odd.
+    Issues,
     /// Tokens of all buckets.
     Tokens,
     /// Cost.
@@ -105,8 +140,18 @@ pub enum Sort {
 
 impl Sort {
     /// All of them.
-    pub const ALL: [Sort; 7] =
-        [Sort::Started, Sort::Ended, Sort::Steps, Sort::Errors, Sort::Tokens, Sort::Cost, Sort::Title];
+    pub const ALL: [Sort; 10] = [
+        Sort::Started,
+        Sort::Ended,
+        Sort::Duration,
+        Sort::Steps,
+        Sort::Subagents,
+        Sort::Errors,
+        Sort::Issues,
+        Sort::Tokens,
+        Sort::Cost,
+        Sort::Title,
+    ];
 
     /// The word used in cursors and questions.
     pub fn name(self) -> &'static str {
@@ -115,6 +160,9 @@ impl Sort {
             Sort::Ended => "ended",
             Sort::Steps => "steps",
             Sort::Errors => "errors",
+            Sort::Duration => "duration",
+            Sort::Subagents => "subagents",
+            Sort::Issues => "issues",
             Sort::Tokens => "tokens",
             Sort::Cost => "cost",
             Sort::Title => "title",
@@ -129,6 +177,9 @@ impl Sort {
             Sort::Ended => known(row.ended_ns),
             Sort::Steps => SortKey::Number(row.step_count),
             Sort::Errors => SortKey::Number(row.error_count),
+            Sort::Duration => known(row.duration_ns()),
+            Sort::Subagents => SortKey::Number(row.subagent_count),
+            Sort::Issues => SortKey::Number(row.issue_count),
             Sort::Tokens => SortKey::Number(row.total_tokens()),
             Sort::Cost => known(row.cost_nano_usd),
             Sort::Title => SortKey::Text(row.title.clone()),
@@ -199,4 +250,80 @@ pub struct Page {
     pub next: Option<Cursor>,
     /// How many sessions the filter lets through, on all pages.
     pub matching: u64,
+}
+
+/// By what sessions can be told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Facet {
+    /// Where records came from.
+    Source,
+    /// Formats that witness it.
+    Format,
+    /// Kinds of agents.
+    Agent,
+    /// Models that answered.
+    Model,
+    /// Working directory.
+    Cwd,
+    /// How its main agent ended.
+    Status,
+}
+
+impl Facet {
+    /// All of them.
+    pub const ALL: [Facet; 6] =
+        [Facet::Source, Facet::Format, Facet::Agent, Facet::Model, Facet::Cwd, Facet::Status];
+
+    /// The word used in questions.
+    pub fn name(self) -> &'static str {
+        match self {
+            Facet::Source => "source",
+            Facet::Format => "format",
+            Facet::Agent => "agent",
+            Facet::Model => "model",
+            Facet::Cwd => "cwd",
+            Facet::Status => "status",
+        }
+    }
+
+    /// The values of a session; none is empty.
+    pub fn values(self, row: &SessionRow) -> BTreeSet<&str> {
+        let values = match self {
+            Facet::Source => row.sources.as_slice(),
+            Facet::Format => row.formats.as_slice(),
+            Facet::Agent => row.agent_kinds.as_slice(),
+            Facet::Model => row.models.as_slice(),
+            Facet::Cwd => std::slice::from_ref(&row.cwd),
+            Facet::Status => std::slice::from_ref(&row.status),
+        };
+        values.iter().map(String::as_str).filter(|value| !value.is_empty()).collect()
+    }
+
+    /// The filter without what it says about this.
+    #[must_use]
+    pub fn left_open(self, filter: &Filter) -> Filter {
+        let mut filter = filter.clone();
+        let wanted = match self {
+            Facet::Source => &mut filter.source,
+            Facet::Format => &mut filter.format,
+            Facet::Agent => &mut filter.agent,
+            Facet::Model => &mut filter.model,
+            Facet::Cwd => &mut filter.cwd,
+            Facet::Status => &mut filter.status,
+        };
+        *wanted = None;
+        filter
+    }
+}
+
+/// No facet is told with more values: `max_facet_values`.
+pub const MAX_FACET_VALUES: usize = 100;
+
+/// The values of a facet that there are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FacetValues {
+    /// Each with the number of sessions that have it, most first, equals in bytewise order; at most `MAX_FACET_VALUES`.
+    pub values: Vec<(String, u64)>,
+    /// How many values there are in all.
+    pub different: u64,
 }

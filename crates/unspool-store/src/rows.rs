@@ -46,14 +46,28 @@ pub struct SessionRow {
     pub started_ns: Option<i64>,
     /// Last moment.
     pub ended_ns: Option<i64>,
+    /// Where its records came from: `files`, `otlp-http` and others, in order.
+    pub sources: Vec<String>,
+    /// Kinds of its agents, in order; those that are only guessed are left out.
+    pub agent_kinds: Vec<String>,
+    /// Models that answered, in order.
+    pub models: Vec<String>,
     /// How many agents.
     pub agent_count: i64,
+    /// Those of them that another one started; without those the client runs for itself.
+    pub subagent_count: i64,
     /// How many runs.
     pub run_count: i64,
     /// How many steps.
     pub step_count: i64,
     /// How many steps failed.
     pub error_count: i64,
+    /// How many different things were odd; without those that only inform.
+    pub issue_count: i64,
+    /// Codes of issues that say that something is missing, in the order of the catalogue.
+    pub gaps: Vec<String>,
+    /// When its steps began: parts of its time, each as its share of the busiest one, from 0 to 255. Empty when that is not known.
+    pub activity: Vec<u8>,
     /// Tokens of all steps, in five buckets that do not overlap.
     pub input_tokens: i64,
     /// Input served from a cache.
@@ -91,6 +105,11 @@ impl SessionRow {
             self.reasoning_tokens,
         ];
         buckets.into_iter().fold(0, i64::saturating_add)
+    }
+
+    /// From its first moment to its last.
+    pub fn duration_ns(&self) -> Option<i64> {
+        self.started_ns.zip(self.ended_ns).map(|(start, end)| end.saturating_sub(start))
     }
 }
 

@@ -3,7 +3,7 @@
 //! In: commits and questions. Out: rows. Never here: how it is done. The memory store is what the words mean.
 
 use crate::error::StoreError;
-use crate::question::{Page, Question};
+use crate::question::{Facet, FacetValues, Filter, Page, Question};
 use crate::rows::{Checkpoint, IssueRow, ManualLink, SessionFacts, SourceReceipt, StepRow};
 use std::ops::Range;
 use unspool_model::Id;
@@ -70,6 +70,9 @@ pub trait Store: Send {
     /// A page of sessions.
     fn sessions(&self, question: &Question) -> Result<Page, StoreError>;
 
+    /// The values of a facet in the sessions that a filter lets through.
+    fn facet(&self, facet: Facet, filter: &Filter) -> Result<FacetValues, StoreError>;
+
     /// How many sessions there are, and how many steps they have.
     fn totals(&self) -> Result<Totals, StoreError>;
 
@@ -85,6 +88,9 @@ pub trait Store: Send {
     /// The session a step belongs to, and its place there; of several, the session with the smallest id, and the first place. Fast
     /// when the session is known; otherwise a store may look into every session.
     fn place_of_step(&self, step: Id, session: Option<Id>) -> Result<Option<(Id, u32)>, StoreError>;
+
+    /// The place in a session of the first step whose API message has this native id.
+    fn place_of_message(&self, session: Id, message: &str) -> Result<Option<u32>, StoreError>;
 
     /// How far a source has been read.
     fn checkpoint(&self, source: &str) -> Result<Option<Checkpoint>, StoreError>;

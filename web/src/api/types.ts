@@ -51,14 +51,28 @@ export type SessionLineDoc = {
   cwd?: string | null;
   versions: string[];
   formats: string[];
+  /** Where its records came from: `files`, `upload`, `otlp-http` and others. */
+  sources: string[];
+  /** Types of its agents. */
+  agent_types: string[];
+  /** Models that answered. */
+  models: string[];
   status: string;
   started_at?: string | null;
   ended_at?: string | null;
   duration_ms?: number | null;
   agents: number;
+  /** Agents that another one started; without those the client runs for itself. */
+  subagents: number;
   runs: number;
   steps: number;
   errors: number;
+  /** How many different things were odd; without those that only inform. */
+  issues: number;
+  /** Codes of issues that say that something of it is missing. */
+  gaps: string[];
+  /** When its steps began: 24 parts of its time, each as its share of the busiest one, from 0 to 255. Empty when that is not known. */
+  activity: number[];
   tokens: TokensDoc;
   uncounted_calls: number;
   cost_usd?: number | null;
@@ -218,6 +232,8 @@ export type HealthDoc = {
   large_families: number;
   refused: number;
   problem?: string | null;
+  /** Folders that are watched; null when none is. */
+  watched_folders?: string[] | null;
   /** What was found and mended at the start and since, in plain words. */
   notices: string[];
   /** Why words do not find what is new, if that is so. */
@@ -234,6 +250,30 @@ export type SessionListDoc = {
   matching: number;
   /** False when `max_search_bytes` was reached: `q` may stand in more. */
   complete: boolean;
+};
+
+/** The values by which sessions can be told apart. */
+export type FacetsDoc = {
+  /** `source`, `format`, `agent`, `model`, `cwd` and `status`, as the parameters of the list are called. */
+  facets: FacetDoc[];
+  /** False when `max_search_bytes` was reached: `q` may stand in more. */
+  complete: boolean;
+};
+
+/** The values of one parameter. */
+export type FacetDoc = {
+  name: string;
+  /** Those with most sessions first; at most `max_facet_values` (100). */
+  values: FacetValueDoc[];
+  /** How many values there are in all. */
+  different: number;
+};
+
+/** A value that there is. */
+export type FacetValueDoc = {
+  value: string;
+  /** Sessions that have it and fit everything else that is asked for. */
+  sessions: number;
 };
 
 /** Sessions in which words stand. */
@@ -298,6 +338,8 @@ export type SessionDoc = {
   steps: StepDoc[];
   /** Edges in order of target, source and kind. */
   edges: EdgeDoc[];
+  /** What people said about links, in the order they said it; left out when nobody said anything. */
+  links?: LinkDoc[];
   /** Anomalies of this session. */
   issues: IssueDoc[];
   /** Sums over all its steps. */
@@ -374,7 +416,7 @@ export type SpawnDoc = {
 export type SpawnRivalDoc = {
   /** Native id of the tool call. */
   tool_use_id: string;
-  /** Why not: `outweighed`, `tied`, `in_the_future`, `out_of_window`, `other_prompt`, `other_type`, `taken_by_id`, `other_record`. */
+  /** Why not: `outweighed`, `tied`, `in_the_future`, `out_of_window`, `other_prompt`, `other_type`, `taken_by_id`, `other_record`, `denied`. */
   reason: string;
 };
 
@@ -442,6 +484,36 @@ export type EdgeDoc = {
   is_error: boolean;
   /** Ids of the records that show it. */
   evidence: string[];
+};
+
+/** What somebody said about a link. */
+export type LinkDoc = {
+  /** Id of the record that says so. */
+  id: string;
+  /** `confirm`, `deny`, `add`, or `remove` for what takes back what was said before. */
+  action: string;
+  /** What relation; see the kinds of edges. */
+  kind: string;
+  /** The cause as the record names it: a step or agent by its id, ours or its source's. */
+  from: string;
+  /** The effect as the record names it. */
+  to: string;
+  /** The step that is the cause; null when it is not there. */
+  from_step_id?: string | null;
+  /** The step that is the effect; null when it is not there. */
+  to_step_id?: string | null;
+  /** Who said so. */
+  who?: string | null;
+  /** When. */
+  at?: string | null;
+  /** What they noted. */
+  note?: string | null;
+  /** The rule by which the link was believed when they said it. */
+  was_rule?: string | null;
+  /** How much it was believed. */
+  was_confidence?: number | null;
+  /** What became of it: `counts`, `superseded` by something said later, `end_missing`, or `cycle`, as it would make a circle. */
+  standing: string;
 };
 
 /** One named anomaly. */
@@ -1045,6 +1117,8 @@ export type StepDetailDoc = {
   started: StartedDoc[];
   /** The records that say it happened, as they were written. */
   records: RecordDoc[];
+  /** What people said about its links that is no edge now: denied, or not possible. */
+  said: SaidDoc[];
   /** The same in sentences. */
   explanation?: Explanation | null;
 };
@@ -1107,10 +1181,50 @@ export type StepEdgeDoc = {
   rule_sentence: string;
   /** Its other end. */
   other?: StepBriefDoc | null;
+  /** What somebody said of it. */
+  said?: SaidDoc | null;
+  /** Somebody may confirm or deny it. */
+  can_say: boolean;
   /** Of the start of an agent: starts that were considered for it and not believed; the first of them, if there are many. */
   rivals: RivalDoc[];
   /** How many starts had something speak for them and were not chosen. */
   rival_count: number;
+};
+
+/** What somebody said about a link. */
+export type SaidDoc = {
+  /** Id of the record that says so. */
+  id: string;
+  /** `confirm`, `deny`, `add`, or `remove` for what takes back what was said before. */
+  action: string;
+  /** What relation; see the kinds of edges. */
+  kind: string;
+  /** The cause as the record names it: a step or agent by its id, ours or its source's. */
+  from: string;
+  /** The effect as the record names it. */
+  to: string;
+  /** The step that is the cause; null when it is not there. */
+  from_step_id?: string | null;
+  /** The step that is the effect; null when it is not there. */
+  to_step_id?: string | null;
+  /** Who said so. */
+  who?: string | null;
+  /** When. */
+  at?: string | null;
+  /** What they noted. */
+  note?: string | null;
+  /** The rule by which the link was believed when they said it. */
+  was_rule?: string | null;
+  /** How much it was believed. */
+  was_confidence?: number | null;
+  /** What became of it: `counts`, `superseded` by something said later, `end_missing`, or `cycle`, as it would make a circle. */
+  standing: string;
+  /** The cause, if it is there. */
+  from_step?: StepBriefDoc | null;
+  /** The effect, if it is there; of an agent, its first step. */
+  to_step?: StepBriefDoc | null;
+  /** It counts, and can be taken back. */
+  can_remove: boolean;
 };
 
 /** A start that was considered for an agent and not believed. */
@@ -1163,6 +1277,8 @@ export type RecordDoc = {
   bytes_left_out: number;
   /** Texts in it that are cut, so that the rest of it could be told. */
   texts_cut: number;
+  /** What the bytes say, as JSON, when they are no text themselves: spans in protobuf. Null when that is too long to be told. */
+  readable?: string | null;
 };
 
 /** An explanation: headed lists of sentences, the same for people and programs. */
@@ -1181,6 +1297,50 @@ export type Section = {
   heading: string;
   /** Sentences. */
   lines: string[];
+};
+
+/** The values that a session has for fields. */
+export type FieldValuesDoc = {
+  /** Those fields whose values are names, in the order of the table of fields. */
+  fields: FieldValues[];
+  /** Agents with steps, in the order of the session; at most `max_field_values` (200). */
+  agents: AgentPlaceDoc[];
+  /** How many such agents there are in all. */
+  different_agents: number;
+};
+
+/** The values of one field. */
+export type FieldValues = {
+  /** The field. */
+  field: string;
+  /** Most steps first; at most `max_field_values` (200). */
+  values: FieldValue[];
+  /** How many values there are in all. */
+  different: number;
+};
+
+/** A value that occurs. */
+export type FieldValue = {
+  /** As it is written. */
+  value: string;
+  /** Steps that have it. */
+  steps: number;
+};
+
+/** An agent, and where it begins. */
+export type AgentPlaceDoc = {
+  /** Its id. */
+  id: string;
+  /** By what `agent:` knows it; null when its type is not known. */
+  type?: string | null;
+  /** Its own name or description. */
+  name?: string | null;
+  /** Its first step. */
+  first_step: string;
+  /** Its steps. */
+  steps: number;
+  /** Those of them that failed. */
+  errors: number;
 };
 
 /** The numbers of a session, or of its part up to a moment. */
@@ -1837,6 +1997,14 @@ export type SpreadUsdDoc = {
   max: number;
 };
 
+/** What people said about the links of a session. */
+export type LinksDoc = {
+  /** The session. */
+  session_id: string;
+  /** In the order they were said; all of them, also those that something later took the place of. */
+  links: SaidDoc[];
+};
+
 /** The answer to a query. */
 export type QueryAnswerDoc = {
   /** Always `unspool.query/1`. */
@@ -2105,7 +2273,7 @@ export type AgentSide = {
   totals: TotalsDoc;
 };
 
-/** What was odd in all sessions. */
+/** What was odd. */
 export type IssuesDoc = {
   /** Sessions that were looked into. */
   looked_into: number;
@@ -2113,6 +2281,8 @@ export type IssuesDoc = {
   not_looked_into: number;
   /** By code, errors first, then in the order of the catalogue. */
   issues: IssueSumDoc[];
+  /** By where records came from, in order of the names. What is odd in a session of several sources is counted with each. */
+  sources: SourceIssuesDoc[];
 };
 
 /** One sort of oddity. */
@@ -2123,26 +2293,47 @@ export type IssueSumDoc = {
   severity: string;
   /** A source wrote something that is not known yet. */
   drift: boolean;
+  /** It says that something of what happened is missing in what is shown. */
+  gap: boolean;
   /** What it means. */
   about: string;
   /** How often in all. */
   count: number;
   /** In how many sessions. */
   sessions: number;
-  /** The first of them, newest session first, at most `max_issue_samples` (8). */
+  /** How often in records that belong to no session. */
+  loose: number;
+  /** The first of them, newest session first, then records without a session; at most `max_issue_samples` (8) of each. */
   samples: IssueSampleDoc[];
 };
 
 /** Where it occurred. */
 export type IssueSampleDoc = {
-  /** The session. */
-  session_id: string;
+  /** The session; null when the records belong to none. */
+  session_id?: string | null;
+  /** Its title. */
+  title?: string | null;
+  /** Where the records came from. */
+  sources: string[];
+  /** The file or request of the first record, where it belongs to no session. */
+  stream?: string | null;
   /** What it is about; empty when there is nothing more to say. */
   detail: string;
   /** How often. */
   count: number;
   /** Ids of the first records it was seen in. */
   records: string[];
+};
+
+/** What was odd in what came from one source. */
+export type SourceIssuesDoc = {
+  source: string;
+  /** How often something was odd. */
+  count: number;
+  /** How often something was not known yet. */
+  drift: number;
+  /** How often in records that belong to no session. */
+  loose: number;
 };
 
 /** What became of what came in. */
@@ -2167,36 +2358,14 @@ export type ReceiptDoc = {
   rejected: number;
 };
 
-/** What people said about links. */
-export type LinksDoc = {
-  /** In order of id. */
-  links: LinkDoc[];
-};
-
-/** What somebody said about a link. */
-export type LinkDoc = {
-  /** Deterministic id, of the two steps. */
-  id: string;
-  /** Step that caused. */
-  from: string;
-  /** Step that followed. */
-  to: string;
-  /** What relation. */
-  kind: string;
-  /** `add`, `confirm` or `deny`. */
-  verdict: string;
-  /** Who said so. */
-  author: string;
-  /** When. */
-  said_at?: string | null;
-};
-
 /** The words documents use. */
 export type WordsDoc = {
   /** Kinds of steps. */
   step_kinds: KindDoc[];
   /** Kinds of edges. */
   edge_kinds: string[];
+  /** Those that somebody may confirm, deny or add. */
+  link_kinds: string[];
   /** How agents, runs and sessions ended. */
   statuses: string[];
   /** What things look like. */
@@ -2217,6 +2386,8 @@ export type WordsDoc = {
   views: WordDoc[];
   /** Formats to export to. */
   formats: FormatDoc[];
+  /** Fields of the query language. */
+  query_fields: QueryFieldDoc[];
 };
 
 /** A kind of step. */
@@ -2287,6 +2458,8 @@ export type IssueWordDoc = {
   severity: string;
   /** A source wrote something that is not known yet. */
   drift: boolean;
+  /** It says that something of what happened is missing in what is shown. */
+  gap: boolean;
 };
 
 /** A word and what it means. */
@@ -2307,6 +2480,30 @@ export type FormatDoc = {
   endings: string[];
   /** What it can show; the first is shown unless something else is asked for. */
   views: string[];
+};
+
+/** A field of the query language. */
+export type QueryFieldDoc = {
+  /** As it is written. */
+  name: string;
+  /** Other ways to write it. */
+  aliases: string[];
+  /** What may follow: `text`, `choice`, `number`, `time`, `condition` or `words`. */
+  takes: string;
+  /** What it means. */
+  about: string;
+  /** In use. */
+  example: string;
+  /** The words of a `choice`; empty for others. */
+  choices: ChoiceDoc[];
+};
+
+/** A word of a fixed list. */
+export type ChoiceDoc = {
+  /** The word. */
+  name: string;
+  /** What it means; empty where the word says it. */
+  about: string;
 };
 
 export type SubTasksAnswer = RequestDoc | ConversationsDoc;
@@ -2362,13 +2559,39 @@ export type ConversationMessage = {
   timestamp?: string | null;
 };
 
+/** What was said, once it is kept. */
+export type LinkKeptDoc = {
+  /** The session. */
+  session_id: string;
+  /** It is shown. Otherwise it is on the disk and shown as soon as the session is linked again. */
+  visible: boolean;
+  /** What was said, where it is shown. */
+  link?: SaidDoc | null;
+};
+
+/** What somebody wants to say about a link. */
+export type LinkWantedDoc = {
+  /** `confirm`, `deny`, `add`, or `remove` to take back what was said before. */
+  action: string;
+  /** The cause: a step or agent by its id, or the id its source gave it. */
+  from: string;
+  /** The effect; of a spawn, the agent or any step of it. */
+  to: string;
+  /** What relation: a kind of edge, or `spawn`, `return`, `result`, `data`. Where only one can be meant, it can be left out. */
+  kind?: string | null;
+  /** Anything worth knowing about it. */
+  note?: string | null;
+  /** Who says so. */
+  who?: string | null;
+};
+
 /** What comes back, by path. */
 export interface Answers {
   "/api/requests/{id}/subtasks": SubTasksAnswer;
   "/api/v1/diff": DiffDoc;
+  "/api/v1/facets": FacetsDoc;
   "/api/v1/health": HealthDoc;
   "/api/v1/issues": IssuesDoc;
-  "/api/v1/links": LinksDoc;
   "/api/v1/query": QueryAnswerDoc;
   "/api/v1/receipts": ReceiptsDoc;
   "/api/v1/schema": WordsDoc;
@@ -2380,6 +2603,7 @@ export interface Answers {
   "/api/v1/sessions/{id}/findings": FindingsDoc;
   "/api/v1/sessions/{id}/graph": PlacedGraphDoc;
   "/api/v1/sessions/{id}/line": SessionLineDoc;
+  "/api/v1/sessions/{id}/links": LinksDoc;
   "/api/v1/sessions/{id}/metrics": MetricsDoc;
   "/api/v1/sessions/{id}/numbers": NumbersDoc;
   "/api/v1/sessions/{id}/path": PathDoc;
@@ -2388,6 +2612,7 @@ export interface Answers {
   "/api/v1/sessions/{id}/templates": FindingsDoc;
   "/api/v1/sessions/{id}/timeline": TimelineDoc;
   "/api/v1/sessions/{id}/tree": TreeWindowDoc;
+  "/api/v1/sessions/{id}/values": FieldValuesDoc;
 }
 
 /** What can be asked, by path. */
@@ -2395,16 +2620,17 @@ export interface Questions {
   "/api/requests/{id}/subtasks": {  };
   "/api/v1/diff": { a?: string | undefined; b?: string | undefined };
   "/api/v1/docs": {  };
+  "/api/v1/facets": { q?: string | undefined; title?: string | undefined; native_id?: string | undefined; format?: string | undefined; source?: string | undefined; agent?: string | undefined; model?: string | undefined; cwd?: string | undefined; status?: string | undefined; since?: string | undefined; until?: string | undefined; errors?: boolean | undefined; issues?: boolean | undefined; gaps?: boolean | undefined; min_cost?: number | undefined; session?: string | undefined; position?: number | undefined };
   "/api/v1/health": {  };
-  "/api/v1/issues": {  };
-  "/api/v1/links": {  };
+  "/api/v1/issues": { session?: string | undefined; source?: string | undefined; code?: string | undefined };
+  "/api/v1/issues/records/{loose}": {  };
   "/api/v1/live": { session?: string | undefined; steps?: boolean | undefined; since?: number | undefined };
   "/api/v1/openapi.json": {  };
   "/api/v1/query": { q?: string | undefined; session?: string[] | undefined; limit?: number | undefined };
   "/api/v1/receipts": {  };
   "/api/v1/schema": {  };
-  "/api/v1/search": { q?: string | undefined; title?: string | undefined; native_id?: string | undefined; format?: string | undefined; cwd?: string | undefined; status?: string | undefined; since?: string | undefined; until?: string | undefined; errors?: boolean | undefined; sort?: string | undefined; order?: string | undefined; cursor?: string | undefined; limit?: number | undefined };
-  "/api/v1/sessions": { q?: string | undefined; title?: string | undefined; native_id?: string | undefined; format?: string | undefined; cwd?: string | undefined; status?: string | undefined; since?: string | undefined; until?: string | undefined; errors?: boolean | undefined; sort?: string | undefined; order?: string | undefined; cursor?: string | undefined; limit?: number | undefined };
+  "/api/v1/search": { q?: string | undefined; title?: string | undefined; native_id?: string | undefined; format?: string | undefined; source?: string | undefined; agent?: string | undefined; model?: string | undefined; cwd?: string | undefined; status?: string | undefined; since?: string | undefined; until?: string | undefined; errors?: boolean | undefined; issues?: boolean | undefined; gaps?: boolean | undefined; min_cost?: number | undefined; session?: string | undefined; position?: number | undefined; sort?: string | undefined; order?: string | undefined; cursor?: string | undefined; limit?: number | undefined };
+  "/api/v1/sessions": { q?: string | undefined; title?: string | undefined; native_id?: string | undefined; format?: string | undefined; source?: string | undefined; agent?: string | undefined; model?: string | undefined; cwd?: string | undefined; status?: string | undefined; since?: string | undefined; until?: string | undefined; errors?: boolean | undefined; issues?: boolean | undefined; gaps?: boolean | undefined; min_cost?: number | undefined; session?: string | undefined; position?: number | undefined; sort?: string | undefined; order?: string | undefined; cursor?: string | undefined; limit?: number | undefined };
   "/api/v1/sessions/{id}": {  };
   "/api/v1/sessions/{id}/explain/{thing}": {  };
   "/api/v1/sessions/{id}/export": { format?: string | undefined; view?: string | undefined; theme?: string | undefined; drill_down?: boolean | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; where?: string | undefined; run?: string[] | undefined; project?: boolean | undefined; min_share?: number | undefined };
@@ -2412,15 +2638,18 @@ export interface Questions {
   "/api/v1/sessions/{id}/findings": { only?: string[] | undefined };
   "/api/v1/sessions/{id}/graph": { view?: string | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; where?: string | undefined; run?: string[] | undefined; project?: boolean | undefined; min_share?: number | undefined; direction?: string | undefined; routing?: string | undefined };
   "/api/v1/sessions/{id}/line": {  };
+  "/api/v1/sessions/{id}/links": {  };
   "/api/v1/sessions/{id}/metrics": {  };
   "/api/v1/sessions/{id}/numbers": { until_ms?: number | undefined };
   "/api/v1/sessions/{id}/path": { run?: string | undefined; agent?: string | undefined; what_if?: string[] | undefined };
   "/api/v1/sessions/{id}/records/{record}": { text?: boolean | undefined };
+  "/api/v1/sessions/{id}/report": { redact?: boolean | undefined };
   "/api/v1/sessions/{id}/runs": { from?: number | undefined; to?: number | undefined; run?: string | undefined; steps?: number | undefined; full?: boolean | undefined; times?: boolean | undefined };
   "/api/v1/sessions/{id}/steps/{step}": {  };
   "/api/v1/sessions/{id}/templates": {  };
   "/api/v1/sessions/{id}/timeline": { from_ns?: number | undefined; to_ns?: number | undefined; px?: number | undefined };
   "/api/v1/sessions/{id}/tree": { from?: number | undefined; to?: number | undefined; depth?: number | undefined; busiest?: boolean | undefined; open?: string[] | undefined; shut?: string[] | undefined; agent?: string | undefined; errors?: boolean | undefined; full?: boolean | undefined; find?: string | undefined };
+  "/api/v1/sessions/{id}/values": {  };
   "/metrics": {  };
   "/thoughtflow/{file}": {  };
 }

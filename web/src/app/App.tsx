@@ -8,6 +8,7 @@ import { Issues } from "../panels/Issues.tsx";
 import { Reported } from "../panels/Reported.tsx";
 import { Session } from "../panels/Session.tsx";
 import { Sessions } from "../panels/Sessions.tsx";
+import { Uploads } from "../panels/Uploads.tsx";
 import { isHelpOpen, isPaletteOpen, isPreferencesOpen } from "../state/commands.ts";
 import { connected } from "../state/live.ts";
 import { hasOthers } from "../state/report.ts";
@@ -56,6 +57,7 @@ export function App() {
         <button class="small" aria-label="Keys" onClick={() => (isHelpOpen.value = true)}>?</button>
       </div>
       {trouble.value && <div class="trouble" role="alert">{trouble.value.message}{trouble.value.hint && `: ${trouble.value.hint}`} <button class="small" onClick={() => (trouble.value = undefined)}>Close</button></div>}
+      <Uploads />
       <Page />
       <Dialogs />
       {isPreferencesOpen.value && <Preferences />}

@@ -23,3 +23,14 @@ export function changed(page: Page, id: string, row: SessionLineDoc | null | und
   const rows = row ? page.rows.with(at, row) : page.rows.toSpliced(at, 1);
   return { ...page, rows, matching: page.matching - (row ? 0 : 1) };
 }
+
+/** All rows that are different now, in their places, and how many sessions are there that the list does not have. */
+export function changedAll(page: Page, news: ReadonlyMap<string, SessionLineDoc | null | undefined>): { page: Page; unknown: number } {
+  let [next, unknown] = [page, 0];
+  for (const [id, row] of news) {
+    const after = changed(next, id, row);
+    if (after) next = after;
+    else if (row) unknown += 1;
+  }
+  return { page: next, unknown };
+}

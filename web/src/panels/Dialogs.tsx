@@ -1,28 +1,18 @@
 // What lies over the page: the palette, the sheet of keys, the exports, the question for a token.
-import type { ComponentChildren } from "preact";
-import { useSignal, type Signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { address, get } from "../api/client.ts";
 import { isReport } from "../api/report.ts";
-import { moment, plain } from "../logic/words.ts";
+import { sheetParts } from "../logic/keys.ts";
+import { moment } from "../logic/words.ts";
 import { COMMANDS, isCompareOpen, isExportOpen, isHelpOpen, isPaletteOpen, VIEW_KEYS } from "../state/commands.ts";
 import { isDark } from "../state/preferences.ts";
-import { go, openSession, query, select, sessionId } from "../state/route.ts";
+import { go, query, sessionId } from "../state/route.ts";
 import { words } from "../state/schema.ts";
 import { failed, giveToken, needsToken } from "../state/trouble.ts";
 import { Save } from "../widgets/save.tsx";
-
-export function Dialog({ open, label, children }: { open: Signal<boolean>; label: string; children: ComponentChildren }) {
-  const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    box.current?.showModal();
-  }, []);
-  return (
-    <dialog ref={box} aria-label={label} onClose={() => (open.value = false)} onClick={(event) => event.target === box.current && (open.value = false)}>
-      {children}
-    </dialog>
-  );
-}
+import { Dialog } from "../widgets/Dialog.tsx";
+import { Palette } from "./Palette.tsx";
 
 interface Choice {
   title: string;
@@ -34,53 +24,20 @@ const PAUSE_MS = 150;
 /** So many of each sort are offered. */
 const OFFERED = 8;
 
-async function found(text: string): Promise<Choice[]> {
-  const id = sessionId.peek();
-  const sessions = get("/api/v1/sessions", {}, { q: text, limit: OFFERED }).then(({ sessions: rows }) => rows.map((row) => ({ title: row.title ?? row.id, note: "session", run: () => openSession(row.id) })));
-  const steps = id === "" || text === "" ? [] : get("/api/v1/query", {}, { q: text, session: [id], limit: OFFERED }).then(({ sessions: hits }) => hits.flatMap((hit) => hit.steps.map((step) => ({ title: `${step.name ?? plain(step.kind)}  ${step.intent ?? step.preview ?? ""}`, note: step.is_error ? "step, failed" : "step", run: () => select(step.id) }))));
-  const settled = await Promise.allSettled([steps, sessions]);
-  return settled.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
-}
-
-function Palette() {
-  const text = useSignal("");
-  const others = useSignal<Choice[]>([]);
-  const [at, setAt] = useState(0);
-  useEffect(() => {
-    const timer = setTimeout(() => void found(text.value).then((choices) => (others.value = choices)), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [text.value]);
-  const commands = COMMANDS.filter((command) => command.isThere() && command.title.toLowerCase().includes(text.value.toLowerCase()));
-  const choices: Choice[] = [...commands.map((command) => ({ title: command.title, note: command.keys, run: command.run })), ...others.value];
-  const take = (choice: Choice | undefined) => {
-    isPaletteOpen.value = false;
-    choice?.run();
-  };
-  const onKey = (event: KeyboardEvent) => {
-    if (event.key === "ArrowDown") setAt(Math.min(choices.length - 1, at + 1));
-    else if (event.key === "ArrowUp") setAt(Math.max(0, at - 1));
-    else if (event.key === "Enter") take(choices[at]);
-    else return;
-    event.preventDefault();
-  };
-  return (
-    <Dialog open={isPaletteOpen} label="Find anything">
-      <input autofocus class="palette-text" role="combobox" aria-expanded="true" aria-controls="palette-list" aria-label="Find anything" placeholder="A command, a session, or a query such as tool:Bash is:error" value={text.value} onInput={(event) => { text.value = event.currentTarget.value; setAt(0); }} onKeyDown={onKey} />
-      <ul id="palette-list" role="listbox" class="palette-list" aria-label="Found">
-        {choices.map((choice, n) => <li key={n} role="option" aria-selected={n === at} class={n === at ? "current" : ""} onClick={() => take(choice)}><span>{choice.title}</span><span class="quiet">{choice.note}</span></li>)}
-      </ul>
-    </Dialog>
-  );
-}
-
 function Help() {
   return (
     <Dialog open={isHelpOpen} label="Keys">
       <h2>Keys</h2>
-      <dl class="keys">
-        {COMMANDS.filter((command) => command.keys !== "").map((command) => <div key={command.title}><dt><kbd>{command.keys}</kbd></dt><dd>{command.title}</dd></div>)}
-        {VIEW_KEYS.map(([keys, title]) => <div key={title}><dt><kbd>{keys}</kbd></dt><dd>{title}</dd></div>)}
-      </dl>
+      <h3>Everywhere</h3>
+      <dl class="keys">{COMMANDS.filter((command) => command.keys !== "").map((command) => <div key={command.title}><dt><kbd>{command.keys}</kbd></dt><dd>{command.title}</dd></div>)}</dl>
+      {sheetParts().map((part) => (
+        <section key={part.title}>
+          <h3>{part.title}</h3>
+          <dl class="keys">{part.keys.map(({ shown, title }) => <div key={title}><dt>{shown.map((key) => <kbd key={key}>{key}</kbd>)}</dt><dd>{title}</dd></div>)}</dl>
+        </section>
+      ))}
+      <h3>Timeline, tree and graph</h3>
+      <dl class="keys">{VIEW_KEYS.map(([keys, title]) => <div key={title}><dt><kbd>{keys}</kbd></dt><dd>{title}</dd></div>)}</dl>
     </Dialog>
   );
 }

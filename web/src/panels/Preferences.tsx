@@ -3,7 +3,7 @@ import { VIEWS, type View } from "../logic/route.ts";
 import { plain } from "../logic/words.ts";
 import { isPreferencesOpen } from "../state/commands.ts";
 import { prefer, preferences, USUAL, type Arrows, type Density, type Theme } from "../state/preferences.ts";
-import { Dialog } from "./Dialogs.tsx";
+import { Dialog } from "../widgets/Dialog.tsx";
 
 const THEMES: [Theme, string][] = [["system", "as the system"], ["light", "light"], ["dark", "dark"]];
 const DENSITIES: [Density, string][] = [["comfortable", "comfortable"], ["compact", "compact"]];

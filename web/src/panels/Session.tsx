@@ -1,44 +1,25 @@
 // One session: what it was, and its views, which all show the same choice and the same filter.
-import { useEffect, useState } from "preact/hooks";
 import { VIEWS, type View } from "../logic/route.ts";
-import { plain, plural } from "../logic/words.ts";
+import { plain } from "../logic/words.ts";
 import { isCompareOpen, isExportOpen } from "../state/commands.ts";
 import { preferences, prefer } from "../state/preferences.ts";
 import { hasOthers } from "../state/report.ts";
-import { openList, query, replaceParams, showView, view } from "../state/route.ts";
-import { line, queryTrouble, wanted } from "../state/session.ts";
+import { openList, showView, view } from "../state/route.ts";
+import { line } from "../state/session.ts";
 import { lanesPx } from "../state/timeline.ts";
 import { Wrong } from "../widgets/States.tsx";
 import { Detail } from "./Detail.tsx";
 import { Graph } from "./Graph.tsx";
 import { Header } from "./Header.tsx";
+import { QueryBox } from "./QueryBox.tsx";
 import { Replay } from "./Replay.tsx";
 import { Runs } from "./Runs.tsx";
 import { Stats } from "./Stats.tsx";
 import { Timeline } from "./Timeline.tsx";
 import { Tree } from "./Tree.tsx";
 
-const PAUSE_MS = 250;
 /** Of the timeline, beside its lanes: tools, map and ruler. */
 const TIMELINE_BESIDE_PX = 84;
-
-function Filter() {
-  const [text, setText] = useState(query.value);
-  useEffect(() => setText(query.value), [query.value]);
-  useEffect(() => {
-    if (text === query.peek()) return;
-    const timer = setTimeout(() => replaceParams({ q: text }), PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
-  const trouble = queryTrouble.value;
-  const at = trouble?.position;
-  return (
-    <div class="filter">
-      <input type="search" id="search" class={trouble ? "wrong" : ""} aria-invalid={trouble !== undefined} aria-label="Filter steps" placeholder="Filter steps: tool:Bash is:error, duration>5s, under:agent:Explore" value={text} onInput={(event) => setText(event.currentTarget.value)} />
-      {trouble ? <span class="filter-note errors" role="alert">{trouble.message}{at !== undefined && ` (at letter ${at + 1}${text[at] ? `: “${text.slice(at, at + Math.max(1, trouble.length ?? 1))}”` : ""})`}{trouble.hint && `: ${trouble.hint}`}</span> : wanted.value && <span class="filter-note quiet" role="status">{plural(wanted.value.size, "step")}</span>}
-    </div>
-  );
-}
 
 function Main({ shown }: { shown: View }) {
   switch (shown) {
@@ -78,7 +59,7 @@ export function Session() {
       <Header />
       <nav class="session-bar" aria-label="Views">
         <div role="tablist" class="tabs">{VIEWS.map((name, n) => <button key={name} role="tab" aria-selected={shown === name} title={`Key ${n + 1}`} onClick={() => showView(name)}>{plain(name)}</button>)}</div>
-        <Filter />
+        <QueryBox />
         <Replay />
         {hasOthers() && <button onClick={() => (isCompareOpen.value = true)}>Compare…</button>}
         <button onClick={() => (isExportOpen.value = true)}>Export…</button>

@@ -8,6 +8,7 @@ import { isPlaying, pause, play } from "./replay.ts";
 import { hasOthers } from "./report.ts";
 import { go, openList, route, select, selected, sessionId, showView } from "./route.ts";
 import { failed } from "./trouble.ts";
+import { chooseFiles } from "./uploads.ts";
 
 export interface Command {
   title: string;
@@ -44,6 +45,10 @@ function focusSearch(): void {
   if (field instanceof HTMLInputElement) field.select();
 }
 
+export function openPalette(): void {
+  isPaletteOpen.value = true;
+}
+
 const THEMES: Theme[] = ["system", "light", "dark"];
 
 function nextTheme(): void {
@@ -51,7 +56,7 @@ function nextTheme(): void {
 }
 
 export const COMMANDS: Command[] = [
-  { title: "Find anything", keys: "Ctrl K", isThere: anywhere, run: () => (isPaletteOpen.value = true) },
+  { title: "Find anything", keys: "Ctrl K", isThere: anywhere, run: openPalette },
   { title: "Search or filter", keys: "/", isThere: anywhere, run: focusSearch },
   { title: "All sessions", keys: "g", isThere: hasOthers, run: openList },
   ...VIEWS.map((name, n) => ({ title: `Show the ${name}`, keys: String(n + 1), isThere: inSession, run: () => showView(name) })),
@@ -61,6 +66,7 @@ export const COMMANDS: Command[] = [
   { title: "Play or pause", keys: "p", isThere: inSession, run: () => (isPlaying.value ? pause() : play()) },
   { title: "Compare with another session…", keys: "c", isThere: () => inSession() && hasOthers(), run: () => (isCompareOpen.value = true) },
   { title: "Issues of all sessions", keys: "i", isThere: () => !isReport, run: () => go({ page: "issues", id: "", params: {} }) },
+  { title: "Open files…", keys: "o", isThere: () => !isReport, run: chooseFiles },
   { title: "Export…", keys: "x", isThere: inSession, run: () => (isExportOpen.value = true) },
   { title: "Theme: system, light, dark", keys: "t", isThere: anywhere, run: nextTheme },
   { title: "Preferences…", keys: ",", isThere: anywhere, run: () => (isPreferencesOpen.value = true) },

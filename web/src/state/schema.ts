@@ -58,6 +58,11 @@ export function lookTitle(name: string): string {
   return words.value?.looks.find((look: LookDoc) => look.name === name)?.title ?? name;
 }
 
+/** What an issue means. */
+export function issueAbout(code: string): string {
+  return words.value?.issues.find((issue) => issue.name === code)?.about ?? code;
+}
+
 effect(() => {
   if (!words.value) return;
   const { style } = document.documentElement;

@@ -1,6 +1,7 @@
 // Small things that are shown in many places.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { sparkPath } from "../logic/spark.ts";
 import { plain } from "../logic/words.ts";
 
 export function Status({ status }: { status: string }) {
@@ -123,5 +124,17 @@ export function Guess({ confidence }: { confidence?: number }) {
     <span class="guess" title="No id says so; a rule infers it">
       inferred{confidence !== undefined && confidence < 1 ? ` ${Math.round(confidence * 100)} %` : ""}
     </span>
+  );
+}
+
+const SPARK = { width: 96, height: 20 };
+
+/** When things happened, as small bars. */
+export function Spark({ shares }: { shares: readonly number[] }) {
+  if (shares.length === 0) return <span class="quiet">–</span>;
+  return (
+    <svg class="spark" viewBox={`0 0 ${SPARK.width} ${SPARK.height}`} width={SPARK.width} height={SPARK.height} aria-hidden="true">
+      <path d={sparkPath(shares, SPARK.width, SPARK.height)} />
+    </svg>
   );
 }

@@ -16,10 +16,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use unspool_link::{Corpus, pieces};
-use unspool_model::{Batch, Id, Outcome, RecordIx, Timestamp};
+use unspool_model::{Batch, Id, Outcome, Record, RecordIx, Timestamp};
 use unspool_store::rows::{Checkpoint, SessionFacts, StepRow};
 use unspool_store::{
-    Commit, Families, FamilyId, Ground, GroundError, RecordCounts, SqliteStore, Store, StoreError, StreamPart,
+    Commit, Families, FamilyId, Ground, GroundError, LooseIssue, RecordCounts, SqliteStore, Store,
+    StoreError, StreamPart,
 };
 
 /// Bytes of entries that are derived together.
@@ -396,6 +397,7 @@ impl Deriver {
             first.sessions = ids.len() as u64;
             (first.subagents, first.unlinked) = agents;
         }
+        self.families.set_loose(family, &loose(&corpus))?;
         let old = self.families.set_counts(family, &counts)?;
         self.numbers =
             counts.values().fold(self.numbers.replaced(old, RecordCounts::default()), |sum, one| {
@@ -439,13 +441,38 @@ impl Deriver {
     }
 }
 
+/// Where a stream came from.
+pub(super) fn source_of(batch: &Batch, stream: u32) -> &str {
+    batch.streams.get(stream as usize).map_or("", |stream| streams::source(batch.text.get(stream.name)))
+}
+
+/// What is odd in records that belong to no session.
+fn loose(corpus: &Corpus) -> Vec<LooseIssue> {
+    let batch = &corpus.batch;
+    let mut all: Vec<LooseIssue> = Vec::new();
+    for (source, issues) in corpus.loose_issues_by(|stream| source_of(batch, stream)) {
+        for issue in issues {
+            let records: Vec<&Record> =
+                issue.records.iter().filter_map(|n| batch.records.get(*n as usize)).collect();
+            let stream = records.first().and_then(|record| batch.streams.get(record.stream as usize));
+            all.push(LooseIssue {
+                source: source.into(),
+                code: issue.code.name().into(),
+                detail: batch.text.get(issue.detail).into(),
+                stream: stream.map(|stream| batch.text.get(stream.name).into()).unwrap_or_default(),
+                count: issue.count.cast_signed(),
+                records: records.iter().map(|record| record.id).collect(),
+            });
+        }
+    }
+    all
+}
+
 /// What became of records, by where they came from.
 fn by_source(batch: &Batch) -> BTreeMap<&str, RecordCounts> {
-    let sources: Vec<&str> =
-        batch.streams.iter().map(|stream| streams::source(batch.text.get(stream.name))).collect();
     let mut counts: BTreeMap<&str, RecordCounts> = BTreeMap::new();
     for record in &batch.records {
-        let one = counts.entry(sources.get(record.stream as usize).copied().unwrap_or("")).or_default();
+        let one = counts.entry(source_of(batch, record.stream)).or_default();
         match record.outcome {
             Outcome::Stored => one.stored += 1,
             Outcome::Duplicate => one.duplicate += 1,

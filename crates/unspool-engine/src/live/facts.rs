@@ -1,7 +1,9 @@
 //! A session as the store keeps it, with what its flow does not say: what it cost, and how many bytes tell of it.
 
+use super::derive::source_of;
+use std::collections::BTreeSet;
 use std::ops::Range;
-use unspool_model::{Batch, Flow, RecordIx};
+use unspool_model::{Batch, Flow, Record, RecordIx};
 use unspool_store::Beside;
 use unspool_store::rows::SessionFacts;
 use unspool_view::{Pricer, Prices};
@@ -14,14 +16,16 @@ pub fn facts(flow: &Flow, batch: &Batch, prices: &Prices, positions: Range<u64>)
     let mut records: Vec<RecordIx> = flow.witnesses.clone();
     records.sort_unstable();
     records.dedup();
-    let native_bytes =
-        records.iter().filter_map(|n| batch.records.get(*n as usize)).map(|r| u64::from(r.len));
+    let records: Vec<&Record> = records.iter().filter_map(|n| batch.records.get(*n as usize)).collect();
+    let streams: BTreeSet<u32> = records.iter().map(|record| record.stream).collect();
+    let sources: BTreeSet<&str> = streams.into_iter().map(|stream| source_of(batch, stream)).collect();
     let beside = Beside {
         cost_nano_usd: sum
             .full_cost()
             .filter(|_| sum.counted > 0)
             .and_then(|cost| i64::try_from(cost.picodollars() / 1000).ok()),
-        native_bytes: native_bytes.sum(),
+        native_bytes: records.iter().map(|record| u64::from(record.len)).sum(),
+        sources: sources.into_iter().map(String::from).collect(),
         positions,
     };
     SessionFacts::of(flow, batch, &beside)

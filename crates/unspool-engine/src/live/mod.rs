@@ -51,8 +51,8 @@ use unspool_link::Table;
 use unspool_model::{Id, Timestamp};
 use unspool_store::files::FolderLock;
 use unspool_store::{
-    Families, FamilyId, Ground, GroundError, Log, LogOptions, LogSize, Page, Question, RecordCounts,
-    Recovery, SqliteStore, Store, StoreError, Texts,
+    Families, FamilyId, Ground, GroundError, Log, LogOptions, LogSize, LooseIssue, Page, Question,
+    RecordCounts, Recovery, SqliteStore, Store, StoreError, Texts,
 };
 use unspool_view::Prices;
 use unspool_view::search::TEXTS_VERSION;
@@ -311,6 +311,23 @@ impl Engine {
     /// What became of the records of each source (`otlp-http`, `files`, …), in order of their names.
     pub fn receipts(&self) -> Result<Vec<(String, RecordCounts)>, StoreError> {
         held(&self.shared.families).counts_by_source()
+    }
+
+    /// The sessions that came of what lies at a position of the log, as far as it is shown.
+    pub fn sessions_at(&self, position: u64) -> Result<Vec<Id>, StoreError> {
+        let mut families = held(&self.shared.families);
+        families.follow()?;
+        families.sessions_at(position)
+    }
+
+    /// What is odd in records that belong to no session.
+    pub fn loose_issues(&self) -> Result<Vec<LooseIssue>, StoreError> {
+        Ok(held(&self.shared.families).loose()?.into_iter().map(|(_, issue)| issue).collect())
+    }
+
+    /// The bytes of a record that an issue names and no session has.
+    pub fn loose_record(&self, record: Id) -> Result<Option<Vec<u8>>, GroundError> {
+        self.shared.loose_record(record)
     }
 
     /// The news, from now on or from a number on.

@@ -33,15 +33,12 @@ pub struct Snapshot {
 impl Snapshot {
     /// The way back to the bytes of its records.
     pub fn natives(&self) -> NativeLog<'_> {
-        NativeLog { snapshot: self, stream: None, bytes: Vec::new() }
+        NativeLog { log: &self.shared, parts: &self.parts, batch: &self.corpus.batch, stream: None }
     }
 
     /// All bytes of a stream, by the name its records know it by.
     pub fn stream(&self, name: &str) -> Option<Vec<u8>> {
-        match self.parts.get(name) {
-            Some(parts) => Version { log: &self.shared, parts: parts.iter(), seen: 0 }.whole().ok(),
-            None => Some(self.shared.read(streams::position(name)?).ok()??.bytes),
-        }
+        stream(&self.shared, &self.parts, name)
     }
 
     /// The name a stream is read by, given the one its records know it by: that of a file is the same for all of its versions.
@@ -50,27 +47,32 @@ impl Snapshot {
     }
 }
 
+fn stream(log: &Log, parts: &BTreeMap<String, Vec<StreamPart>>, name: &str) -> Option<Vec<u8>> {
+    match parts.get(name) {
+        Some(parts) => Version { log, parts: parts.iter(), seen: 0 }.whole().ok(),
+        None => Some(log.read(streams::position(name)?).ok()??.bytes),
+    }
+}
+
 /// Reads bytes of records from the log.
 pub struct NativeLog<'a> {
-    snapshot: &'a Snapshot,
+    log: &'a Log,
+    parts: &'a BTreeMap<String, Vec<StreamPart>>,
+    batch: &'a Batch,
+    /// The stream that was read last.
     stream: Option<(u32, Vec<u8>)>,
-    bytes: Vec<u8>,
 }
 
 impl NativeBytes for NativeLog<'_> {
     fn bytes(&mut self, record: RecordIx) -> Option<&[u8]> {
-        let batch = &self.snapshot.corpus.batch;
-        let record = batch.records.get(record as usize)?;
+        let record = self.batch.records.get(record as usize)?;
         if self.stream.as_ref().is_none_or(|(stream, _)| *stream != record.stream) {
-            let name = batch.text.get(batch.streams.get(record.stream as usize)?.name);
-            self.stream = Some((record.stream, self.snapshot.stream(name)?));
+            let name = self.batch.text.get(self.batch.streams.get(record.stream as usize)?.name);
+            self.stream = Some((record.stream, stream(self.log, self.parts, name)?));
         }
         let (_, whole) = self.stream.as_ref()?;
         let start = usize::try_from(record.offset).ok()?;
-        let found = whole.get(start..start.checked_add(record.len as usize)?)?;
-        self.bytes.clear();
-        self.bytes.extend_from_slice(found);
-        Some(&self.bytes)
+        whole.get(start..start.checked_add(record.len as usize)?)
     }
 
     fn readable(&mut self, record: RecordIx) -> Option<Cow<'_, str>> {
@@ -220,6 +222,20 @@ impl State {
 }
 
 impl Shared {
+    /// The bytes of a record that an issue names and no session has.
+    pub(crate) fn loose_record(&self, record: Id) -> Result<Option<Vec<u8>>, GroundError> {
+        let mut families = held(&self.families);
+        families.follow()?;
+        let known = families.loose()?.into_iter().find(|(_, issue)| issue.records.contains(&record));
+        let Some((family, _)) = known else { return Ok(None) };
+        let mut read = read_family(&self.log, &families, family, &self.options.table)?;
+        drop(families);
+        let batch = read.take_batch();
+        let found = (0..).zip(&batch.records).find(|(_, one)| one.id == record).map(|(n, _)| n);
+        let mut natives = NativeLog { log: &self.log, parts: &read.files, batch: &batch, stream: None };
+        Ok(found.and_then(|n| natives.bytes(n)).map(<[u8]>::to_vec))
+    }
+
     pub(crate) fn snapshot(&self, session: Id) -> Result<Option<Arc<Snapshot>>, GroundError> {
         let mut families = held(&self.families);
         families.follow()?;

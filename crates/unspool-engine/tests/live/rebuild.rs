@@ -4,6 +4,8 @@ use crate::bodies::{assert_once, body, send_all};
 use crate::same::{never, open, shown};
 use std::path::Path;
 use unspool_engine::live::{Arrival, Engine, OpenError, Options, Part};
+use unspool_store::rows::SessionRow;
+use unspool_store::{Filter, Question};
 use unspool_testkit::witness::{hooks, spans};
 use unspool_testkit::{Shape, generate};
 
@@ -61,6 +63,49 @@ fn a_rebuild_gives_the_same_answers() {
     let engine = open(folder.path());
     engine.settle();
     assert_eq!((shown(&engine), engine.health()), (before, health));
+}
+
+/// A folder as the first version left it: what a line tells since then comes with the next start.
+#[test]
+fn a_folder_of_an_earlier_version_gets_what_lines_tell_since_then() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path());
+    fill(&engine);
+    let rows = |engine: &Engine| engine.sessions(&Question::default()).unwrap().sessions;
+    let before = rows(&engine);
+    let told =
+        |row: &&SessionRow| !row.sources.is_empty() && !row.models.is_empty() && row.activity.len() == 24;
+    assert!(before.iter().any(|row| told(&row) && row.subagent_count > 0));
+    drop(engine);
+
+    let database = |name: &str, sql: &str| {
+        rusqlite::Connection::open(folder.path().join(name)).unwrap().execute_batch(sql).unwrap();
+    };
+    let columns = [
+        "sources",
+        "agent_kinds",
+        "models",
+        "subagent_count",
+        "issue_count",
+        "gaps",
+        "activity",
+        "duration_ns",
+    ];
+    for column in columns {
+        database("store.db", &format!("ALTER TABLE sessions DROP COLUMN {column}"));
+    }
+    database(
+        "store.db",
+        "DELETE FROM session_words WHERE role NOT IN ('native_id', 'format'); PRAGMA user_version = 1",
+    );
+    database("families.db", "DROP TABLE loose; PRAGMA user_version = 2");
+
+    let engine = open(folder.path());
+    engine.settle();
+    assert_eq!(rows(&engine), before);
+    let model = before.iter().find_map(|row| row.models.first().cloned());
+    let filter = Filter { model, ..Filter::default() };
+    assert!(engine.sessions(&Question { filter, ..Question::default() }).unwrap().matching > 0);
 }
 
 #[test]

@@ -48,6 +48,14 @@ const BEFORE: &[Endpoint] = &[
         ask: Ask::All(sessions::list),
     },
     Endpoint {
+        path: "/api/v1/facets",
+        about: "The values by which sessions can be told apart, with how many sessions have each",
+        params: sessions::FILTERS,
+        answer: Answer::of::<sessions::FacetsDoc>(),
+        example: "?errors=true",
+        ask: Ask::All(sessions::facets),
+    },
+    Endpoint {
         path: "/api/v1/search",
         about: "Sessions in which words stand, with the steps and the words around them",
         params: search::SEARCH,
@@ -95,11 +103,19 @@ const BEHIND: &[Endpoint] = &[
     },
     Endpoint {
         path: "/api/v1/issues",
-        about: "What was odd, over all sessions, with samples; what drifted is marked",
-        params: &[],
+        about: "What was odd, in all sessions and in records of none, with samples; what drifted is marked",
+        params: oddities::ISSUES,
         answer: Answer::of::<oddities::IssuesDoc>(),
-        example: "",
+        example: "?source=files",
         ask: Ask::All(oddities::issues),
+    },
+    Endpoint {
+        path: "/api/v1/issues/records/{loose}",
+        about: "The bytes of a record that an issue names and no session has",
+        params: &[],
+        answer: Answer::Media("application/octet-stream"),
+        example: "",
+        ask: Ask::Now(oddities::record),
     },
     Endpoint {
         path: "/api/v1/receipts",

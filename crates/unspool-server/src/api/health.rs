@@ -27,6 +27,8 @@ pub(crate) struct HealthDoc {
     refused: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
+    /// Folders that are watched; null when none is.
+    watched_folders: Option<Vec<String>>,
     /// What was found and mended at the start and since, in plain words.
     notices: Vec<String>,
     /// Why words do not find what is new, if that is so.
@@ -52,6 +54,10 @@ pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
         large_families: health.large_families,
         refused: health.refused,
         problem,
+        watched_folders: call
+            .app
+            .watched
+            .map(|folders| folders().iter().map(|folder| folder.display().to_string()).collect()),
         notices: engine.notices(),
         index_problem: engine.index_problem(),
     }))

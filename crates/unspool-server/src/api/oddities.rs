@@ -1,21 +1,32 @@
 //! What was odd, and what became of what came in.
 
 use super::endpoint::Call;
+use super::sessions;
 use crate::error::ApiError;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
-use unspool_answers::Reply;
+use std::collections::{BTreeMap, BTreeSet};
+use unspool_answers::{Param, Reply, Sort};
 use unspool_model::{Code, Id};
-use unspool_store::rows::IssueRow;
-use unspool_store::{Question, Store};
+use unspool_store::rows::{IssueRow, SessionRow};
+use unspool_store::{LooseIssue, Question, Store};
 
 /// Issues of so many of the newest sessions are added up: `max_issue_sessions`.
 const MAX_ISSUE_SESSIONS: usize = 10_000;
 /// Samples of an issue: `max_issue_samples`.
 const MAX_ISSUE_SAMPLES: usize = 8;
 
-/// What was odd in all sessions.
+pub(crate) const ISSUES: &[Param] = &[
+    Param::new("session", Sort::Text, "only of this session"),
+    Param::new(
+        "source",
+        Sort::Text,
+        "only of sessions and records from here: `files`, `upload`, `otlp-http` and others",
+    ),
+    Param::new("code", Sort::Text, "only issues of this code"),
+];
+
+/// What was odd.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct IssuesDoc {
     /// Sessions that were looked into.
@@ -24,6 +35,8 @@ pub(crate) struct IssuesDoc {
     not_looked_into: u64,
     /// By code, errors first, then in the order of the catalogue.
     issues: Vec<IssueSumDoc>,
+    /// By where records came from, in order of the names. What is odd in a session of several sources is counted with each.
+    sources: Vec<SourceIssuesDoc>,
 }
 
 /// One sort of oddity.
@@ -35,21 +48,31 @@ struct IssueSumDoc {
     severity: &'static str,
     /// A source wrote something that is not known yet.
     drift: bool,
+    /// It says that something of what happened is missing in what is shown.
+    gap: bool,
     /// What it means.
     about: &'static str,
     /// How often in all.
     count: i64,
     /// In how many sessions.
     sessions: usize,
-    /// The first of them, newest session first, at most `max_issue_samples` (8).
+    /// How often in records that belong to no session.
+    loose: i64,
+    /// The first of them, newest session first, then records without a session; at most `max_issue_samples` (8) of each.
     samples: Vec<IssueSampleDoc>,
 }
 
 /// Where it occurred.
 #[derive(Serialize, JsonSchema)]
 struct IssueSampleDoc {
-    /// The session.
-    session_id: String,
+    /// The session; null when the records belong to none.
+    session_id: Option<String>,
+    /// Its title.
+    title: Option<String>,
+    /// Where the records came from.
+    sources: Vec<String>,
+    /// The file or request of the first record, where it belongs to no session.
+    stream: Option<String>,
     /// What it is about; empty when there is nothing more to say.
     detail: String,
     /// How often.
@@ -58,60 +81,148 @@ struct IssueSampleDoc {
     records: Vec<String>,
 }
 
+/// What was odd in what came from one source.
+#[derive(Serialize, JsonSchema)]
+struct SourceIssuesDoc {
+    source: String,
+    /// How often something was odd.
+    count: i64,
+    /// How often something was not known yet.
+    drift: i64,
+    /// How often in records that belong to no session.
+    loose: i64,
+}
+
+/// Everything odd, added up.
+#[derive(Default)]
+struct Sums {
+    code: Option<&'static str>,
+    by_code: BTreeMap<Code, IssueSumDoc>,
+    by_source: BTreeMap<String, SourceIssuesDoc>,
+}
+
 pub(crate) fn issues(call: &Call) -> Result<Reply, ApiError> {
     let engine = &call.app.engine;
-    let mut sums: BTreeMap<&'static str, IssueSumDoc> = BTreeMap::new();
+    let wanted = call.asked.one_of("code", Code::ALL, Code::name)?;
+    let mut sums = Sums { code: wanted.map(Code::name), ..Sums::default() };
+    let filter = sessions::filter(call)?;
     let (mut looked_into, mut matching) = (0, 0);
-    let mut question = Question { descending: true, ..Question::default() };
+    let mut question = Question { filter, descending: true, ..Question::default() };
     loop {
         let page = engine.sessions(&question)?;
         matching = page.matching.max(matching);
         for row in page.sessions.iter().take(MAX_ISSUE_SESSIONS - looked_into) {
             looked_into += 1;
-            add(&mut sums, row.id, engine.with_store(|store| store.issues(row.id))?);
+            sums.add_session(row, engine.with_store(|store| store.issues(row.id))?);
         }
         question.after = page.next;
         if question.after.is_none() || looked_into == MAX_ISSUE_SESSIONS {
             break;
         }
     }
-    let place = |code: &'static str| {
-        let at = Code::ALL.iter().position(|known| known.name() == code).unwrap_or(usize::MAX);
-        (Code::ALL.get(at).map(|code| code.severity()), at)
-    };
-    let mut issues: Vec<IssueSumDoc> = sums.into_values().collect();
-    issues.sort_by_key(|sum| place(sum.code));
-    let not_looked_into = matching.saturating_sub(looked_into as u64);
-    Ok(Reply::json(IssuesDoc { looked_into, not_looked_into, issues }))
+    if call.asked.text("session").is_none() {
+        let source = call.asked.text("source");
+        let mut loose = engine.loose_issues()?;
+        loose.retain(|issue| source.is_none_or(|source| source == issue.source));
+        for issue in loose {
+            sums.add_loose(issue);
+        }
+    }
+    let mut issues: Vec<(Code, IssueSumDoc)> = sums.by_code.into_iter().collect();
+    issues.sort_by_key(|(code, _)| (code.severity(), *code));
+    Ok(Reply::json(IssuesDoc {
+        looked_into,
+        not_looked_into: matching.saturating_sub(looked_into as u64),
+        issues: issues.into_iter().map(|(_, sum)| sum).collect(),
+        sources: sums.by_source.into_values().collect(),
+    }))
 }
 
-fn add(sums: &mut BTreeMap<&'static str, IssueSumDoc>, session: Id, issues: Vec<IssueRow>) {
-    let mut seen: Vec<&'static str> = Vec::new();
-    for issue in issues {
-        let Some(code) = Code::ALL.iter().find(|code| code.name() == issue.code) else { continue };
-        let sum = sums.entry(code.name()).or_insert_with(|| IssueSumDoc {
+impl Sums {
+    /// The sum of a code, when it is wanted.
+    fn sum(&mut self, name: &str) -> Option<&mut IssueSumDoc> {
+        let code = *Code::ALL.iter().find(|code| code.name() == name)?;
+        if self.code.is_some_and(|wanted| wanted != name) {
+            return None;
+        }
+        Some(self.by_code.entry(code).or_insert_with(|| IssueSumDoc {
             code: code.name(),
             severity: code.severity().name(),
             drift: code.is_drift(),
+            gap: code.is_gap(),
             about: code.sentence(),
             count: 0,
             sessions: 0,
+            loose: 0,
             samples: Vec::new(),
-        });
-        sum.count += issue.count;
-        if !seen.contains(&code.name()) {
-            seen.push(code.name());
-            sum.sessions += 1;
-        }
-        if sum.samples.len() < MAX_ISSUE_SAMPLES {
-            sum.samples.push(IssueSampleDoc {
-                session_id: session.show('x'),
-                detail: issue.detail,
-                count: issue.count,
-                records: issue.records.iter().map(|record| record.show('r')).collect(),
+        }))
+    }
+
+    fn of_source(&mut self, source: &str, count: i64, drift: bool, loose: bool) {
+        let new = || SourceIssuesDoc { source: source.into(), count: 0, drift: 0, loose: 0 };
+        let one = self.by_source.entry(source.into()).or_insert_with(new);
+        one.count += count;
+        one.drift += if drift { count } else { 0 };
+        one.loose += if loose { count } else { 0 };
+    }
+
+    fn add_session(&mut self, row: &SessionRow, issues: Vec<IssueRow>) {
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        for IssueRow { code, detail, count, records } in issues {
+            let Some(sum) = self.sum(&code) else { continue };
+            let drift = sum.drift;
+            sum.count += count;
+            sum.sessions += usize::from(seen.insert(code));
+            sum.sample(|| IssueSampleDoc {
+                session_id: Some(row.id.show('x')),
+                title: (!row.title.is_empty()).then(|| row.title.clone()),
+                sources: row.sources.clone(),
+                stream: None,
+                detail,
+                count,
+                records: records.iter().map(|record| record.show('r')).collect(),
             });
+            row.sources.iter().for_each(|source| self.of_source(source, count, drift, false));
         }
     }
+
+    fn add_loose(&mut self, issue: LooseIssue) {
+        let LooseIssue { source, code, detail, stream, count, records } = issue;
+        let Some(sum) = self.sum(&code) else { return };
+        let drift = sum.drift;
+        sum.count += count;
+        sum.loose += count;
+        sum.sample(|| IssueSampleDoc {
+            session_id: None,
+            title: None,
+            sources: vec![source.clone()],
+            stream: (!stream.is_empty()).then_some(stream),
+            detail,
+            count,
+            records: records.iter().map(|record| record.show('r')).collect(),
+        });
+        self.of_source(&source, count, drift, true);
+    }
+}
+
+impl IssueSumDoc {
+    fn sample(&mut self, sample: impl FnOnce() -> IssueSampleDoc) {
+        let sample = sample();
+        let is_alike = |other: &&IssueSampleDoc| other.session_id.is_none() == sample.session_id.is_none();
+        if self.samples.iter().filter(is_alike).count() < MAX_ISSUE_SAMPLES {
+            self.samples.push(sample);
+        }
+    }
+}
+
+/// The bytes of a record that an issue names and no session has.
+pub(crate) fn record(call: &Call) -> Result<Reply, ApiError> {
+    let wanted = call.part("loose");
+    let missing =
+        || ApiError::not_found("record", wanted).with_hint("/api/v1/issues names some records of no session");
+    let id = Id::parse(wanted, 'r').ok_or_else(missing)?;
+    let bytes = call.app.engine.loose_record(id)?.ok_or_else(missing)?;
+    Ok(Reply::ready("application/octet-stream", bytes))
 }
 
 /// What became of what came in.

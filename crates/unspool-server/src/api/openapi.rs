@@ -166,7 +166,7 @@ fn schema_of(param: Param) -> Schema {
         ),
         Sort::Texts => Schema::Array(ArrayBuilder::new().items(of(Type::String)).build()),
         Sort::Whole => Schema::Object(of(Type::Integer)),
-        Sort::Share => Schema::Object(of(Type::Number)),
+        Sort::Share | Sort::Amount => Schema::Object(of(Type::Number)),
         Sort::Flag => Schema::Object(of(Type::Boolean)),
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::sync::Arc;
 use unspool_answers::{Param, Reply, Sort};
 use unspool_engine::live::{FoundSession, Hit};
-use unspool_store::Question;
+use unspool_store::Filter;
 
 /// Sessions of a page when nobody says how many.
 const USUAL_SESSIONS: usize = 20;
@@ -79,11 +79,14 @@ fn typed(call: &Call) -> Result<Option<&str>, ApiError> {
     Ok(typed)
 }
 
-/// Narrows a question to sessions in which everything stands that is looked for; false when there may be more.
-pub(super) fn narrow(call: &Call, question: &mut Question) -> Result<bool, ApiError> {
+/// Narrows a filter to sessions in which everything stands that is looked for; false when there may be more.
+pub(super) fn narrow(call: &Call, filter: &mut Filter) -> Result<bool, ApiError> {
     let Some(typed) = typed(call)? else { return Ok(true) };
     let found = call.app.engine.matching(typed)?;
-    question.filter.among = Some(Arc::clone(&found.sessions));
+    match filter.among {
+        Some(_) => filter.only_among((*found.sessions).clone()),
+        None => filter.among = Some(Arc::clone(&found.sessions)),
+    }
     Ok(found.complete)
 }
 
@@ -93,7 +96,7 @@ pub(crate) fn search(call: &Call) -> Result<Reply, ApiError> {
     })?;
     let engine = &call.app.engine;
     let index_lag_ms = engine.health().index_lag_ms;
-    let found = engine.search(typed, &question(&call.asked, USUAL_SESSIONS)?)?;
+    let found = engine.search(typed, &question(call, USUAL_SESSIONS)?)?;
     let session = |FoundSession { row, hits }: FoundSession| FoundSessionDoc {
         session: SessionLineDoc::from(&row),
         hits: hits.into_iter().map(HitDoc::from).collect(),

@@ -9,9 +9,6 @@ use unspool_model::{Id, Step};
 use unspool_store::{Question, Store as _};
 use unspool_view::export::subtasks::{ConversationsDoc, conversations, request};
 
-/// A request by the id its answer has is looked for in so many of the newest sessions: `max_request_sessions`.
-const MAX_REQUEST_SESSIONS: usize = 100;
-
 /// By the id of a request or of its step: its sub-tasks. By the id of a session: its conversations with theirs.
 pub(crate) fn subtasks(call: &Call) -> Result<Reply, ApiError> {
     let (engine, wanted) = (&call.app.engine, call.part("id"));
@@ -27,19 +24,28 @@ pub(crate) fn subtasks(call: &Call) -> Result<Reply, ApiError> {
         let found = conversations(&snapshot.flow, &snapshot.corpus.batch, prices);
         return Ok(Reply::json(ConversationsDoc::new(found)));
     } else {
-        let question = Question { descending: true, limit: MAX_REQUEST_SESSIONS, ..Question::default() };
-        for row in engine.sessions(&question)?.sessions {
-            let Some(snapshot) = engine.snapshot(row.id)? else { continue };
-            let text = &snapshot.corpus.batch.text;
-            let is_it = |step: &Step| text.get(step.message_id) == wanted;
-            if let Some(reply) = answer(call, &snapshot, &is_it) {
-                return Ok(reply);
+        let of_message = |session: Id| engine.with_store(|store| store.place_of_message(session, wanted));
+        let mut question = Question { descending: true, ..Question::default() };
+        loop {
+            let page = engine.sessions(&question)?;
+            for row in page.sessions {
+                if of_message(row.id)?.is_none() {
+                    continue;
+                }
+                let Some(snapshot) = engine.snapshot(row.id)? else { continue };
+                let text = &snapshot.corpus.batch.text;
+                let is_it = |step: &Step| text.get(step.message_id) == wanted;
+                if let Some(reply) = answer(call, &snapshot, &is_it) {
+                    return Ok(reply);
+                }
+            }
+            question.after = page.next;
+            if question.after.is_none() {
+                break;
             }
         }
     }
-    Err(ApiError::not_found("request", wanted).with_hint(format!(
-        "the id of a session or step, or of a message in the newest `max_request_sessions` ({MAX_REQUEST_SESSIONS}) sessions"
-    )))
+    Err(ApiError::not_found("request", wanted).with_hint("the id of a session, of a step or of a message"))
 }
 
 fn answer(call: &Call, snapshot: &Arc<Snapshot>, is_it: &dyn Fn(&Step) -> bool) -> Option<Reply> {

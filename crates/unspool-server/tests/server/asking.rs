@@ -64,6 +64,20 @@ pub(crate) fn put(running: &Running, labelled: &Labelled) {
     running.app.engine.settle();
 }
 
+/// Gives a server an export that nobody can read yet, so that it belongs to no session; the id of its record.
+pub(crate) fn loose_record(running: &Running) -> String {
+    let receipt = running.post("/v1/ingest?name=newer.json", LOOSE);
+    assert_eq!(receipt.status, 200, "{}", String::from_utf8_lossy(&receipt.body));
+    running.app.engine.settle();
+    let issues = running.get("/api/v1/issues").json();
+    let samples =
+        issues["issues"].as_array().unwrap().iter().flat_map(|one| one["samples"].as_array().unwrap());
+    let loose: Vec<&Value> = samples.filter(|sample| sample["session_id"].is_null()).collect();
+    loose[0]["records"][0].as_str().unwrap().to_string()
+}
+
+pub(crate) const LOOSE: &str = r#"{"schema": "unspool.flow/99", "sessions": []}"#;
+
 #[test]
 fn every_path_is_described_and_every_description_answers() {
     let asked = Asked::new();
@@ -77,7 +91,9 @@ fn every_path_is_described_and_every_description_answers() {
         assert!(described.contains_key(route), "{route} is not in the OpenAPI");
     }
     let step = asked.json("")["steps"][1].clone();
+    let loose = loose_record(&asked.running);
     let parts = [
+        ("{loose}", loose.as_str()),
         ("{id}", asked.id.as_str()),
         ("{step}", step["id"].as_str().unwrap()),
         ("{thing}", step["id"].as_str().unwrap()),

@@ -7,6 +7,7 @@ mod guard;
 mod hooks;
 mod links;
 mod listening;
+mod lists;
 mod nonsense;
 mod overload;
 mod page;

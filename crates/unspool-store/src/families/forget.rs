@@ -41,7 +41,7 @@ impl Families {
         self.begin()?;
         self.mark(families)?;
         self.batch(&format!("DELETE FROM streams WHERE name IN ({STREAMS});"))?;
-        for table in ["entries", "sessions", "counts", "keys", "offers", "joined"] {
+        for table in ["entries", "sessions", "counts", "loose", "keys", "offers", "joined"] {
             self.batch(&format!("DELETE FROM {table} WHERE family IN (SELECT family FROM going);"))?;
         }
         Ok(())

@@ -4,6 +4,9 @@
 //! a key means. Like everything derived, the file can be deleted and made again from the log.
 
 mod forget;
+mod loose;
+
+pub use loose::LooseIssue;
 
 use crate::error::StoreError;
 use crate::sqlite::{database_error, make_private};
@@ -13,10 +16,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use unspool_model::Id;
 
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 const CACHE_KIB: i64 = 8 << 10;
-const TABLES: [&str; 8] =
-    ["standing", "keys", "offers", "joined", "entries", "streams", "sessions", "counts"];
+const TABLES: [&str; 9] =
+    ["standing", "keys", "offers", "joined", "entries", "streams", "sessions", "counts", "loose"];
 
 /// A family's number. Numbers of families that were joined stay valid names for what they became.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -245,7 +248,11 @@ impl Families {
              ON CONFLICT (family, source) DO UPDATE SET {sums}"
         );
         self.connection.prepare_cached(&sql)?.execute([family, into])?;
-        self.connection.prepare_cached("DELETE FROM counts WHERE family = ?1")?.execute([family])?;
+        for table in ["counts", "loose"] {
+            self.connection
+                .prepare_cached(&format!("DELETE FROM {table} WHERE family = ?1"))?
+                .execute([family])?;
+        }
         Ok(())
     }
 
@@ -353,6 +360,17 @@ impl Families {
         };
         let found = query().map_err(|error| failed(&self.name, &error))?;
         Ok(found.into_iter().map(|bytes| Id::from_u128(u128::from_be_bytes(bytes))).collect())
+    }
+
+    /// The sessions that came of the families with records in an entry.
+    pub fn sessions_at(&self, position: u64) -> Result<Vec<Id>, StoreError> {
+        let families =
+            self.numbers("SELECT family FROM entries WHERE position = ?1", params![position.cast_signed()])?;
+        let mut found: Vec<Id> = Vec::new();
+        for family in families {
+            found.extend(self.sessions_of(self.settle(FamilyId(family.cast_signed())))?);
+        }
+        Ok(found)
     }
 
     /// The sessions of all families.

@@ -24,3 +24,8 @@ CREATE TABLE counts (
     family INTEGER NOT NULL, source TEXT NOT NULL, stored INTEGER NOT NULL, duplicate INTEGER NOT NULL, rejected INTEGER NOT NULL,
     steps INTEGER NOT NULL, sessions INTEGER NOT NULL, subagents INTEGER NOT NULL, unlinked INTEGER NOT NULL, PRIMARY KEY (family, source)
 ) STRICT, WITHOUT ROWID;
+-- What was odd in records that belong to no session, by the source of the records. Ids of records stand one behind the other.
+CREATE TABLE loose (
+    family INTEGER NOT NULL, source TEXT NOT NULL, code TEXT NOT NULL, detail TEXT NOT NULL, stream TEXT NOT NULL, count INTEGER NOT NULL,
+    records BLOB NOT NULL, PRIMARY KEY (family, source, code, detail)
+) STRICT, WITHOUT ROWID;

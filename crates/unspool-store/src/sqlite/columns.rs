@@ -133,7 +133,8 @@ macro_rules! tables {
 
 tables! {
     "sessions" SessionRow {
-        id native_ids title title_inferred cwd versions formats status started_ns ended_ns agent_count run_count step_count error_count
+        id native_ids title title_inferred cwd versions formats status started_ns ended_ns sources agent_kinds models agent_count
+        subagent_count run_count step_count error_count issue_count gaps activity
         input_tokens cache_read_tokens cache_write_tokens cache_write_long_tokens output_tokens reasoning_tokens uncounted_calls
         cost_nano_usd context_records native_bytes first_position end_position
     }

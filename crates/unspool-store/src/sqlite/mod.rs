@@ -13,7 +13,7 @@ mod write;
 
 use crate::error::StoreError;
 use crate::files::private_file;
-use crate::question::{Page, Question};
+use crate::question::{Facet, FacetValues, Filter, Page, Question};
 use crate::rows::{Checkpoint, IssueRow, ManualLink, SessionFacts, SourceReceipt, StepRow};
 use crate::store::{Commit, Forgotten, Standing, Store, Totals};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
@@ -240,6 +240,10 @@ impl Store for SqliteStore {
         self.reading(|connection| read::sessions(connection, question))
     }
 
+    fn facet(&self, facet: Facet, filter: &Filter) -> Result<FacetValues, StoreError> {
+        self.reading(|connection| read::facet(connection, facet, filter))
+    }
+
     fn totals(&self) -> Result<Totals, StoreError> {
         self.reading(read::totals)
     }
@@ -258,6 +262,10 @@ impl Store for SqliteStore {
 
     fn place_of_step(&self, step: Id, session: Option<Id>) -> Result<Option<(Id, u32)>, StoreError> {
         self.reading(|connection| read::place_of_step(connection, step, session))
+    }
+
+    fn place_of_message(&self, session: Id, message: &str) -> Result<Option<u32>, StoreError> {
+        self.reading(|connection| read::place_of_message(connection, session, message))
     }
 
     fn checkpoint(&self, source: &str) -> Result<Option<Checkpoint>, StoreError> {

@@ -169,7 +169,16 @@ pub(super) fn some_steps(
 
 /// The place of a step in its session.
 pub(super) fn place_of(connection: &Connection, session: i64, step: Id) -> Result<Option<u32>, Problem> {
-    let place = steps(connection, session)?.iter().position(|row| row.id == step);
+    place_where(connection, session, |row| row.id == step)
+}
+
+/// The place of the first step like that.
+pub(super) fn place_where(
+    connection: &Connection,
+    session: i64,
+    is_it: impl Fn(&StepRow) -> bool,
+) -> Result<Option<u32>, Problem> {
+    let place = steps(connection, session)?.iter().position(is_it);
     Ok(place.and_then(|place| u32::try_from(place).ok()))
 }
 

@@ -2,7 +2,7 @@
 
 use super::columns::TableRow;
 use super::{Changed, Problem, pages, signed, unsigned};
-use crate::question::{Cursor, Filter, Page, Question, Sort, SortKey};
+use crate::question::{Cursor, Facet, FacetValues, Filter, MAX_FACET_VALUES, Page, Question, Sort, SortKey};
 use crate::rows::{Checkpoint, IssueRow, SessionFacts, SessionRow, StepRow};
 use crate::store::{Standing, Totals};
 use rusqlite::types::Value;
@@ -48,6 +48,9 @@ fn sort_sql(sort: Sort) -> &'static str {
         Sort::Ended => "COALESCE(ended_ns, -9223372036854775808)",
         Sort::Steps => "step_count",
         Sort::Errors => "error_count",
+        Sort::Duration => "COALESCE(duration_ns, -9223372036854775808)",
+        Sort::Subagents => "subagent_count",
+        Sort::Issues => "issue_count",
         Sort::Tokens => "total_tokens",
         Sort::Cost => "COALESCE(cost_nano_usd, -9223372036854775808)",
         Sort::Title => "title",
@@ -72,23 +75,35 @@ impl Where {
         let text = |wanted: &Option<String>| wanted.clone().map(Value::Text);
         let number = |wanted: Option<i64>| wanted.map(Value::Integer);
         let with_word = "session IN (SELECT session FROM session_words WHERE role = ? AND word = ?)";
+        // Words that many sessions have are looked up for sessions in their order, not sessions for the word, which would have to be sorted.
+        let with_common = "+session IN (SELECT session FROM session_words WHERE role = ? AND word = ?)";
         let role = |role: &str| Value::Text(role.into());
         let conditions = [
             ("instr(title, ?) > 0", None, text(&filter.title_contains)),
             (with_word, Some(role("native_id")), text(&filter.native_id)),
-            (with_word, Some(role("format")), text(&filter.format)),
+            (with_common, Some(role("format")), text(&filter.format)),
+            (with_common, Some(role("source")), text(&filter.source)),
+            (with_common, Some(role("agent")), text(&filter.agent)),
+            (with_common, Some(role("model")), text(&filter.model)),
             ("cwd = ?", None, text(&filter.cwd)),
             ("status = ?", None, text(&filter.status)),
             ("started_ns >= ?", None, number(filter.since_ns)),
             ("started_ns < ?", None, number(filter.until_ns)),
+            ("cost_nano_usd >= ?", None, number(filter.least_cost_nano_usd)),
         ];
         for (condition, first, wanted) in conditions {
             if wanted.is_some() {
                 all.and(condition, first.into_iter().chain(wanted));
             }
         }
-        if filter.with_errors {
-            all.and("error_count > 0", []);
+        for (condition, wanted) in [
+            ("error_count > 0", filter.with_errors),
+            ("issue_count > 0", filter.with_issues),
+            ("gaps <> x''", filter.with_gaps),
+        ] {
+            if wanted {
+                all.and(condition, []);
+            }
         }
         if let Some(among) = &filter.among {
             let ids: Vec<String> = among.iter().map(|id| hex(*id)).collect();
@@ -142,13 +157,47 @@ pub(super) fn sessions(connection: &Connection, question: &Question) -> Result<P
         all.and(&format!("({key}, id) {further} (?, ?)"), [place, Value::Blob(id.to_bytes().to_vec())]);
     }
     let limit = question.page_limit();
-    let behind = format!("{} ORDER BY {key} {direction}, id {direction} LIMIT {}", all.sql, limit + 1);
+    // Sessions are put in order by their keys alone; only those of the page are read whole.
+    let order = format!("ORDER BY {key} {direction}, id {direction}");
+    let chosen = format!("SELECT session FROM sessions {} {order} LIMIT {}", all.sql, limit + 1);
+    let behind = format!("WHERE session IN ({chosen}) {order}");
     let mut sessions: Vec<SessionRow> = rows(connection, &behind, params_from_iter(&all.values))?;
     let goes_on = sessions.len() > limit;
     sessions.truncate(limit);
     let last = sessions.last().filter(|_| goes_on);
     let next = last.map(|row| Cursor::behind(row, question.sort));
     Ok(Page { sessions, next, matching: unsigned(matching) })
+}
+
+pub(super) fn facet(connection: &Connection, facet: Facet, filter: &Filter) -> Result<FacetValues, Problem> {
+    let all = Where::of(filter);
+    let (from, values) = match facet {
+        Facet::Cwd => (format!("SELECT cwd AS value FROM sessions {}", all.sql), all.values),
+        Facet::Status => (format!("SELECT status AS value FROM sessions {}", all.sql), all.values),
+        Facet::Source | Facet::Format | Facet::Agent | Facet::Model => {
+            // Words of all sessions are counted without looking at the sessions.
+            let sessions = if *filter == Filter::default() {
+                String::new()
+            } else {
+                format!("AND session IN (SELECT session FROM sessions {})", all.sql)
+            };
+            let words = format!("SELECT word AS value FROM session_words WHERE role = ? {sessions}");
+            let role = Value::Text(facet.name().into());
+            (words, [role].into_iter().chain(all.values).collect())
+        }
+    };
+    let sql = format!(
+        "SELECT value, count(*) AS sessions, count(*) OVER () FROM ({from}) WHERE value <> ''
+         GROUP BY value ORDER BY sessions DESC, value LIMIT {MAX_FACET_VALUES}"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut found = statement.query(params_from_iter(&values))?;
+    let mut told = FacetValues::default();
+    while let Some(row) = found.next()? {
+        told.values.push((row.get(0)?, unsigned(row.get(1)?)));
+        told.different = unsigned(row.get(2)?);
+    }
+    Ok(told)
 }
 
 fn number_of(connection: &Connection, id: Id) -> Result<Option<i64>, Problem> {
@@ -196,6 +245,17 @@ pub(super) fn place_of_step(
         }
     }
     Ok(None)
+}
+
+pub(super) fn place_of_message(
+    connection: &Connection,
+    session: Id,
+    message: &str,
+) -> Result<Option<u32>, Problem> {
+    match number_of(connection, session)? {
+        Some(number) => pages::place_where(connection, number, |row| row.message_id == message),
+        None => Ok(None),
+    }
 }
 
 pub(super) fn checkpoint(connection: &Connection, source: &str) -> Result<Option<Checkpoint>, Problem> {

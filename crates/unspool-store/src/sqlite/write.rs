@@ -65,11 +65,18 @@ fn delete_rows(connection: &Connection, session: i64) -> Result<(), Problem> {
 
 fn put_session(connection: &Connection, session: i64, facts: &SessionFacts) -> Result<(), Problem> {
     let row = &facts.session;
-    let before = [integer(session), integer(row.total_tokens())];
+    let duration = row.duration_ns().map_or(ToSqlOutput::Owned(Value::Null), integer);
+    let before = [integer(session), integer(row.total_tokens()), duration];
     let values = before.into_iter().chain(row.values());
-    let sql = SessionRow::insert(&["session", "total_tokens"]);
+    let sql = SessionRow::insert(&["session", "total_tokens", "duration_ns"]);
     connection.prepare_cached(&sql)?.execute(params_from_iter(values))?;
-    for (role, words) in [("native_id", &row.native_ids), ("format", &row.formats)] {
+    for (role, words) in [
+        ("native_id", &row.native_ids),
+        ("format", &row.formats),
+        ("source", &row.sources),
+        ("agent", &row.agent_kinds),
+        ("model", &row.models),
+    ] {
         let sql = "INSERT OR IGNORE INTO session_words (role, word, session) VALUES (?1, ?2, ?3)";
         let mut statement = connection.prepare_cached(sql)?;
         for word in words {

@@ -5,7 +5,10 @@ use proptest::prelude::*;
 use std::path::Path;
 use unspool_model::Id;
 use unspool_store::rows::{ManualLink, SessionFacts, SessionRow, StepRow};
-use unspool_store::{Commit, Cursor, MemoryStore, Question, Sort, SqliteStore, Standing, Store, StoreError};
+use unspool_store::{
+    Commit, Cursor, Facet, FacetValues, Filter, MAX_FACET_VALUES, MemoryStore, Question, Sort, SqliteStore,
+    Standing, Store, StoreError,
+};
 
 /// Makes an empty store in an empty folder.
 type Factory = fn(&Path) -> Box<dyn Store>;
@@ -120,6 +123,28 @@ fn pages_hold_every_session_once_in_every_order(make: Factory) {
     }
 }
 
+fn values_are_counted_most_first_and_up_to_a_limit(make: Factory) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = make(folder.path());
+    let many = MAX_FACET_VALUES as u64 + 5;
+    let session = |n: u64| {
+        let mut facts = facts(n, "t");
+        facts.session.models = vec![format!("model {:03}", n % many), "common".into()];
+        facts.session.cwd = if n.is_multiple_of(2) { "/even".into() } else { String::new() };
+        facts
+    };
+    store.commit(&commit(1, (0..=many).map(session).collect())).unwrap();
+    let models = store.facet(Facet::Model, &Filter::default()).unwrap();
+    assert_eq!((models.values.len(), models.different), (MAX_FACET_VALUES, many + 1));
+    let first = [("common", many + 1), ("model 000", 2), ("model 001", 1)];
+    assert_eq!(models.values[..3], first.map(|(value, count)| (value.to_string(), count)));
+    let even = Filter { cwd: Some("/even".into()), ..Filter::default() };
+    let cwds = store.facet(Facet::Cwd, &even).unwrap();
+    assert_eq!((cwds.values, cwds.different), (vec![("/even".into(), many.div_ceil(2))], 1));
+    let none = Filter { cwd: Some("/odd".into()), ..Filter::default() };
+    assert_eq!(store.facet(Facet::Model, &none).unwrap(), FacetValues::default());
+}
+
 fn a_cursor_outlives_its_session_and_belongs_to_one_order(make: Factory) {
     let folder = tempfile::tempdir().unwrap();
     let mut store = make(folder.path());
@@ -211,7 +236,18 @@ fn answers_as_the_memory_store_does(make: Factory, seed: u64, acts: &[u8]) {
                     let Some(next) = found.next else { break };
                     question.after = Some(next);
                 }
+                for facet in Facet::ALL {
+                    for filter in [&question.filter, &facet.left_open(&question.filter)] {
+                        let (found, meant) = (store.facet(facet, filter), meaning.facet(facet, filter));
+                        assert_eq!(found.unwrap(), meant.unwrap(), "{facet:?} {filter:?}");
+                    }
+                }
+                let message = random.text();
                 let (session, step) = (random.id(), random.id());
+                assert_eq!(
+                    store.place_of_message(session, &message).unwrap(),
+                    meaning.place_of_message(session, &message).unwrap()
+                );
                 assert_eq!(store.steps(session, 1..3).unwrap(), meaning.steps(session, 1..3).unwrap());
                 for session in [None, Some(session)] {
                     assert_eq!(
@@ -234,7 +270,7 @@ macro_rules! conformance {
 
             conformance!(@checks an_empty_store_answers a_newer_version_replaces_all_rows_and_an_older_none
                 steps_are_found_by_place_and_by_id pages_hold_every_session_once_in_every_order
-                a_cursor_outlives_its_session_and_belongs_to_one_order
+                values_are_counted_most_first_and_up_to_a_limit a_cursor_outlives_its_session_and_belongs_to_one_order
                 what_is_forgotten_comes_back_only_with_later_records only_what_is_derived_is_dropped);
 
             proptest! {

@@ -32,7 +32,7 @@ impl Random {
         self.below(2) == 1
     }
 
-    fn text(&mut self) -> String {
+    pub(crate) fn text(&mut self) -> String {
         self.pick(&TEXTS).into()
     }
 
@@ -76,10 +76,17 @@ impl Random {
             status: self.text(),
             started_ns: self.maybe(Random::number),
             ended_ns: self.maybe(Random::number),
+            sources: self.texts(),
+            agent_kinds: self.texts(),
+            models: self.texts(),
             agent_count: self.count(),
+            subagent_count: self.count(),
             run_count: self.count(),
             step_count: self.count(),
             error_count: self.count(),
+            issue_count: self.count(),
+            gaps: self.texts(),
+            activity: self.text().into_bytes(),
             input_tokens: self.number().saturating_abs(),
             cache_read_tokens: self.count(),
             cache_write_tokens: self.count(),
@@ -250,6 +257,9 @@ impl Random {
             &mut filter.title_contains,
             &mut filter.native_id,
             &mut filter.format,
+            &mut filter.source,
+            &mut filter.agent,
+            &mut filter.model,
             &mut filter.cwd,
             &mut filter.status,
         ] {
@@ -258,6 +268,9 @@ impl Random {
         filter.since_ns = rarely(self).then(|| self.number());
         filter.until_ns = rarely(self).then(|| self.number());
         filter.with_errors = rarely(self);
+        filter.with_issues = rarely(self);
+        filter.with_gaps = rarely(self);
+        filter.least_cost_nano_usd = rarely(self).then(|| self.number());
         filter.among = rarely(self).then(|| Arc::new((0..self.below(6)).map(|_| self.id()).collect()));
         Question {
             filter,

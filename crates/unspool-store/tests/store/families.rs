@@ -1,6 +1,7 @@
 //! The index of families: what is taken back was never said, and others see what was saved.
 
-use unspool_store::Families;
+use unspool_model::Id;
+use unspool_store::{Families, LooseIssue};
 
 #[test]
 fn what_is_taken_back_leaves_no_trace_in_memory() {
@@ -32,4 +33,27 @@ fn what_is_saved_is_seen_by_others_and_what_is_cleared_by_oneself() {
     assert_eq!((writer.through(), reader.through()), (9, 9));
     writer.clear().unwrap();
     assert_eq!((writer.through(), writer.settle(other)), (0, other));
+}
+
+#[test]
+fn what_is_odd_outside_of_sessions_is_replaced_and_goes_with_its_family() {
+    let place = tempfile::tempdir().unwrap();
+    let mut families = Families::open(&place.path().join("families.db")).unwrap();
+    let odd = |detail: &str| LooseIssue {
+        source: "upload".into(),
+        code: "not_json".into(),
+        detail: detail.into(),
+        stream: "upload/3/odd.jsonl".into(),
+        count: 2,
+        records: vec![Id::of(&[b"a"]), Id::of(&[b"b"])],
+    };
+    let [one, other] = [1, 2].map(|hash| families.place(&[(hash, true)]).unwrap().family);
+    families.set_loose(one, &[odd("x"), odd("y")]).unwrap();
+    families.set_loose(one, &[odd("z")]).unwrap();
+    families.set_loose(other, &[odd("w")]).unwrap();
+    assert_eq!(families.loose().unwrap(), [(one, odd("z")), (other, odd("w"))]);
+    families.place(&[(1, true), (2, true)]).unwrap();
+    assert_eq!(families.loose().unwrap(), [(one, odd("z"))], "what was joined is derived again");
+    families.forget(&[one]).unwrap();
+    assert_eq!(families.loose().unwrap(), []);
 }

@@ -16,6 +16,22 @@ const SPANS_PER_REQUEST: usize = 512;
 const ROUNDS: usize = 5;
 const TRACE: &str = "00000000000000000000000000010000";
 const EPOCH_NS: u64 = 1_767_348_000_000_000_000;
+const SORTS: &[&str] =
+    &["started", "ended", "duration", "steps", "subagents", "errors", "issues", "tokens", "cost", "title"];
+const FILTERS: &[&str] = &[
+    "",
+    "status=unknown",
+    "format=otlp-json",
+    "source=otlp-http",
+    "agent=lead",
+    "model=claude-sonnet-4-5",
+    "cwd=/nowhere",
+    "since=2026-01-02T10:00:05Z",
+    "errors=true",
+    "issues=true",
+    "gaps=true",
+    "min_cost=0.01",
+];
 const WORDS: &str = include_str!("../generate/prose.rs");
 
 fn main() -> ExitCode {
@@ -44,17 +60,19 @@ fn measure(address: &str, only_read: bool) -> Result<(), String> {
     let id = page["sessions"][0]["id"].as_str().ok_or("there is no session")?.to_string();
     say(&format!("{} sessions, the largest with {} steps", page["matching"], page["sessions"][0]["steps"]));
     let of_session = |tail: &str| format!("/api/v1/sessions/{id}{tail}");
-    let questions = [
+    let mut questions = vec![
         of_session(""),
         of_session("/tree?from=5000&to=5050"),
         of_session("/timeline?px=1200"),
         of_session("/graph?level=model-call"),
         of_session("/graph"),
         of_session("/metrics"),
-        "/api/v1/sessions?limit=100".into(),
-        "/api/v1/sessions?limit=1000&sort=cost".into(),
+        "/api/v1/facets".into(),
+        "/api/v1/facets?errors=true".into(),
         "/api/v1/sessions?q=nothing".into(),
     ];
+    questions.extend(SORTS.iter().map(|sort| format!("/api/v1/sessions?limit=1000&sort={sort}")));
+    questions.extend(FILTERS.iter().map(|filter| format!("/api/v1/sessions?limit=100&{filter}")));
     for question in questions {
         let (first, bytes) = get(address, &question)?;
         let again = (0..ROUNDS).map(|_| get(address, &question).map(|(took, _)| took));

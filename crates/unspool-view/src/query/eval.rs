@@ -216,6 +216,13 @@ impl<'a> Evaluation<'a> {
         look.position == Some(n)
             || natives.iter().any(|id| look.starts(text.get(*id)))
             || look.may_be_ours('s') && look.starts(&step.id.show('s'))
+            || look.may_be_ours('r') && self.is_witnessed(step, look)
+    }
+
+    fn is_witnessed(&self, step: &Step, look: &Look) -> bool {
+        let records = self.scope.flow.witnesses_of(step).iter();
+        let mut rows = records.filter_map(|record| self.scope.batch.records.get(*record as usize));
+        rows.any(|record| look.starts(&record.id.show('r')))
     }
 
     fn choice(&self, choice: Choice, of: &Selection) -> Selection {

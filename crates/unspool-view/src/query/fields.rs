@@ -201,7 +201,7 @@ pub const FIELDS: &[Field] = fields! {
     "session" [] Sort::Text(TextField::Session), "the session's id or the start of one", "session:3f2a";
     "title" [] Sort::Text(TextField::Title), "words of the session's title", "title:refactor";
     "cwd" ["project"] Sort::Text(TextField::Cwd), "the session's working directory", "cwd:*/checkout";
-    "id" [] Sort::Text(TextField::Id), "an id of the step (ours, tool call, message, uuid, native) or the start of one; `#N` its position", "id:toolu_01";
+    "id" [] Sort::Text(TextField::Id), "an id of the step (ours, tool call, message, uuid, native, or of a record that witnesses it) or the start of one; `#N` its position", "id:toolu_01";
     "intent" [] Sort::Text(TextField::Intent), "words of what it was for", "intent:tests";
     "preview" [] Sort::Text(TextField::Preview), "words of what was said first, or of what the tool was given", "preview:\"git push\"";
     "error" [] Sort::Text(TextField::Error), "words of what went wrong", "error:timeout";

@@ -17,6 +17,7 @@ mod relations;
 mod selection;
 #[cfg(test)]
 mod tests;
+mod values;
 
 pub use amount::{Moment, Period};
 pub use ast::{Query, Value};
@@ -27,3 +28,4 @@ pub use manual::manual;
 pub use parse::{MAX_BYTES, MAX_DEPTH};
 pub use pattern::Pattern;
 pub use selection::Selection;
+pub use values::{FieldValuesDoc, MAX_FIELD_VALUES, QueryFieldDoc, field_values, query_fields};

@@ -4,6 +4,7 @@ use crate::draw::{Colours, Look, class, colours_of};
 use crate::export::{Format, View};
 use crate::findings::FINDERS;
 use crate::graph::Level;
+use crate::query::{QueryFieldDoc, query_fields};
 use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_model::{Code, EdgeKind, Rule, Status, StepKind};
@@ -37,6 +38,8 @@ pub struct WordsDoc {
     pub views: Vec<WordDoc>,
     /// Formats to export to.
     pub formats: Vec<FormatDoc>,
+    /// Fields of the query language.
+    pub query_fields: Vec<QueryFieldDoc>,
 }
 
 /// A word and what it means.
@@ -92,6 +95,8 @@ pub struct IssueWordDoc {
     pub severity: &'static str,
     /// A source wrote something that is not known yet.
     pub drift: bool,
+    /// It says that something of what happened is missing in what is shown.
+    pub gap: bool,
 }
 
 /// A format to export to.
@@ -123,6 +128,7 @@ pub fn words() -> WordsDoc {
         about: code.sentence(),
         severity: code.severity().name(),
         drift: code.is_drift(),
+        gap: code.is_gap(),
     };
     let format = |format: &Format| FormatDoc {
         name: format.name(),
@@ -144,5 +150,6 @@ pub fn words() -> WordsDoc {
         levels: Level::ALL.iter().map(|level| level.name()).collect(),
         views: View::ALL.iter().map(|view| WordDoc { name: view.name(), about: view.about() }).collect(),
         formats: Format::ALL.iter().map(format).collect(),
+        query_fields: query_fields(),
     }
 }

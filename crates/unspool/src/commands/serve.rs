@@ -55,6 +55,7 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
         require_token: serve.require_token,
         hosts: serve.allow_hosts.clone(),
     };
+    app.watched = (!serve.no_watch).then_some(usual_places as fn() -> Vec<PathBuf>);
     let app = Arc::new(app);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {

@@ -340,7 +340,7 @@ impl Tree<'_> {
     }
 
     fn issues(&self, out: &mut dyn Write, pricer: &mut Pricer<'_>) -> std::io::Result<()> {
-        let is_shown = |code: Code| self.filter.full || code.severity() < Severity::Info || code.is_drift();
+        let is_shown = |code: Code| self.filter.full || code.is_worth_a_look();
         let found = self.flow.issues.iter().filter(|issue| is_shown(issue.code));
         let found = found.map(|issue| (issue.code, issue.count, self.text(issue.detail).to_string()));
         let unpriced = pricer.unpriced_models();
