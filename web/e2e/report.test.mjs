@@ -60,6 +60,16 @@ test("it opens on its session: timeline, tree, numbers", async () => {
   assert.equal(await page.getByText("Compare…").count(), 0, "there is nothing to compare with");
 });
 
+test("all but its records weighs at most 1.5 MB, and says that nothing may be reached", () => {
+  const html = readFileSync(at("shop.html"), "utf8");
+  const start = html.indexOf(">", html.indexOf('id="unspool-records"')) + 1;
+  const records = html.indexOf("<", start) - start;
+  assert.ok(records > 1000);
+  assert.ok(html.length - records <= 1_500_000, `${html.length - records} bytes`);
+  assert.match(html, /content="default-src 'none'; script-src 'nonce-[0-9a-f]{32}' 'wasm-unsafe-eval'; worker-src blob:;/);
+  assert.doesNotMatch(html, /unsafe-inline/);
+});
+
 test("the failing step, why it is linked, and its record", async () => {
   await page.goto(url("shop.html"));
   await page.getByRole("heading", { name: flow.title }).waitFor();
