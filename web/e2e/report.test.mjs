@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { execFileSync } from "node:child_process";
 import { after, afterEach, before, beforeEach, test } from "node:test";
-import { DEMO, launch, open, until } from "./harness.mjs";
+import { DEMO, launch, open, Server, until } from "./harness.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const binary = process.env.UNSPOOL_BIN ?? "unspool";
@@ -58,6 +58,16 @@ test("it opens on its session: timeline, tree, numbers", async () => {
   await page.getByText("report of").waitFor();
   assert.equal(await page.getByRole("link", { name: "Issues" }).count(), 0);
   assert.equal(await page.getByText("Compare…").count(), 0, "there is nothing to compare with");
+});
+
+test("all but its records weighs at most 1.5 MB, and says that nothing may be reached", () => {
+  const html = readFileSync(at("shop.html"), "utf8");
+  const start = html.indexOf(">", html.indexOf('id="unspool-records"')) + 1;
+  const records = html.indexOf("<", start) - start;
+  assert.ok(records > 1000);
+  assert.ok(html.length - records <= 1_500_000, `${html.length - records} bytes`);
+  assert.match(html, /content="default-src 'none'; script-src 'nonce-[0-9a-f]{32}' 'wasm-unsafe-eval'; worker-src blob:;/);
+  assert.doesNotMatch(html, /unsafe-inline/);
 });
 
 test("the failing step, why it is linked, and its record", async () => {
@@ -136,6 +146,29 @@ test("hostile text stays text, and masked secrets are counted", async () => {
   assert.equal(await page.evaluate(() => window.hit), undefined);
   assert.equal(await page.evaluate(() => fetch("https://example.com").then(() => "reached", () => "blocked")), "blocked");
   opened.wrong.splice(0, opened.wrong.length, ...opened.wrong.filter((one) => !one.includes("example.com")));
+});
+
+test("the page of a server saves a report that opens by itself", async () => {
+  const server = await Server.start();
+  try {
+    for (const [name, text] of server.demo()) await server.put(name, text);
+    const { id } = await server.session(DEMO, flow.steps.length);
+    const served = await open(browser, server.base);
+    await served.page.goto(`${server.base}/sessions/${id}`);
+    await served.page.locator(".tree-row").first().waitFor();
+    await served.page.keyboard.press("x");
+    const row = served.page.getByRole("row", { name: /^HTML report/ });
+    const [download] = await Promise.all([served.page.waitForEvent("download"), row.getByText("secrets masked").click()]);
+    assert.equal(download.suggestedFilename(), `${id}.html`);
+    await download.saveAs(at("saved.html"));
+    await served.close();
+  } finally {
+    await server.stop();
+  }
+  await page.goto(url("saved.html"));
+  await page.getByRole("heading", { name: flow.title }).waitFor();
+  await page.getByText("0 secrets masked").waitFor();
+  await page.locator(".tree-row").nth(5).waitFor();
 });
 
 test("a damaged report says so", async () => {

@@ -17,6 +17,8 @@ const MAX_BLOCK_BYTES: usize = 32 << 10;
 const LEAST_BLOCK: usize = 40;
 /// Names and users are not longer than this.
 const MAX_NAME: usize = 64;
+/// What is given to a name without quotes is at least so long.
+const LEAST_BARE: usize = 16;
 /// What is given to a name, or stands in an address, is not longer than this.
 const MAX_VALUE: usize = 512;
 
@@ -185,12 +187,21 @@ fn named(bytes: &[u8], at: usize, ends: &[&str], least: usize) -> Option<Range<u
     let is_value = |byte: u8| byte.is_ascii_graphic() && !b"\"'`\\,;(){}[]<>&|".contains(&byte);
     let length = run(bytes, start, is_value);
     let value = &bytes[start..start + length];
-    let has_letter = value.iter().any(u8::is_ascii_alphabetic);
     let is_call = bytes.get(start + length).is_some_and(|byte| b"([{".contains(byte));
+    // In a program a name is followed by types and other names; values are quoted there, or the name is one of the environment.
+    let is_shouted = !bytes[name_start..name_end].iter().any(u8::is_ascii_lowercase);
+    let is_given = start > blanks || is_shouted || is_no_name(value);
     let is_secret = (least..=MAX_VALUE).contains(&length)
-        && has_letter
+        && value.iter().any(u8::is_ascii_alphabetic)
         && has_digit(value)
+        && is_given
         && !is_call
         && !is_placeholder(value);
     is_secret.then_some(start..start + length)
+}
+
+/// Whether something is too long and mixed to be a name in a program.
+fn is_no_name(value: &[u8]) -> bool {
+    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+    value.len() >= LEAST_BARE && digits >= 3 && !value.contains(&b'.')
 }

@@ -73,6 +73,7 @@ fn what_leads_to_a_secret_stays() {
         ("named-secret", "\\\"api_key\\\": \\\"{}\\\""),
         ("named-secret", "{\"clientSecret\":\"{}\",\"n\":1}"),
         ("named-secret", "x-api-key: {}"),
+        ("named-secret", "GITHUB_TOKEN: {}"),
         ("named-secret", "password = '{}'"),
         ("langfuse-key", "{}"),
     ];
@@ -100,6 +101,8 @@ fn what_is_no_secret_stays() {
         "https://user:${PASSWORD}@host and https://user:<password>@host",
         "const password = getPassword2(user1)",
         "password: string; token: abc",
+        "function wrap(userPrivateKey: Uint8Array, encryptedPrivateKey: Uint8Array): void",
+        "return { privateKey: secp256k1.utils.randomPrivateKey1 }",
         "API_KEY=$OPENAI_API_KEY1 SECRET={{secret1value}}",
         "Bearer of bad news, and a token of appreciation",
         "-----BEGIN PRIVATE KEY----- is how a key begins",

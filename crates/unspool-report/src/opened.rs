@@ -245,12 +245,10 @@ impl Opened {
 
     /// The session of that id, or of that native id, and its place.
     fn find(&self, id: &str) -> Result<(&Session, usize), ApiError> {
-        let text = &self.corpus.batch.text;
-        let is_it = |session: &&Session| {
-            let natives = || self.flow(session).session.native_ids.iter();
-            session.id == id || natives().any(|native| text.get(*native) == id)
-        };
-        let found = self.sessions.iter().zip(0..).find(|(session, _)| is_it(session));
+        let named = |session: &Session| self.corpus.outline(session.place).1.contains(&id);
+        let place = self.sessions.iter().position(|session| session.id == id);
+        let place = place.or_else(|| self.sessions.iter().position(named));
+        let found = place.and_then(|n| Some((self.sessions.get(n)?, n)));
         found.ok_or_else(|| {
             ApiError::not_found("session", id).with_hint("this report holds the sessions of its list only")
         })

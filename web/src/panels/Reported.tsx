@@ -19,7 +19,7 @@ export function Reported() {
         <tbody>
           {sessions.map((row) => (
             <tr key={row.id} onClick={() => openSession(row.id)}>
-              <th scope="row"><button class="link">{row.title ?? row.native_ids[0] ?? row.id}</button> <span class="row-sub">{row.formats.join(", ")}{row.cwd && ` · ${shortPath(row.cwd)}`}</span></th>
+              <th scope="row"><button class="link" title={row.title ?? ""}>{row.title ?? row.native_ids[0] ?? row.id}</button> <span class="row-sub">{row.formats.join(", ")}{row.cwd && ` · ${shortPath(row.cwd)}`}</span></th>
               <td><Status status={row.status} /></td>
               <td>{moment(row.started_at)}</td>
               <td class="number">{duration(row.duration_ms)}</td>

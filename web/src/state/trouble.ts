@@ -1,12 +1,14 @@
 // What went wrong that is not part of a view, and whether a token is asked for.
 import { signal } from "@preact/signals";
 import { ApiError, useToken } from "../api/client.ts";
+import { isReport } from "../api/report.ts";
 
 export const needsToken = signal(false);
 export const trouble = signal<ApiError | undefined>(undefined);
 
 const KEY = "unspool.token";
-useToken(sessionStorage.getItem(KEY) ?? "");
+// A report asks nobody, and not every browser lets a file keep something.
+if (!isReport) useToken(sessionStorage.getItem(KEY) ?? "");
 
 /** Keeps a token as long as the tab is open. */
 export function giveToken(text: string): void {
