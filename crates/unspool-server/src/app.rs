@@ -2,6 +2,7 @@
 
 use crate::guard::{self, Access, Door};
 use crate::ingest::thoughtflow::{self, Ledgers};
+use crate::layouts::Layouts;
 use crate::notices::Notices;
 use crate::refusals::{self, Refusals};
 use crate::{api, ingest, page};
@@ -40,6 +41,7 @@ pub struct App {
     /// What was refused so far.
     pub refusals: Refusals,
     pub(crate) ledgers: Ledgers,
+    pub(crate) layouts: Layouts,
 }
 
 impl App {
@@ -52,6 +54,7 @@ impl App {
             access: Access::default(),
             refusals: Refusals::default(),
             ledgers: Ledgers::default(),
+            layouts: Layouts::default(),
         }
     }
 }

@@ -10,6 +10,7 @@ mod error;
 mod grpc;
 mod guard;
 mod ingest;
+mod layouts;
 mod listen;
 mod notices;
 mod page;

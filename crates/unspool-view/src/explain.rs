@@ -10,7 +10,9 @@ use crate::totals::{Totals, totals};
 use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_model::flow::NONE;
-use unspool_model::{AgentSource, Batch, Edge, EventKind, Flow, RecordIx, Rule, StepKind, Sym, Witness};
+use unspool_model::{
+    Agent, AgentSource, Batch, Edge, EventKind, Flow, RecordIx, Rule, StepKind, Sym, Witness,
+};
 
 /// An explanation: headed lists of sentences, the same for people and programs.
 #[derive(Serialize, JsonSchema, Debug)]
@@ -326,7 +328,7 @@ impl Why<'_> {
     }
 
     fn edge(&self, from: usize, to: usize) -> Explanation {
-        let sections = self
+        let mut sections: Vec<Section> = self
             .edges(from, to)
             .map(|edge| {
                 let mut lines = vec![format!("rule {}: {}", edge.rule.name(), edge.rule.sentence())];
@@ -340,6 +342,13 @@ impl Why<'_> {
                 Section { heading: edge.kind.name().into(), lines }
             })
             .collect();
+        let starts = |agent: &Agent| agent.spawn.is_some_and(|spawn| spawn.step as usize == from);
+        let started = self.flow.steps[to].agent as usize;
+        let rivals =
+            self.flow.agents.get(started).filter(|agent| starts(agent)).map(|_| self.rivals(started));
+        if let Some(lines) = rivals.filter(|lines| !lines.is_empty()) {
+            sections.push(Section { heading: "Candidates that were not chosen".into(), lines });
+        }
         Explanation {
             subject: "edge",
             title: format!("{} → {}", self.name(index(from)), self.name(index(to))),

@@ -8,6 +8,7 @@ import { COMMANDS, isCompareOpen, isExportOpen, isHelpOpen, isPaletteOpen, VIEW_
 import { isDark } from "../state/preferences.ts";
 import { go, openSession, query, select, sessionId } from "../state/route.ts";
 import { words } from "../state/schema.ts";
+import { pictures, savePng, saveSvg } from "../widgets/picture.ts";
 import { failed, giveToken, needsToken } from "../state/trouble.ts";
 
 function Dialog({ open, label, children }: { open: Signal<boolean>; label: string; children: ComponentChildren }) {
@@ -88,6 +89,13 @@ function Export() {
   const url = (format: string, view: string) => address("/api/v1/sessions/{id}/export", { id }, { format, view, theme: format === "svg" ? (isDark.value ? "dark" : "light") : undefined, where: ["graph", "workflow"].includes(view) ? query.value : undefined });
   return (
     <Dialog open={isExportOpen} label="Export">
+      {pictures.value.length > 0 && <div class="tools-line on-screen">
+        <b>What is on screen</b>
+        {pictures.value.map((picture) => picture()).map((one) => [
+          <button key={`${one.name} svg`} class="small" onClick={() => saveSvg(one)}>{one.name} as SVG</button>,
+          <button key={`${one.name} png`} class="small" onClick={() => savePng(one)}>{one.name} as PNG</button>,
+        ])}
+      </div>}
       <h2>Export this session</h2>
       <table class="exports">
         <tbody>

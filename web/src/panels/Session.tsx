@@ -4,7 +4,7 @@ import { VIEWS, type View } from "../logic/route.ts";
 import { count, duration, moment, plain, plural, sessionCost, sessionTokens, shortPath } from "../logic/words.ts";
 import { isCompareOpen, isExportOpen } from "../state/commands.ts";
 import { preferences, prefer } from "../state/preferences.ts";
-import { openList, query, replaceParams, setParams, view } from "../state/route.ts";
+import { openList, query, replaceParams, selectedEdge, setParams, view } from "../state/route.ts";
 import { palette } from "../state/schema.ts";
 import { line, path, queryTrouble, wanted } from "../state/session.ts";
 import { lanesPx } from "../state/timeline.ts";
@@ -17,14 +17,15 @@ import { splitShares } from "./split.ts";
 import { Stats } from "./Stats.tsx";
 import { Timeline } from "./Timeline.tsx";
 import { Tree } from "./Tree.tsx";
+import { Why } from "./Why.tsx";
 
 const PAUSE_MS = 250;
 /** Of the timeline, beside its lanes: tools, map and ruler. */
-const TIMELINE_BESIDE_PX = 84;
+const TIMELINE_BESIDE_PX = 112;
 
 function Header() {
   const { data: row } = line.value;
-  const split = path.value.data?.sessions[0]?.path.split;
+  const split = path.value.data?.path.split;
   if (!row) return <header class="session-head"><div class="skeleton" /></header>;
   const { tokens } = row;
   return (
@@ -108,7 +109,7 @@ export function Session() {
       <div class="session-body" style={{ gridTemplateColumns: `minmax(0, 1fr) 5px ${preferences.value.detailPx}px` }}>
         <div class="session-main"><Main shown={shown} /></div>
         <Divider />
-        <Detail />
+        {selectedEdge.value !== "" ? <Why /> : <Detail />}
       </div>
     </main>
   );

@@ -124,7 +124,7 @@ export function Stats() {
   if (error) return <Wrong error={error} />;
   const numbers = metrics.data?.sessions[0];
   if (!numbers) return <Loading what="the numbers" />;
-  const whole = path.value.data?.sessions[0]?.path;
+  const whole = path.value.data?.path;
   return (
     <section class="stats" aria-label="Stats" tabIndex={0}>
       <div class="stats-half">

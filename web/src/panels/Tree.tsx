@@ -27,7 +27,7 @@ function AgentRow({ row }: { row: AgentRowDoc }) {
 }
 
 function StepRow({ row }: { row: StepRowDoc }) {
-  const light = lightOf(row.id);
+  const light = lightOf(row.id, row.seq);
   const choose = () => select(light === "selected" ? undefined : row.id);
   return (
     <div class={`tree-row step is-${light}${isLater(row.elapsed_ms) ? " is-later" : ""}`} role="treeitem" aria-level={row.depth + row.indent + 2} aria-selected={light === "selected"} onClick={choose} title={row.error ?? row.detail}>

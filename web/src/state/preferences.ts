@@ -7,18 +7,25 @@ export interface Arrows {
   tool: boolean;
   spawn: boolean;
   return: boolean;
+  other: boolean;
   error: boolean;
 }
+
+/** What colours tell: the kind of a step, or the type of its agent. */
+export type Colouring = "kind" | "agent";
 
 interface Kept {
   theme: Theme;
   arrows: Arrows;
   path: boolean;
+  /** Arrows that are believed less are hidden; from 0 to 1. */
+  sure: number;
+  colouring: Colouring;
   detailPx: number;
 }
 
 const KEY = "unspool.preferences";
-const USUAL: Kept = { theme: "system", arrows: { tool: true, spawn: true, return: true, error: true }, path: true, detailPx: 420 };
+const USUAL: Kept = { theme: "system", arrows: { tool: true, spawn: true, return: true, other: true, error: true }, path: true, sure: 0, colouring: "kind", detailPx: 420 };
 
 function kept(): Kept {
   try {

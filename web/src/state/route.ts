@@ -9,6 +9,8 @@ export const view = computed<View>(() => viewOf(route.value));
 export const sessionId = computed(() => (route.value.page === "session" ? route.value.id : ""));
 /** The step that is looked at, in every view. */
 export const selected = computed(() => route.value.params["step"] ?? "");
+/** The link that is looked at, as FROM..TO; then no step is. */
+export const selectedEdge = computed(() => route.value.params["edge"] ?? "");
 /** The query that filters every view. */
 export const query = computed(() => route.value.params["q"] ?? "");
 
@@ -39,7 +41,11 @@ export function replaceParams(changed: Record<string, string | number | undefine
 }
 
 export function select(step: string | undefined): void {
-  setParams({ step });
+  setParams({ step, edge: undefined });
+}
+
+export function selectEdge(from: string, to: string): void {
+  setParams({ edge: `${from}..${to}`, step: undefined });
 }
 
 export function openSession(id: string): void {

@@ -13,8 +13,8 @@ use unspool_view::failures::FailuresDoc;
 use unspool_view::findings::FindingsDoc;
 use unspool_view::flow_json::SessionDoc;
 use unspool_view::metrics::MetricsDoc;
-use unspool_view::path::PathDoc;
-use unspool_view::screen::{PlacedGraphDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc, WordsDoc};
+use unspool_view::path::{PathDoc, PathStripDoc};
+use unspool_view::screen::{ChainDoc, PlacedGraphDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc, WordsDoc};
 
 /// Everything that can be asked, in the order people read it.
 pub(crate) static ENDPOINTS: &[Endpoint] = &[
@@ -83,6 +83,14 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         ask: Ask::Session(windows::timeline),
     },
     Endpoint {
+        path: "/api/v1/sessions/{id}/chain",
+        about: "What led to steps or agents and what they led to, as far as edges go that are more than order",
+        params: windows::CHAIN,
+        answer: Answer::of::<ChainDoc>(),
+        example: "?of=STEP",
+        ask: Ask::Session(windows::chain),
+    },
+    Endpoint {
         path: "/api/v1/sessions/{id}/steps/{step}",
         about: "One step whole: its records as they were written, what led to it and what it led to, and why",
         params: &[],
@@ -121,6 +129,14 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
         answer: Answer::of::<PathDoc>(),
         example: "?what_if=model=0.5",
         ask: Ask::Session(numbers::path),
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/path/strip",
+        about: "What held the session up, in short: its sums, a strip of so many pixels, and which steps are on it",
+        params: numbers::STRIP,
+        answer: Answer::of::<PathStripDoc>(),
+        example: "?px=800",
+        ask: Ask::Session(numbers::strip),
     },
     Endpoint {
         path: "/api/v1/sessions/{id}/failures",

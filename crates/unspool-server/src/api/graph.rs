@@ -4,6 +4,7 @@ use super::asked::{Asked, Param, Sort, bad};
 use super::endpoint::{Call, Seen};
 use super::questions::parse;
 use super::reply::Reply;
+use super::windows::ids;
 use crate::error::ApiError;
 use axum::http::StatusCode;
 use unspool_model::{Confidence, EdgeKind, Flow, StepKind};
@@ -63,6 +64,8 @@ pub(crate) const GRAPH: &[Param] = &[
         "guess that conversations that follow each other closely belong together",
     ),
     Param::new("full", Sort::Flag, "system and hook steps and injected messages, too"),
+    Param::new("open", Sort::Texts, "at level=agent, id of an agent whose steps are nodes of their own"),
+    Param::new("shut", Sort::Texts, "at a finer level, id of an agent that is one node with all it started"),
     Param::new("where", Sort::Text, "only steps for which a query holds"),
     Param::new(
         "min_share",
@@ -81,7 +84,7 @@ const DIRECTIONS: [(Direction, &str); 2] = [(Direction::Down, "down"), (Directio
 const ROUTINGS: [(Routing, &str); 2] = [(Routing::Spline, "spline"), (Routing::Orthogonal, "orthogonal")];
 
 /// What says something about a graph of the flow only, not about a pattern.
-const OF_FLOW: [&str; 5] = ["level", "group_by", "edge", "min_confidence", "sequential"];
+const OF_FLOW: [&str; 7] = ["level", "group_by", "edge", "min_confidence", "sequential", "open", "shut"];
 /// What chooses steps.
 const OF_STEPS: [&str; 8] = ["agent", "kind", "tool", "after", "before", "status", "full", "where"];
 
@@ -142,7 +145,11 @@ pub(crate) fn placed(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
         Drawn::Process => (&Flow::default(), Of::Process),
         Drawn::Dag | Drawn::Nothing => (flow, Of::Flow(view.level)),
     };
-    Ok(Reply::json(placed_graph(flow, batch, &graph, of, &options)))
+    let key = format!("{} {asked:?}", seen.snapshot.flow.session.id.show('x'));
+    let before = seen.app.layouts.get(&key);
+    let (doc, layout) = placed_graph(flow, batch, &graph, of, &options, before.as_deref());
+    seen.app.layouts.put(key, layout);
+    Ok(Reply::json(doc))
 }
 
 /// How to look at a flow, as asked for.
@@ -168,6 +175,8 @@ pub(crate) fn view(seen: &Seen, asked: &Asked, usual_group: GroupBy) -> Result<V
         },
         sequential: asked.flag("sequential")?,
         full: asked.flag("full")?,
+        open: ids(asked, "open")?,
+        shut: ids(asked, "shut")?,
     })
 }
 
