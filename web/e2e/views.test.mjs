@@ -240,7 +240,7 @@ test("a step that is found is flown to", async () => {
 
 test("agents are folded into one node and opened again", async () => {
   await page.goto(session(`?view=graph&step=${failing.id}`));
-  const nodes = async () => Number(/(\d+) nodes/.exec(await page.locator(".graph .tools").textContent())[1]);
+  const nodes = async () => Number(/(\d+) nodes/.exec(await page.locator(".graph .tools").textContent())?.[1]);
   const count = await until(nodes, "the nodes");
   await page.getByRole("button", { name: "aggregated" }).click();
   await until(async () => (await nodes()) < 10, "a node per agent");

@@ -51,6 +51,11 @@ struct Why<'a> {
     prices: &'a Prices,
 }
 
+/// A step, explained.
+pub fn explain_step(flow: &Flow, batch: &Batch, prices: &Prices, n: usize) -> Explanation {
+    Why { flow, batch, prices }.step(n)
+}
+
 impl Why<'_> {
     fn text(&self, sym: Sym) -> &str {
         self.batch.text.get(sym)

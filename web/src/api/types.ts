@@ -910,7 +910,7 @@ export type StepDetailDoc = {
   /** The records that say it happened, as they were written. */
   records: RecordDoc[];
   /** The same in sentences. */
-  explanation?: Explanation | null;
+  explanation: Explanation;
 };
 
 /** An agent in few words. */

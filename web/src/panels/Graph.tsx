@@ -44,6 +44,8 @@ function lightOfNode(node: PlacedNodeDoc, light: Lighter): Light {
   return best;
 }
 
+type Question = Questions["/api/v1/sessions/{id}/graph"];
+
 const FLIGHT_MS = 260;
 const isCalm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -65,31 +67,34 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
       const [id, asked] = [sessionId.value, key.value];
       if (id === "") return undefined;
       versionOf(id).value;
-      return { key: `${id} ${asked}`, get: (signal) => get("/api/v1/sessions/{id}/graph", { id }, JSON.parse(asked) as Questions["/api/v1/sessions/{id}/graph"], signal) };
+      const question = JSON.parse(asked) as Question;
+      // Agents that are folded or opened leave it the same graph.
+      const shape = JSON.stringify({ ...question, open: [], shut: [] });
+      return { key: id, part: asked, get: async (signal) => ({ shape, graph: await get("/api/v1/sessions/{id}/graph", { id }, question, signal) }) };
     });
   }, [drawn]);
   useEffect(() => () => answer.stop(), [answer]);
 
-  const { data: graph, error, loading } = answer.value;
-  const shape = `${graphLevel()} ${route.value.params["direction"] ?? ""} ${drawn} ${sessionId.value} ${query.value}`;
+  const { data, error, loading } = answer.value;
+  const graph = data?.graph;
   useEffect(() => {
-    if (!graph) return;
+    if (!data) return;
     const before = seen.current;
-    seen.current = { shape, graph };
+    seen.current = data;
     // Another graph is looked at from afar. The same one, grown or folded, is looked at from where it was: what is in the middle stays there.
-    if (before?.shape !== shape) camera.value = undefined;
-    else if (before.graph !== graph) {
+    if (before?.shape !== data.shape) camera.value = undefined;
+    else if (before.graph !== data.graph) {
       const { width, height } = size.peek();
-      camera.value = anchored(before.graph, graph, camera.peek() ?? fitted(before.graph, width, height), width, height);
+      camera.value = anchored(before.graph, data.graph, camera.peek() ?? fitted(before.graph, width, height), width, height);
     }
-  }, [shape, graph]);
+  }, [data]);
   useEffect(() => () => {
     cancelAnimationFrame(flight.current);
     point(undefined);
   }, []);
   const lights = useComputed(() => {
     const light = lighter.value;
-    return (answer.value.data?.nodes ?? []).map((node) => lightOfNode(node, light));
+    return (answer.value.data?.graph.nodes ?? []).map((node) => lightOfNode(node, light));
   });
 
   const view = (): Camera => camera.value ?? (graph ? fitted(graph, size.value.width, size.value.height) : { x: 0, y: 0, zoom: 1 });
@@ -172,10 +177,10 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
   return (
     <section class="graph" aria-label={drawn === "dag" ? "Graph" : "Workflow"}>
       <GraphTools drawn={drawn} graph={graph} loading={loading} chosen={chosen} fit={() => (camera.value = undefined)} />
-      {error ? <TooMuch error={error} drawn={drawn} /> : !graph ? <Loading what={drawn === "dag" ? "the graph" : "the workflow"} /> : graph.nodes.length === 0 ? <Empty title="Nothing to draw"><p>No step is shown with this filter.</p></Empty> : (
+      {error && !loading ? <TooMuch error={error} drawn={drawn} /> : !graph ? <Loading what={drawn === "dag" ? "the graph" : "the workflow"} /> : graph.nodes.length === 0 ? <Empty title="Nothing to draw"><p>No step is shown with this filter.</p></Empty> : (
         <div class="timeline-box">
           <Canvas name={drawn === "dag" ? "graph" : "workflow"} background={palette.value.paper} label={`${graph.title}: ${plural(graph.nodes.length, "node")}`} size={size} onWheel={onWheel} onPointer={onPointer} onKeyDown={onKey} cursor={hover.value ? "pointer" : "grab"} onDoubleClick={(_, x, y) => fold(x, y)}
-            draw={(ctx, { width, height }) => answer.value.data && drawGraph(ctx, { graph: answer.value.data, camera: camera.value ?? fitted(answer.value.data, width, height), colours: palette.value, colouring: preferences.value.colouring, lights: lights.value, hasChain: chain.value !== undefined, hovered: hover.value?.node.id ?? "" }, width, height)} />
+            draw={(ctx, { width, height }) => answer.value.data && drawGraph(ctx, { graph: answer.value.data.graph, camera: camera.value ?? fitted(answer.value.data.graph, width, height), colours: palette.value, colouring: preferences.value.colouring, lights: lights.value, hasChain: chain.value !== undefined, hovered: hover.value?.node.id ?? "" }, width, height)} />
           {hover.value && <Tip hover={hover.value} width={size.value.width} />}
         </div>
       )}

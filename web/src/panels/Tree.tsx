@@ -2,9 +2,9 @@
 import type { AgentRowDoc, StepRowDoc, TreeRowDoc } from "../api/types.ts";
 import { count, duration, money, plural } from "../logic/words.ts";
 import { isLater } from "../state/replay.ts";
-import { select, selected } from "../state/route.ts";
+import { select } from "../state/route.ts";
 import { lightOf } from "../state/session.ts";
-import { closeAll, needTree, onlyErrors, openAll, rowAt, selectedRow, toggleAgent, treeAsked, treeError, treeRows } from "../state/tree.ts";
+import { closeAll, needTree, onlyErrors, openAll, rowAt, selectedRow, shownStep, toggleAgent, treeAsked, treeError, treeRows } from "../state/tree.ts";
 import { List } from "../widgets/List.tsx";
 import { Guess, Status, Swatch } from "../widgets/Small.tsx";
 import { Empty, Loading, Wrong } from "../widgets/States.tsx";
@@ -80,7 +80,7 @@ export function Tree() {
         <button class="small" onClick={closeAll}>Close agents</button>
       </div>
       {total === 0 ? <Empty title={errors ? "Nothing failed" : "No steps"} /> : (
-        <List total={total} rowPx={ROW_PX} label="Steps" role="tree" reveal={selected.value === "" ? undefined : selectedRow.value} onSeen={needTree} onKeyDown={onKey} row={(n) => <Row row={rowAt(n)} />} />
+        <List total={total} rowPx={ROW_PX} label="Steps" role="tree" reveal={shownStep.value === "" ? undefined : selectedRow.value} onSeen={needTree} onKeyDown={onKey} row={(n) => <Row row={rowAt(n)} />} />
       )}
     </section>
   );

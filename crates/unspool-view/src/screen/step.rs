@@ -1,6 +1,6 @@
 //! One step whole: what is known of it, the records that say so as they were written, and why it is linked as it is.
 
-use crate::explain::{Answer, Explanation, Search};
+use crate::explain::{Explanation, explain_step};
 use crate::flow_json::{EdgeDoc, SpawnRivalDoc, StepDoc, edge_doc, step_doc};
 use crate::labels::{agent_detail, agent_name, step_detail as detail_of, step_name};
 use crate::prices::{Money, Prices};
@@ -44,7 +44,7 @@ pub struct StepDetailDoc {
     /// The records that say it happened, as they were written.
     pub records: Vec<RecordDoc>,
     /// The same in sentences.
-    pub explanation: Option<Explanation>,
+    pub explanation: Explanation,
 }
 
 /// An agent in few words.
@@ -155,9 +155,6 @@ pub fn step_detail(
     let edges_in = flow.edges.iter().filter(|one| one.to == index).map(|one| edge(one, one.from));
     let edges_out = flow.edges.iter().filter(|one| one.from == index).map(|one| edge(one, one.to));
     let below = || (0u32..).zip(&flow.steps).filter(|(_, below)| below.parent == index);
-    let id = step.id.show('s');
-    let mut search = Search::new(&id);
-    search.add(flow, batch, prices);
     let sums = Pricer::new(flow, &batch.text, prices).step(step);
     StepDetailDoc {
         session_id: flow.session.id.show('x'),
@@ -173,10 +170,7 @@ pub fn step_detail(
         edges_out: edges_out.collect(),
         started: started(flow, batch, index),
         records: flow.witnesses_of(step).iter().map(|record| record_doc(batch, natives, *record)).collect(),
-        explanation: match search.finish() {
-            Answer::One(explanation) => Some(explanation),
-            Answer::Nothing | Answer::Several(_) => None,
-        },
+        explanation: explain_step(flow, batch, prices, n),
     }
 }
 
@@ -301,6 +295,6 @@ mod tests {
         assert_eq!(detail.label, "opus");
         assert_eq!(detail.edges_in[0].other.as_ref().unwrap().label, "user");
         assert_eq!(detail.edges_out[0].other.as_ref().unwrap().label, "Bash");
-        assert!(detail.explanation.is_some_and(|told| told.subject == "step"));
+        assert!(detail.explanation.subject == "step");
     }
 }
