@@ -230,7 +230,7 @@ function GraphTools({ drawn, graph, loading, chosen, fit }: ToolsProps) {
       {drawn === "dag" && agent && level !== "run" && <button class="small" onClick={() => foldAgent(agent, chosen?.id !== agent)} title="Or double-click the agent">{chosen?.id === agent ? "Expand" : "Fold"} this agent</button>}
       <div role="group" aria-label="Direction" class="choice">{["down", "right"].map((name) => <button key={name} aria-pressed={direction === name} onClick={() => setParams({ direction: name === "down" ? "" : name })}>{name}</button>)}</div>
       {drawn === "dag" && <select class="small" aria-label="Links" value={route.value.params["sure"] ?? ""} onChange={(event) => setParams({ sure: event.currentTarget.value })}>{SURE.map(([value, title]) => <option key={value} value={value}>{title}</option>)}</select>}
-      <span class="legend">{(graph?.looks ?? []).map((look) => <span key={look}><Swatch look={look} /> {lookTitle(look)}</span>)}</span>
+      <span class="legend">{(preferences.value.colouring === "agent" ? [] : (graph?.looks ?? [])).map((look) => <span key={look}><Swatch look={look} /> {lookTitle(look)}</span>)}</span>
       <span class="grow" />
       {graph && <span class="quiet">{plural(graph.nodes.length, "node")}, {plural(graph.edges.length, "edge")}{loading && " …"}</span>}
       <ColourChoice />

@@ -84,7 +84,7 @@ pub(crate) static ENDPOINTS: &[Endpoint] = &[
     },
     Endpoint {
         path: "/api/v1/sessions/{id}/chain",
-        about: "What led to steps or agents and what they led to, as far as edges go that are more than order",
+        about: "What led to steps or agents and what they led to, along the edges that the graph shows",
         params: windows::CHAIN,
         answer: Answer::of::<ChainDoc>(),
         example: "?of=STEP",

@@ -10,6 +10,7 @@ mod from_workflow;
 mod gather;
 mod guess;
 
+pub(crate) use contract::shown_edges;
 pub use filter::{Filter, StatusFilter};
 pub use from_process::from_process;
 pub use from_workflow::{Pattern, from_workflow, pattern};

@@ -26,5 +26,4 @@ pub use fields::NumberField;
 pub use manual::manual;
 pub use parse::{MAX_BYTES, MAX_DEPTH};
 pub use pattern::Pattern;
-pub(crate) use relations::related;
 pub use selection::Selection;

@@ -10,7 +10,7 @@ use unspool_model::flow::NONE;
 use unspool_model::{EdgeKind, Flow, StepKind};
 
 /// The steps that stand so to one of these.
-pub(crate) fn related(relation: Relation, flow: &Flow, to: &Selection) -> Selection {
+pub(super) fn related(relation: Relation, flow: &Flow, to: &Selection) -> Selection {
     match relation {
         Relation::Under => under(flow, to),
         Relation::Above => above(flow, to),

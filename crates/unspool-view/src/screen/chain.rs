@@ -1,10 +1,10 @@
-//! What led to some steps and what they led to, as far as edges go that are more than order.
+//! What led to some steps and what they led to, along the edges that the graph of the session shows.
 //!
 //! In: steps. Out: positions in the depth-first order of the tree, as stretches: a chain through a whole session is short to tell.
 
+use crate::graph::shown_edges;
 use crate::path::stretches;
-use crate::query::fields::Relation;
-use crate::query::{Selection, related};
+use crate::query::Selection;
 use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_model::Flow;
@@ -60,8 +60,9 @@ pub fn chain(flow: &Flow, ends: &[ChainEnd]) -> ChainDoc {
             }
         }
     }
-    let causes = related(Relation::Causes, flow, &first);
-    let effects = related(Relation::CausedBy, flow, &last);
+    let shown = shown_edges(flow);
+    let causes = reachable(flow, &shown, &first, |from, to| (to, from));
+    let effects = reachable(flow, &shown, &last, |from, to| (from, to));
     let mut of: Vec<u32> = positions(&first).chain(positions(&last)).collect();
     of.sort_unstable();
     of.dedup();
@@ -73,6 +74,47 @@ pub fn chain(flow: &Flow, ends: &[ChainEnd]) -> ChainDoc {
         causes: stretches(positions(&causes)),
         effects: stretches(positions(&effects)),
     }
+}
+
+/// Steps that shown edges lead to from these; those it begins with are in it only when an edge leads back to them.
+fn reachable(
+    flow: &Flow,
+    shown: &[bool],
+    begin: &Selection,
+    near_far: impl Fn(u32, u32) -> (u32, u32),
+) -> Selection {
+    let steps = flow.steps.len();
+    let edges = || {
+        let shown = flow.edges.iter().zip(shown).filter(|(_, shown)| **shown);
+        shown.map(|(edge, _)| near_far(edge.from, edge.to))
+    };
+    // The far ends of each step's edges, as ranges of one list.
+    let mut starts = vec![0_u32; steps + 1];
+    for (near, _) in edges() {
+        starts[near as usize + 1] += 1;
+    }
+    for n in 0..steps {
+        starts[n + 1] += starts[n];
+    }
+    let mut next = starts.clone();
+    let mut far_ends = vec![0_u32; starts.last().copied().unwrap_or(0) as usize];
+    for (near, far) in edges() {
+        let place = &mut next[near as usize];
+        far_ends[*place as usize] = far;
+        *place += 1;
+    }
+    let mut found = Selection::none(steps);
+    let mut waiting: Vec<usize> = begin.iter().collect();
+    while let Some(step) = waiting.pop() {
+        for far in &far_ends[starts[step] as usize..starts[step + 1] as usize] {
+            let far = *far as usize;
+            if !found.has(far) {
+                found.add(far);
+                waiting.push(far);
+            }
+        }
+    }
+    found
 }
 
 fn positions(steps: &Selection) -> impl Iterator<Item = u32> {
@@ -102,6 +144,18 @@ mod tests {
         assert_eq!((told.of, told.causes, told.effects), (vec![1], vec![[0, 0]], vec![[3, 3]]));
         let first = chain(&drawn.flow, &[ChainEnd::Step(0)]);
         assert_eq!((first.effects, first.effect_count, first.cause_count), (vec![[1, 3]], 3, 0));
+    }
+
+    #[test]
+    fn a_chain_goes_into_the_agent_that_was_started_and_through_what_it_was_told() {
+        let mut drawn = Drawn::new();
+        drawn.input(0);
+        let model = drawn.model(0, (1, 5));
+        let call = drawn.tool(model, "Task", "", (5, 90));
+        let agent = drawn.agent(call, "Explore", 6);
+        drawn.model(agent, (7, 20));
+        let told = chain(&drawn.flow, &[ChainEnd::Step(2)]);
+        assert_eq!((told.causes, told.effects), (vec![[0, 1]], vec![[3, 4]]));
     }
 
     #[test]
