@@ -26,24 +26,29 @@ export function* manySteps(session, kind, steps, atOnce = 1) {
   }
 }
 
-/** A main agent that starts so many others, each in a file of its own. */
+/** A main agent that starts so many others, which work at the same time, each in a file of its own. */
 export function manyAgents(session, kind, agents) {
-  const stamp = clock("2026-01-02T00:00:00Z");
+  const begin = Date.parse("2026-01-02T00:00:00Z");
+  const stamp = (ms) => new Date(begin + ms).toISOString();
+  const work = agents * 200 + 60_000;
   const main = [{ type: "user", uuid: uuid(kind, 0), parentUuid: null, sessionId: session, timestamp: stamp(0), message: { role: "user", content: "Let many work" } }];
+  const say = (n, type, ms, said, more = {}) => {
+    main.push({ type, uuid: uuid(kind, n), parentUuid: main.at(-1).uuid, sessionId: session, timestamp: stamp(ms), ...more, message: said });
+  };
   const files = [];
   for (let n = 1; n <= agents; n += 1) {
     const agentId = `a${String(n).padStart(7, "0")}`;
-    const [asked, answered] = [10 * n, 10 * n + 1];
-    main.push({ type: "assistant", uuid: uuid(kind, asked), parentUuid: uuid(kind, n === 1 ? 0 : 10 * (n - 1) + 1), sessionId: session, timestamp: stamp(200), message: message(kind, n, [call(kind, n, "Task", { subagent_type: ["Explore", "Plan", "test-runner"][n % 3], description: `part ${n}`, prompt: `Do part ${n}` })]) });
-    const own = (at, parent, type, said) => ({ type, isSidechain: true, agentId, uuid: uuid(kind, at), parentUuid: parent === undefined ? null : uuid(kind, parent), sessionId: session, timestamp: stamp(150), message: said });
-    const lines = [own(10 * n + 2, undefined, "user", { role: "user", content: `Do part ${n}` })];
+    const started = n * 200;
+    say(10 * n, "assistant", started, message(kind, n, [call(kind, n, "Task", { subagent_type: ["Explore", "Plan", "test-runner"][n % 3], description: `part ${n}`, prompt: `Do part ${n}` })]));
+    const own = (at, parent, type, ms, said) => ({ type, isSidechain: true, agentId, uuid: uuid(kind, at), parentUuid: parent === undefined ? null : uuid(kind, parent), sessionId: session, timestamp: stamp(started + ms), message: said });
+    const lines = [own(10 * n + 2, undefined, "user", 50, { role: "user", content: `Do part ${n}` })];
     for (let at = 0; at < 2; at += 1) {
-      lines.push(own(10 * n + 3 + 2 * at, 10 * n + 2 + 2 * at, "assistant", message(kind, `${n}_${at}`, [call(kind, `${n}_${at}`, "Bash", { command: "make" })])));
-      lines.push(own(10 * n + 4 + 2 * at, 10 * n + 3 + 2 * at, "user", { role: "user", content: [result(kind, `${n}_${at}`, false)] }));
+      lines.push(own(10 * n + 3 + 2 * at, 10 * n + 2 + 2 * at, "assistant", 100 + (at * work) / 2, message(kind, `${n}_${at}`, [call(kind, `${n}_${at}`, "Bash", { command: "make" })])));
+      lines.push(own(10 * n + 4 + 2 * at, 10 * n + 3 + 2 * at, "user", ((at + 1) * work) / 2, { role: "user", content: [result(kind, `${n}_${at}`, false)] }));
     }
     files.push([`big/${session}/subagents/agent-${agentId}.jsonl`, lines]);
-    main.push({ type: "user", uuid: uuid(kind, answered), parentUuid: uuid(kind, asked), sessionId: session, timestamp: stamp(40), toolUseResult: { agentId, status: "completed" }, message: { role: "user", content: [result(kind, n, false)] } });
   }
+  for (let n = 1; n <= agents; n += 1) say(10 * n + 1, "user", n * 200 + work + 400, { role: "user", content: [result(kind, n, false)] }, { toolUseResult: { agentId: `a${String(n).padStart(7, "0")}`, status: "completed" } });
   return [[`big/${session}.jsonl`, main], ...files];
 }
 

@@ -45,6 +45,49 @@ export function curveOf(arrow: Pick<TimelineArrowDoc, "from" | "to">, lanes: rea
   return { x0: from.x, y0: from.y + (down ? from.height : 0), x1: to.x, y1: to.y + (down ? 0 : to.height), bend0: bend, bend1: -bend };
 }
 
+/** A piece of a curve by its four points. */
+export interface Piece {
+  points: readonly [number, number, number, number, number, number, number, number];
+  /** It ends where the curve does. */
+  hasEnd: boolean;
+}
+
+/** What lies farther beside the window is not drawn. */
+const BESIDE_PX = 40;
+const HALVES = 24;
+
+/** The piece of a curve that can be seen in a window of a width: far in, curves are so long that drawing all of them takes too long. */
+export function seenPiece({ x0, y0, x1, y1, bend0, bend1 }: Curve, width: number): Piece | undefined {
+  const [least, most] = [-BESIDE_PX, width + BESIDE_PX];
+  if (Math.max(x0, x1) < least || Math.min(x0, x1) > most) return undefined;
+  if (Math.min(x0, x1) >= least && Math.max(x0, x1) <= most) return { points: [x0, y0, x0, y0 + bend0, x1, y1 + bend1, x1, y1], hasEnd: true };
+  // Along the curve, x goes one way only.
+  const xAt = (t: number) => x0 + (x1 - x0) * t * t * (3 - 2 * t);
+  const shareAt = (x: number) => {
+    let [low, high] = [0, 1];
+    for (let n = 0; n < HALVES; n += 1) {
+      const middle = (low + high) / 2;
+      if (xAt(middle) < x === x0 < x1) low = middle;
+      else high = middle;
+    }
+    return low;
+  };
+  const [first, last] = x0 < x1 ? [least, most] : [most, least];
+  const isIn = (x: number) => x >= least && x <= most;
+  const [from, to] = [isIn(x0) ? 0 : shareAt(first), isIn(x1) ? 1 : shareAt(last)];
+  const part = (a: number, b: number, c: number, d: number) => [blossom(a, b, c, d, from, from, from), blossom(a, b, c, d, from, from, to), blossom(a, b, c, d, from, to, to), blossom(a, b, c, d, to, to, to)] as const;
+  const [ax, bx, cx, dx] = part(x0, x0, x1, x1);
+  const [ay, by, cy, dy] = part(y0, y0 + bend0, y1 + bend1, y1);
+  return { points: [ax, ay, bx, by, cx, cy, dx, dy], hasEnd: isIn(x1) };
+}
+
+/** Points of a piece of a cubic curve: each of three halvings at a share of its own. */
+function blossom(a: number, b: number, c: number, d: number, r: number, s: number, t: number): number {
+  const mix = (p: number, q: number, share: number) => p + (q - p) * share;
+  const [ab, bc, cd] = [mix(a, b, r), mix(b, c, r), mix(c, d, r)];
+  return mix(mix(ab, bc, s), mix(bc, cd, s), t);
+}
+
 /** A press that is nearer hits an arrow. */
 const NEAR_PX = 6;
 const PIECES = 24;

@@ -8,7 +8,7 @@ import type { Arrows, Colouring } from "../state/preferences.ts";
 import type { Palette } from "../state/schema.ts";
 import type { Light, Lighter } from "../state/session.ts";
 import { cut, FONT, rounded, type Paper } from "../widgets/paint.ts";
-import { drawArrows } from "./timeline-arrows.ts";
+import { arrowLayers, drawArrows } from "./timeline-arrows.ts";
 
 export interface Scene {
   timeline: TimelineDoc;
@@ -48,9 +48,10 @@ export function draw(ctx: Paper, scene: Scene, width: number, height: number): v
   drawLanes(ctx, scene, width);
   drawMarks(ctx, scene, height);
   drawIdle(ctx, scene, height);
-  drawArrows(ctx, scene, height, false);
+  const arrows = arrowLayers(scene, height);
+  drawArrows(ctx, arrows.below);
   drawBars(ctx, scene, height);
-  drawArrows(ctx, scene, height, true);
+  drawArrows(ctx, arrows.above);
   drawNow(ctx, scene, height);
   drawPlayed(ctx, scene, height);
   ctx.restore();
