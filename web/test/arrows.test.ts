@@ -6,6 +6,7 @@ import { placeLanes } from "../src/logic/lanes.ts";
 const lane = (depth: number) => ({ agents: [], depth, rows: 1 });
 const { lanes } = placeLanes([lane(0), lane(1)], new Set());
 const scale = { from: 0, to: 1000, width: 1000 };
+const SIGHT = { width: 1000, top: 0, bottom: 500 };
 const end = (at: number, at_ns: number) => ({ lane: at, row: 0, at_ns });
 
 test("an arrow's sort is that of its kind, and an error is one whatever its kind", () => {
@@ -27,7 +28,7 @@ test("the nearest arrow is hit", () => {
 
 test("of a long curve, the piece in sight is where the curve is", () => {
   const curve = { x0: -50_000, y0: 0, x1: 90_000, y1: 100, bend0: 50, bend1: -50 };
-  const { points, hasEnd } = seenPiece(curve, 1000)!;
+  const { points, hasEnd } = seenPiece(curve, SIGHT)!;
   const at = (t: number, [a, b, c, d]: number[]) => (1 - t) ** 3 * a! + 3 * (1 - t) ** 2 * t * b! + 3 * (1 - t) * t * t * c! + t ** 3 * d!;
   const [xs, ys] = [[points[0], points[2], points[4], points[6]], [points[1], points[3], points[5], points[7]]];
   assert.ok(Math.abs(points[0] + 40) < 1 && Math.abs(points[6] - 1040) < 1 && !hasEnd, String(points));
@@ -42,6 +43,8 @@ test("of a long curve, the piece in sight is where the curve is", () => {
     }
     assert.ok(Math.abs(at(low, [0, 50, 50, 100]) - y) < 0.01, `${t}: ${y}`);
   }
-  assert.equal(seenPiece({ ...curve, x1: -45_000 }, 1000), undefined);
-  assert.equal(seenPiece({ ...curve, x0: 10, x1: 20 }, 1000)?.hasEnd, true);
+  assert.equal(seenPiece({ ...curve, x1: -45_000 }, SIGHT), undefined);
+  const steep = seenPiece({ x0: 100, y0: 0, x1: 300, y1: 50_000, bend0: 25_000, bend1: -25_000 }, { width: 1000, top: 10_000, bottom: 10_400 })!;
+  assert.ok(Math.abs(steep.points[1] - 9_960) < 1 && Math.abs(steep.points[7] - 10_440) < 1 && !steep.hasEnd, String(steep.points));
+  assert.equal(seenPiece({ ...curve, x0: 10, x1: 20 }, SIGHT)?.hasEnd, true);
 });

@@ -56,29 +56,43 @@ export interface Piece {
 const BESIDE_PX = 40;
 const HALVES = 24;
 
-/** The piece of a curve that can be seen in a window of a width: far in, curves are so long that drawing all of them takes too long. */
-export function seenPiece({ x0, y0, x1, y1, bend0, bend1 }: Curve, width: number): Piece | undefined {
-  const [least, most] = [-BESIDE_PX, width + BESIDE_PX];
-  if (Math.max(x0, x1) < least || Math.min(x0, x1) > most) return undefined;
-  if (Math.min(x0, x1) >= least && Math.max(x0, x1) <= most) return { points: [x0, y0, x0, y0 + bend0, x1, y1 + bend1, x1, y1], hasEnd: true };
-  // Along the curve, x goes one way only.
-  const xAt = (t: number) => x0 + (x1 - x0) * t * t * (3 - 2 * t);
-  const shareAt = (x: number) => {
+/** What of the lanes can be seen. */
+export interface Sight {
+  width: number;
+  top: number;
+  bottom: number;
+}
+
+/** The shares of a way from one number to another, which goes one way only, between which it is within bounds. */
+function sharesWithin(at: (t: number) => number, from: number, to: number, least: number, most: number): [number, number] | undefined {
+  if (Math.max(from, to) < least || Math.min(from, to) > most) return undefined;
+  const shareAt = (place: number) => {
     let [low, high] = [0, 1];
     for (let n = 0; n < HALVES; n += 1) {
       const middle = (low + high) / 2;
-      if (xAt(middle) < x === x0 < x1) low = middle;
+      if (at(middle) < place === from < to) low = middle;
       else high = middle;
     }
     return low;
   };
-  const [first, last] = x0 < x1 ? [least, most] : [most, least];
-  const isIn = (x: number) => x >= least && x <= most;
-  const [from, to] = [isIn(x0) ? 0 : shareAt(first), isIn(x1) ? 1 : shareAt(last)];
+  const isIn = (place: number) => place >= least && place <= most;
+  const [first, last] = from < to ? [least, most] : [most, least];
+  return [isIn(from) ? 0 : shareAt(first), isIn(to) ? 1 : shareAt(last)];
+}
+
+/** The piece of a curve that can be seen: far in, and between lanes far apart, curves are so long that drawing all of them takes too long. */
+export function seenPiece({ x0, y0, x1, y1, bend0, bend1 }: Curve, { width, top, bottom }: Sight): Piece | undefined {
+  const along = sharesWithin((t) => x0 + (x1 - x0) * t * t * (3 - 2 * t), x0, x1, -BESIDE_PX, width + BESIDE_PX);
+  const y = (t: number) => blossom(y0, y0 + bend0, y1 + bend1, y1, t, t, t);
+  // What hangs below a row goes down and up again, but not far.
+  const across: [number, number] | undefined = bend0 * bend1 > 0 ? (Math.max(y0, y1) + bend0 < top || y0 > bottom ? undefined : [0, 1]) : sharesWithin(y, y0, y1, top - BESIDE_PX, bottom + BESIDE_PX);
+  if (!along || !across) return undefined;
+  const [from, to] = [Math.max(along[0], across[0]), Math.min(along[1], across[1])];
+  if (from > to) return undefined;
   const part = (a: number, b: number, c: number, d: number) => [blossom(a, b, c, d, from, from, from), blossom(a, b, c, d, from, from, to), blossom(a, b, c, d, from, to, to), blossom(a, b, c, d, to, to, to)] as const;
   const [ax, bx, cx, dx] = part(x0, x0, x1, x1);
   const [ay, by, cy, dy] = part(y0, y0 + bend0, y1 + bend1, y1);
-  return { points: [ax, ay, bx, by, cx, cy, dx, dy], hasEnd: isIn(x1) };
+  return { points: [ax, ay, bx, by, cx, cy, dx, dy], hasEnd: to === 1 };
 }
 
 /** Points of a piece of a cubic curve: each of three halvings at a share of its own. */

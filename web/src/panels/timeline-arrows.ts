@@ -59,12 +59,17 @@ export function arrowLayers(scene: Scene, height: number): ArrowLayers {
   const { timeline, arrows, sure, lanes, scale, scrolled } = scene;
   const layers: ArrowLayers = { below: [], above: [] };
   const known = new Map<string, Alike>();
+  const sight = { width: scale.width, top: scrolled, bottom: scrolled + height };
+  const isIn = (y: number) => y >= sight.top && y <= sight.bottom;
   for (const arrow of timeline.arrows) {
     if (!arrowShown(arrow, arrows, sure)) continue;
     const curve = curveOf(arrow, lanes, scale);
-    const piece = curve && seenPiece(curve, scale.width);
-    if (!piece || Math.max(curve.y0, curve.y1) < scrolled - 20 || Math.min(curve.y0, curve.y1) > scrolled + height + 20) continue;
-    const [sort, stress] = [sortOf(arrow), stressOf(arrow, scene)];
+    const stress = stressOf(arrow, scene);
+    // What only passes by tells nothing, unless it is meant.
+    if (!curve || (stress === "plain" && !isIn(curve.y0) && !isIn(curve.y1))) continue;
+    const piece = seenPiece(curve, sight);
+    if (!piece) continue;
+    const sort = sortOf(arrow);
     const key = sort + stress + (arrow.inferred ? "?" : "");
     let alike = known.get(key);
     if (!alike) {
@@ -82,11 +87,14 @@ export function drawArrows(ctx: Paper, layer: readonly Alike[]): void {
   ctx.globalAlpha = 1;
 }
 
+/** Of more, dashes cannot be told apart, and take long. */
+const MOST_DASHED = 400;
+
 function drawAlike(ctx: Paper, { colour, dash, width, alpha }: Look, pieces: readonly Piece[]): void {
   ctx.globalAlpha = alpha;
   ctx.strokeStyle = ctx.fillStyle = colour;
   ctx.lineWidth = width;
-  ctx.setLineDash(dash);
+  ctx.setLineDash(pieces.length > MOST_DASHED ? [] : dash);
   ctx.beginPath();
   for (const { points: [x0, y0, ax, ay, bx, by, x1, y1] } of pieces) {
     ctx.moveTo(x0, y0);
