@@ -95,23 +95,25 @@ export async function feedFiles(server, files) {
 
 /** Sends so many events a second to a session of its own until the answer is called. */
 export async function goOn(server, session, perSecond) {
-  const tell = async (path, body) => {
-    const response = await fetch(`${server.base}/v1/thoughtflow/sessions${path}`, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  const tell = async (events) => {
+    const response = await fetch(`${server.base}/v1/thoughtflow/events`, { method: "POST", body: events.map((event) => JSON.stringify({ session_id: session, ...event })).join("\n") });
     if (!response.ok) throw new Error(await response.text());
   };
-  await tell("", { session_id: session });
-  await tell(`/${session}/runs`, { run_id: "run_1" });
+  const now = () => new Date().toISOString();
+  const run = { conversation_id: `conv_${session}` };
+  await tell([{ type: "session.created", started_at: now() }, { type: "conversation.started", ...run, channel: "text", started_at: now() }]);
   const state = { sent: 0, is: true };
   const began = Date.now();
   const loop = (async () => {
     while (state.is) {
       const due = Math.floor(((Date.now() - began) / 1000) * perSecond);
-      const wanted = [];
+      const events = [];
       for (; state.sent < due; state.sent += 2) {
         const step = `step_${state.sent}`;
-        wanted.push(tell(`/${session}/runs/run_1/steps`, { label: `work ${state.sent}`, step_id: step, depends_on: state.sent > 0 ? [`step_${state.sent - 2}`] : [] }).then(() => tell(`/${session}/runs/run_1/steps/${step}/complete`, { status: "ok" })));
+        events.push({ type: "step.started", ...run, step_id: step, label: `work ${state.sent}`, depends_on: state.sent > 0 ? [`step_${state.sent - 2}`] : [], timestamp: now() });
+        events.push({ type: "step.completed", ...run, step_id: step, timestamp: now() });
       }
-      await Promise.all(wanted);
+      if (events.length > 0) await tell(events);
       await new Promise((resolve) => setTimeout(resolve, 40));
     }
   })();

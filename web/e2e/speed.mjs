@@ -108,6 +108,7 @@ async function steps(server, browser) {
 /** Chooses a row that can be seen; milliseconds until its row, its chain and its detail are shown. */
 async function chosen(page, n) {
   await page.keyboard.press("Escape");
+  await page.locator(".tree-row.step").nth(3 + n).waitFor();
   await pause(300);
   return page.evaluate(async (n) => {
     const rows = [...document.querySelectorAll(".tree-row.step")];
@@ -185,6 +186,13 @@ async function list(server, browser) {
   await close();
 }
 
+/** What the machine leaves of a page that does nothing: frames that are late here are not the page's. */
+async function rest(browser) {
+  const page = await browser.newPage();
+  say("an empty page at rest", await frames(page, "() => {}"));
+  await page.close();
+}
+
 const PARTS = { steps, graph, lanes, live, list };
 const named = process.argv.slice(2);
 const browser = await launch();
@@ -193,6 +201,7 @@ try {
     if (named.length > 0 && !named.includes(name)) continue;
     const server = await Server.start();
     try {
+      await rest(browser);
       await measure(server, browser);
     } finally {
       await server.stop();

@@ -68,8 +68,11 @@ pub(crate) fn stretches(sorted: impl Iterator<Item = u32>) -> Vec<[u32; 2]> {
 /// Stretches of pixels that are alike.
 fn strip(pieces: impl Iterator<Item = (i64, i64, Class)>, wall_ms: i64, px: u32) -> Vec<StripPartDoc> {
     let columns = i64::from(px).clamp(1, wall_ms.max(1));
-    let begin = |column: i64| (i128::from(wall_ms) * i128::from(column) / i128::from(columns)) as i64;
-    let place = |ms: i64| (i128::from(ms) * i128::from(columns) / i128::from(wall_ms.max(1))) as i64;
+    let share = |of: i64, part: i64, whole: i64| {
+        i64::try_from(i128::from(of) * i128::from(part) / i128::from(whole)).unwrap_or(i64::MAX)
+    };
+    let begin = |column: i64| share(wall_ms, column, columns);
+    let place = |ms: i64| share(columns, ms, wall_ms.max(1));
     let mut spent = vec![[0_i64; Class::ALL.len()]; usize::try_from(columns).unwrap_or(1)];
     for (at, ms, class) in pieces {
         let end = (at + ms).min(wall_ms);

@@ -267,7 +267,9 @@ mod tests {
         for n in 1..12 {
             let tools = [1, 2, 3].map(|_| drawn.tool(last, "Read", "", (n * 20, n * 20 + 5)));
             last = drawn.model(0, (n * 20 + 6, n * 20 + 9));
-            tools.iter().for_each(|tool| drawn.result(*tool, last));
+            for tool in tools {
+                drawn.result(tool, last);
+            }
         }
         let place = |drawn: &Drawn, before: Option<&Previous>| {
             let graph = graph(&drawn.flow, &drawn.batch, &Prices::default(), &View::default(), &|_| true);
