@@ -46,6 +46,8 @@ function lightOfNode(node: PlacedNodeDoc, light: Lighter): Light {
 
 type Question = Questions["/api/v1/sessions/{id}/graph"];
 
+const PAUSE_MS_PER_NODE = 1;
+const LONGEST_PAUSE_MS = 5_000;
 const FLIGHT_MS = 260;
 const isCalm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -53,6 +55,7 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
   const size = useSignal<Size>({ width: 0, height: 0 });
   const camera = useSignal<Camera | undefined>(undefined);
   const hover = useSignal<Hover | undefined>(undefined);
+  const turn = useSignal(0);
   const flight = useRef(0);
   const seen = useRef<{ shape: string; graph: PlacedGraphDoc } | undefined>(undefined);
   const press = useRef<{ x: number; y: number; moved: boolean } | undefined>(undefined);
@@ -66,7 +69,7 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
     return answerOf(() => {
       const [id, asked] = [sessionId.value, key.value];
       if (id === "") return undefined;
-      versionOf(id).value;
+      turn.value;
       const question = JSON.parse(asked) as Question;
       // Agents that are folded or opened leave it the same graph.
       const shape = JSON.stringify({ ...question, open: [], shut: [] });
@@ -74,6 +77,23 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
     });
   }, [drawn]);
   useEffect(() => () => answer.stop(), [answer]);
+  // A graph of many nodes is asked for again less often, so that it can be moved while the session goes on.
+  useEffect(() => {
+    let waiting = 0;
+    let known = versionOf(sessionId.value).peek();
+    const stop = versionOf(sessionId.value).subscribe((version) => {
+      if (version === known || waiting !== 0) return;
+      waiting = window.setTimeout(() => {
+        waiting = 0;
+        known = versionOf(sessionId.peek()).peek();
+        turn.value += 1;
+      }, Math.min(LONGEST_PAUSE_MS, (answer.peek().data?.graph.nodes.length ?? 0) * PAUSE_MS_PER_NODE));
+    });
+    return () => {
+      stop();
+      window.clearTimeout(waiting);
+    };
+  }, [answer, sessionId.value]);
 
   const { data, error, loading } = answer.value;
   const graph = data?.graph;
