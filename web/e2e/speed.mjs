@@ -129,7 +129,7 @@ async function heap(page) {
 }
 
 async function graph(server, browser) {
-  await feedSteps(server, ID(2), manySteps(ID(2), 2, 10_000, 6));
+  await feedSteps(server, ID(2), manySteps(ID(2), 2, 10_000, 40));
   const session = await settled(server, ID(2), 10_000);
   const { page, close } = await open(browser, server.base, { viewport: { width: 1600, height: 900 }, bypassCSP: true });
   say("a graph of 10,000 nodes is shown", await several(3, () => opened(page, `${server.base}/sessions/${session.id}?view=graph`, "() => document.querySelector('.graph canvas')?.width > 300")));
@@ -140,7 +140,18 @@ async function graph(server, browser) {
   say("graph, dragging, from afar", await frames(page, drag(".graph", 2, 6)), "40 fps");
   await frames(page, wheel(".graph", "() => ({ deltaY: 600 })"), 4);
   await pause(500);
-  say("graph, dragging, all of it in sight", await frames(page, drag(".graph", 1, 3)), "40 fps");
+  await page.evaluate(() => {
+    const { prototype } = CanvasRenderingContext2D;
+    const fill = prototype.fillRect;
+    window.filled = 0;
+    prototype.fillRect = function (...place) {
+      window.filled += 1;
+      return fill.apply(this, place);
+    };
+  });
+  await frames(page, wheel(".graph", "() => ({ deltaX: 1, shiftKey: true })"), 1);
+  say("  nodes in sight", String(await page.evaluate(() => window.filled)));
+  say("graph, dragging, from very far", await frames(page, drag(".graph", 1, 3)), "40 fps");
   say("graph, zooming", await frames(page, wheel(".graph", "(n) => ({ deltaY: n % 60 < 30 ? -60 : 60 })")), "40 fps");
   await heap(page);
   await close();
