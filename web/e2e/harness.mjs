@@ -93,6 +93,9 @@ export async function open(browser, base, options = {}) {
   const wrong = [];
   page.on("pageerror", (error) => wrong.push(`error: ${error.message}`));
   page.on("console", (message) => message.type() === "error" && /Content Security Policy|Uncaught/.test(message.text()) && wrong.push(message.text()));
+  // Another build of the page than the one in the server.
+  const built = process.env.UNSPOOL_PAGE;
+  if (built) for (const [file, contentType] of [["app.js", "text/javascript"], ["app.css", "text/css"]]) await page.route(`${base}/${file}`, (route) => route.fulfill({ path: join(built, file), contentType }));
   page.on("request", (request) => !request.url().startsWith(base) && !request.url().startsWith("data:") && !request.url().startsWith("blob:") && wrong.push(`asked ${request.url()}`));
   return { page, wrong, close: () => context.close() };
 }

@@ -2,6 +2,7 @@
 
 use crate::asked::{Asked, Param};
 use crate::error::ApiError;
+use crate::layouts::Layouts;
 use crate::reply::Reply;
 use schemars::JsonSchema;
 #[cfg(feature = "schemas")]
@@ -123,6 +124,8 @@ pub struct Seen {
     pub snapshot: Snapshot,
     /// The other sessions.
     pub sessions: Arc<dyn Sessions>,
+    /// Where the nodes of graphs were.
+    pub layouts: Arc<Layouts>,
     /// What models cost.
     pub prices: Arc<Prices>,
     /// The moment it is asked.

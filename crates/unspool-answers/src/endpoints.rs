@@ -9,10 +9,10 @@ use unspool_view::failures::FailuresDoc;
 use unspool_view::findings::FindingsDoc;
 use unspool_view::flow_json::{SessionDoc, session_doc};
 use unspool_view::metrics::MetricsDoc;
-use unspool_view::path::PathDoc;
+use unspool_view::path::{PathDoc, PathStripDoc};
 use unspool_view::query::{FieldValuesDoc, field_values};
 use unspool_view::screen::{
-    self, LinksDoc, NumbersDoc, PlacedGraphDoc, RunsDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc,
+    self, ChainDoc, LinksDoc, NumbersDoc, PlacedGraphDoc, RunsDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc,
 };
 
 /// Everything that can be asked about a session, in the order people read it.
@@ -48,6 +48,14 @@ pub static SESSION_ENDPOINTS: &[Endpoint<AskSession>] = &[
         answer: Answer::of::<TimelineDoc>(),
         example: "?px=800",
         ask: windows::timeline,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/chain",
+        about: "What led to steps or agents and what they led to, along the edges that the graph shows",
+        params: windows::CHAIN,
+        answer: Answer::of::<ChainDoc>(),
+        example: "?of=STEP",
+        ask: windows::chain,
     },
     Endpoint {
         path: "/api/v1/sessions/{id}/runs",
@@ -112,6 +120,14 @@ pub static SESSION_ENDPOINTS: &[Endpoint<AskSession>] = &[
         answer: Answer::of::<PathDoc>(),
         example: "?what_if=model=0.5",
         ask: numbers::path,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/path/strip",
+        about: "What held the session up, in short: its sums, a strip of so many pixels, and which steps are on it",
+        params: numbers::STRIP,
+        answer: Answer::of::<PathStripDoc>(),
+        example: "?px=800",
+        ask: numbers::strip,
     },
     Endpoint {
         path: "/api/v1/sessions/{id}/failures",

@@ -6,6 +6,7 @@ use crate::error::ApiError;
 use crate::parts;
 use crate::questions::parse;
 use crate::reply::Reply;
+use crate::windows::ids;
 use http::StatusCode;
 use unspool_model::{Confidence, EdgeKind, Flow, StepKind};
 use unspool_view::export::graph_json::Of;
@@ -67,6 +68,8 @@ pub(crate) const GRAPH: &[Param] = &[
         "guess that conversations that follow each other closely belong together",
     ),
     Param::new("full", Sort::Flag, "system and hook steps and injected messages, too"),
+    Param::new("open", Sort::Texts, "at level=agent, id of an agent whose steps are nodes of their own"),
+    Param::new("shut", Sort::Texts, "at a finer level, id of an agent that is one node with all it started"),
     Param::new("where", Sort::Text, "only steps for which a query holds"),
     Param::new("run", Sort::Texts, "only steps of this run: its number from 1, or its id"),
     Param::new(
@@ -91,7 +94,7 @@ const DIRECTIONS: [(Direction, &str); 2] = [(Direction::Down, "down"), (Directio
 const ROUTINGS: [(Routing, &str); 2] = [(Routing::Spline, "spline"), (Routing::Orthogonal, "orthogonal")];
 
 /// What says something about a graph of the flow only, not about a pattern.
-const OF_FLOW: [&str; 5] = ["level", "group_by", "edge", "min_confidence", "sequential"];
+const OF_FLOW: [&str; 7] = ["level", "group_by", "edge", "min_confidence", "sequential", "open", "shut"];
 /// What chooses steps.
 const OF_STEPS: [&str; 8] = ["agent", "kind", "tool", "after", "before", "status", "full", "where"];
 /// What chooses runs.
@@ -148,7 +151,11 @@ pub(crate) fn placed(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
         Drawn::Process => (&Flow::default(), Of::Process),
         Drawn::Dag | Drawn::Runs | Drawn::Nothing => (flow, Of::Flow(view.level)),
     };
-    Ok(Reply::json(placed_graph(flow, batch, &graph, of, &options)))
+    let key = format!("{} {asked:?}", seen.snapshot.flow.session.id.show('x'));
+    let before = seen.layouts.get(&key);
+    let (doc, layout) = placed_graph(flow, batch, &graph, of, &options, before.as_deref());
+    seen.layouts.put(key, layout);
+    Ok(Reply::json(doc))
 }
 
 /// How to look at a flow, as asked for.
@@ -174,6 +181,8 @@ pub(crate) fn view(seen: &Seen, asked: &Asked, usual_group: GroupBy) -> Result<V
         },
         sequential: asked.flag("sequential")?,
         full: asked.flag("full")?,
+        open: ids(asked, "open")?,
+        shut: ids(asked, "shut")?,
     })
 }
 

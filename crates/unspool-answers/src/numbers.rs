@@ -8,8 +8,8 @@ use crate::reply::Reply;
 use unspool_view::failures::{FailuresDoc, session_failures_in_full};
 use unspool_view::findings::{FINDERS, FindingsDoc, findings as find};
 use unspool_view::metrics::{MetricsDoc, metrics as measure};
-use unspool_view::path::{Change, PathDoc, Scope, session_path};
-use unspool_view::screen;
+use unspool_view::path::{Change, PathDoc, Scope, path_strip, session_path};
+use unspool_view::screen::{self, MAX_TIMELINE_PX};
 use unspool_view::templates::{Gathered, Templates};
 
 pub(crate) fn metrics(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {
@@ -101,4 +101,19 @@ pub(crate) fn path(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
         ));
     }
     Ok(Reply::json(PathDoc { schema: "unspool.path/1", sessions: vec![session] }))
+}
+
+/// Pixels of a strip when nobody says how many.
+const USUAL_STRIP_PX: u32 = 1_200;
+
+pub(crate) const STRIP: &[Param] = &[Param::new(
+    "px",
+    Sort::Whole,
+    "pixels there are for it; 1,200 if not given, `max_timeline_px` (20,000) at most",
+)];
+
+/// The path as a strip, with its sums.
+pub(crate) fn strip(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
+    let px = call.asked.number("px")?.unwrap_or(USUAL_STRIP_PX).clamp(1, MAX_TIMELINE_PX);
+    Ok(Reply::json(path_strip(&seen.snapshot.flow, &seen.snapshot.corpus.batch.text, px)))
 }

@@ -7,7 +7,10 @@ use crate::parts;
 use crate::reply::Reply;
 use unspool_model::Id;
 use unspool_view::rows::Filter;
-use unspool_view::screen::{RunsAsked, TimelineAsked, TreeAsked, runs_window, timeline_window, tree_window};
+use unspool_view::screen::{
+    ChainEnd, RunsAsked, TimelineAsked, TreeAsked, chain as chain_of, runs_window, timeline_window,
+    tree_window,
+};
 
 /// Rows of a window when nobody says how many.
 const USUAL_ROWS: usize = 200;
@@ -54,7 +57,8 @@ pub(crate) fn tree(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     Ok(Reply::json(tree_window(flow, batch, &seen.prices, &window)))
 }
 
-fn ids(asked: &Asked, name: &str) -> Result<Vec<Id>, ApiError> {
+/// Ids of agents.
+pub(crate) fn ids(asked: &Asked, name: &str) -> Result<Vec<Id>, ApiError> {
     asked.all(name).map(|text| id(text, name, 'a')).collect()
 }
 
@@ -77,6 +81,7 @@ pub(crate) fn timeline(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
         from_ns: call.asked.number("from_ns")?,
         to_ns: call.asked.number("to_ns")?,
         px: call.asked.number("px")?.unwrap_or(USUAL_PX),
+        running_window_ms: seen.snapshot.corpus.table.running_window_ms,
     };
     if asked.from_ns.zip(asked.to_ns).is_some_and(|(from, to)| from > to) {
         let error = ApiError::bad_request("bad_parameter", "`from_ns` is behind `to_ns`");
@@ -115,4 +120,46 @@ pub(crate) fn runs(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     };
     let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
     Ok(Reply::json(runs_window(flow, batch, &seen.prices, &asked)))
+}
+
+/// Things whose chain is asked for at once: `max_chain_ends`.
+const MAX_CHAIN_ENDS: usize = 100;
+
+pub(crate) const CHAIN: &[Param] = &[Param::new(
+    "of",
+    Sort::Texts,
+    "id of a step or agent, or STEP..STEP for what led to the first and what the second led to; `max_chain_ends` (100) of them at most",
+)];
+
+/// What led to some things and what they led to.
+pub(crate) fn chain(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
+    let flow = &seen.snapshot.flow;
+    let asked: Vec<&str> = call.asked.all("of").collect();
+    if asked.is_empty() {
+        let error = ApiError::bad_request("missing_parameter", "`of` is missing");
+        return Err(error.with_hint("the id of a step or agent, or STEP..STEP"));
+    }
+    if asked.len() > MAX_CHAIN_ENDS {
+        let message =
+            format!("{} things are over the limit `max_chain_ends` ({MAX_CHAIN_ENDS})", asked.len());
+        return Err(ApiError::bad_request("bad_parameter", message).with_hint("ask for fewer"));
+    }
+    let step = |text: &str| {
+        let id = id(text, "of", 's')?;
+        let found = flow.steps.iter().position(|step| step.id == id);
+        found.ok_or_else(|| {
+            ApiError::not_found("step", text).with_hint("the tree of the session lists its steps")
+        })
+    };
+    let end = |text: &str| {
+        if let Some((from, to)) = text.split_once("..") {
+            return Ok(ChainEnd::Edge(step(from)?, step(to)?));
+        }
+        match Id::parse(text, 'a').and_then(|id| flow.agents.iter().position(|agent| agent.id == id)) {
+            Some(agent) => Ok(ChainEnd::Agent(agent)),
+            None => step(text).map(ChainEnd::Step),
+        }
+    };
+    let ends = asked.into_iter().map(end).collect::<Result<Vec<ChainEnd>, ApiError>>()?;
+    Ok(Reply::json(chain_of(flow, &ends)))
 }

@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use unspool_answers::{
-    ApiError, Asked, Call, DIFF, Neighbours, QUERY, Records, Reply, SESSION_ENDPOINTS, Seen, Sessions,
-    Snapshot, Wanted,
+    ApiError, Asked, Call, DIFF, Layouts, Neighbours, QUERY, Records, Reply, SESSION_ENDPOINTS, Seen,
+    Sessions, Snapshot, Wanted,
 };
 use unspool_formats::{Decoder, Detail, FORMATS, Sniff};
 use unspool_link::Corpus;
@@ -27,6 +27,7 @@ pub struct Opened {
     prices: Arc<Prices>,
     records: Arc<Kept>,
     sessions: Vec<Session>,
+    layouts: Arc<Layouts>,
 }
 
 /// A session of the report, linked when it is first asked for.
@@ -144,7 +145,7 @@ impl Opened {
         };
         let sessions = cover.sessions.iter().map(session).collect::<Result<_, _>>()?;
         let records = Arc::new(Kept { streams, place, corpus: Arc::clone(&corpus) });
-        Ok(Opened { cover, corpus, prices, records, sessions })
+        Ok(Opened { cover, corpus, prices, records, sessions, layouts: Arc::default() })
     }
 
     /// The sessions, linked.
@@ -262,6 +263,7 @@ impl Opened {
                 records: Arc::clone(&self.records) as Arc<dyn Records>,
             },
             sessions: Arc::new(Alone),
+            layouts: Arc::clone(&self.layouts),
             prices: Arc::clone(&self.prices),
             now,
         }

@@ -11,6 +11,7 @@ use axum::routing::{get, post};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use tower_http::compression::CompressionLayer;
+use unspool_answers::Layouts;
 use unspool_engine::live::Engine;
 
 /// Sizes that requests are kept to; each is named in what it refuses.
@@ -45,6 +46,7 @@ pub struct App {
     pub(crate) ledgers: Ledgers,
     /// Held while somebody says something about a link.
     pub(crate) saying: Mutex<()>,
+    pub(crate) layouts: Arc<Layouts>,
 }
 
 impl App {
@@ -59,6 +61,7 @@ impl App {
             watched: None,
             ledgers: Ledgers::default(),
             saying: Mutex::default(),
+            layouts: Arc::default(),
         }
     }
 }

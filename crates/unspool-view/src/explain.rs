@@ -12,8 +12,8 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use unspool_model::flow::NONE;
 use unspool_model::{
-    AgentSource, Batch, DeclaredLink, Edge, EventKind, Flow, LinkStanding, RecordIx, Rule, StepKind, Sym,
-    Verdict, Witness,
+    Agent, AgentSource, Batch, DeclaredLink, Edge, EventKind, Flow, LinkStanding, RecordIx, Rule, StepKind,
+    Sym, Verdict, Witness,
 };
 
 /// An explanation: headed lists of sentences, the same for people and programs.
@@ -51,6 +51,11 @@ struct Why<'a> {
     flow: &'a Flow,
     batch: &'a Batch,
     prices: &'a Prices,
+}
+
+/// A step, explained.
+pub fn explain_step(flow: &Flow, batch: &Batch, prices: &Prices, n: usize) -> Explanation {
+    Why { flow, batch, prices }.step(n)
 }
 
 impl Why<'_> {
@@ -374,7 +379,7 @@ impl Why<'_> {
     }
 
     fn edge(&self, from: usize, to: usize) -> Explanation {
-        let sections = self
+        let mut sections: Vec<Section> = self
             .edges(from, to)
             .map(|edge| {
                 let mut lines = vec![format!("rule {}: {}", edge.rule.name(), edge.rule.sentence())];
@@ -389,6 +394,13 @@ impl Why<'_> {
                 Section { heading: edge.kind.name().into(), lines }
             })
             .collect();
+        let starts = |agent: &Agent| agent.spawn.is_some_and(|spawn| spawn.step as usize == from);
+        let started = self.flow.steps[to].agent as usize;
+        let rivals =
+            self.flow.agents.get(started).filter(|agent| starts(agent)).map(|_| self.rivals(started));
+        if let Some(lines) = rivals.filter(|lines| !lines.is_empty()) {
+            sections.push(Section { heading: "Candidates that were not chosen".into(), lines });
+        }
         Explanation {
             subject: "edge",
             title: format!("{} → {}", self.name(index(from)), self.name(index(to))),

@@ -145,6 +145,7 @@ impl GraphArgs {
             },
             sequential: self.sequential,
             full: self.full,
+            ..View::default()
         }
     }
 

@@ -55,6 +55,18 @@ export async function errorOf(response: Response): Promise<ApiError> {
   }
 }
 
+/** How far the server's clock is ahead of this one's. */
+export let serverAheadMs = 0;
+/** The server tells its time in seconds, so that less is no difference. */
+const LEAST_AHEAD_MS = 1_500;
+
+function hearClock(response: Response): void {
+  const told = Date.parse(response.headers.get("date") ?? "");
+  if (Number.isNaN(told)) return;
+  const ahead = told + 500 - Date.now();
+  serverAheadMs = Math.abs(ahead) < LEAST_AHEAD_MS ? 0 : ahead;
+}
+
 /** Asks for anything. */
 export async function ask(url: string, options: RequestInit = {}): Promise<Response> {
   let response: Response;
@@ -64,6 +76,7 @@ export async function ask(url: string, options: RequestInit = {}): Promise<Respo
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError(0, "unreachable", "the server cannot be reached", "is `unspool serve` still running?");
   }
+  hearClock(response);
   if (!response.ok) throw await errorOf(response);
   return response;
 }

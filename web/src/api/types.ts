@@ -695,6 +695,10 @@ export type PlacedNodeDoc = {
   rank: number;
   /** What it looks like: one of the schema's looks. */
   look: string;
+  /** Positions of its steps in the depth-first order of the tree, as `step_ids` lists them. */
+  seqs: number[];
+  /** The place of its agent's colour in the schema; null when it is of several types of agents, or of none. */
+  colour?: number | null;
   /** The first line, cut to the box. */
   shown_label: string;
   /** The second line, cut to the box; may be empty. */
@@ -769,6 +773,8 @@ export type PlacedGroupDoc = {
   parent_id?: string | null;
   /** Where it is. */
   place: RectDoc;
+  /** The place of its agent's colour in the schema; null when it is no agent's. */
+  colour?: number | null;
   /** Its name, cut. */
   shown_label: string;
 };
@@ -823,8 +829,12 @@ export type TimelineDoc = {
   lanes: LaneDoc[];
   /** Bars that touch the window, by lane, row and begin. */
   bars: BarDoc[];
-  /** Arrows between agents that touch the window. */
+  /** Relations that touch the window and can be told apart, all but mere order; what matters more comes first. */
   arrows: TimelineArrowDoc[];
+  /** Relations that touch the window and whose ends cannot be told apart in it. */
+  arrows_too_short: number;
+  /** Relations that touch the window and are not told, by the limit `max_arrows`. */
+  arrows_left_out: number;
   /** Long stretches in which nothing happened, of the whole timeline. */
   idle: IdleDoc[];
   /** Steps that have a bar somewhere in the timeline. */
@@ -833,6 +843,8 @@ export type TimelineDoc = {
   bars_in_window: number;
   /** Steps without a time, which have no bar. */
   untimed_steps: number;
+  /** Until when steps that run may be drawn as going on, unless something else is heard; null when none runs. */
+  grows_until_ns?: number | null;
 };
 
 /** Agents that share a place because they do not overlap. */
@@ -851,6 +863,8 @@ export type LaneAgentDoc = {
   id: string;
   /** Its type, or that it is the main one. */
   label: string;
+  /** The place of its type's colour in the schema. */
+  colour: number;
 };
 
 /** A step, or several that are too narrow to be told apart. */
@@ -863,8 +877,14 @@ export type BarDoc = {
   from_ns: number;
   /** When it ended. */
   to_ns: number;
+  /** Which of the agents of its lane. */
+  agent: number;
   /** The step; the first of several. */
   step_id: string;
+  /** Its position in the depth-first order of the tree; of several, the least. */
+  seq: number;
+  /** Of several, the greatest position. */
+  last_seq: number;
   /** How many steps it stands for. */
   count: number;
   /** How many of them failed. */
@@ -877,20 +897,28 @@ export type BarDoc = {
   detail: string;
   /** It has begun and nothing says that it ended. */
   pending: boolean;
+  /** It is at work as far as anybody knows: it goes on until now. */
+  running: boolean;
 };
 
-/** One agent started another, or answered it. */
+/** A relation between steps, or several that cannot be told apart. */
 export type TimelineArrowDoc = {
-  /** Step it leaves. */
+  /** Step it leaves; of several, that of the first. */
   from_step_id: string;
-  /** Step it reaches. */
+  /** Step it reaches; of several, that of the first. */
   to_step_id: string;
-  /** `subagent_spawn` or `subagent_return`. */
+  /** Positions of the two steps in the depth-first order of the tree. */
+  seqs: number[];
+  /** A kind of edge. */
   relation: string;
   /** Lane, row and moment it leaves. */
   from: ArrowEndDoc;
   /** Lane, row and moment it reaches. */
   to: ArrowEndDoc;
+  /** How many relations it stands for. */
+  count: number;
+  /** How much it is believed. */
+  confidence: number;
   /** A guess. */
   inferred: boolean;
   /** It carries an error. */
@@ -913,6 +941,24 @@ export type IdleDoc = {
   from_ns: number;
   /** To when. */
   to_ns: number;
+  /** It ended when a person said something. */
+  waits_for_person: boolean;
+};
+
+/** What led to some steps and what they led to. */
+export type ChainDoc = {
+  /** The session. */
+  session_id: string;
+  /** Positions of the steps themselves. */
+  of: number[];
+  /** What led to them: stretches of positions, the first and the last of each. */
+  causes: number[][];
+  /** What they led to, likewise. */
+  effects: number[][];
+  /** How many steps led to them. */
+  cause_count: number;
+  /** How many steps they led to. */
+  effect_count: number;
 };
 
 /** Some runs of a session. */
@@ -1047,6 +1093,8 @@ export type RunAgentDoc = {
 export type RunStepDoc = {
   /** Deterministic id. */
   id: string;
+  /** Position in the depth-first order of the tree. */
+  seq: number;
   /** Kind of step. */
   kind: string;
   /** What it looks like. */
@@ -1120,7 +1168,7 @@ export type StepDetailDoc = {
   /** What people said about its links that is no edge now: denied, or not possible. */
   said: SaidDoc[];
   /** The same in sentences. */
-  explanation?: Explanation | null;
+  explanation: Explanation;
 };
 
 /** Tokens of one sort. */
@@ -1865,6 +1913,28 @@ export type ChangeDoc = {
   on_path_ms: number;
 };
 
+/** The path of a session in short. */
+export type PathStripDoc = {
+  /** The session. */
+  session_id: string;
+  /** Its sums. */
+  path: ScopeDoc;
+  /** What its time was spent on, from its first moment to its last; of what shares a pixel, the most. */
+  strip: StripPartDoc[];
+  /** Steps on the path: stretches of positions in the depth-first order of the tree, the first and the last of each. */
+  on_path: number[][];
+};
+
+/** A stretch of time. */
+export type StripPartDoc = {
+  /** Milliseconds since the path's first moment. */
+  at_ms: number;
+  /** How long. */
+  ms: number;
+  /** What it was mostly spent on. */
+  class: string;
+};
+
 /** Failures of some sessions. */
 export type FailuresDoc = {
   /** Always `unspool.failures/1`. */
@@ -2374,6 +2444,8 @@ export type WordsDoc = {
   light: Colours;
   /** Colours of the dark theme. */
   dark: Colours;
+  /** Colours of types of agents; agents name theirs by its place here. */
+  agent_colours: AgentColour[];
   /** Reasons for edges. */
   rules: RuleDoc[];
   /** What can be odd. */
@@ -2436,6 +2508,14 @@ export type Colours = {
   spawn: string;
   /** By look, in the order of the looks. */
   looks: string[];
+};
+
+/** A colour for both themes, as `#rrggbb`. */
+export type AgentColour = {
+  /** In the light theme. */
+  light: string;
+  /** In the dark theme. */
+  dark: string;
 };
 
 /** A reason for an edge. */
@@ -2598,6 +2678,7 @@ export interface Answers {
   "/api/v1/search": SearchDoc;
   "/api/v1/sessions": SessionListDoc;
   "/api/v1/sessions/{id}": SessionDoc;
+  "/api/v1/sessions/{id}/chain": ChainDoc;
   "/api/v1/sessions/{id}/explain/{thing}": Explanation;
   "/api/v1/sessions/{id}/failures": FailuresDoc;
   "/api/v1/sessions/{id}/findings": FindingsDoc;
@@ -2607,6 +2688,7 @@ export interface Answers {
   "/api/v1/sessions/{id}/metrics": MetricsDoc;
   "/api/v1/sessions/{id}/numbers": NumbersDoc;
   "/api/v1/sessions/{id}/path": PathDoc;
+  "/api/v1/sessions/{id}/path/strip": PathStripDoc;
   "/api/v1/sessions/{id}/runs": RunsDoc;
   "/api/v1/sessions/{id}/steps/{step}": StepDetailDoc;
   "/api/v1/sessions/{id}/templates": FindingsDoc;
@@ -2632,16 +2714,18 @@ export interface Questions {
   "/api/v1/search": { q?: string | undefined; title?: string | undefined; native_id?: string | undefined; format?: string | undefined; source?: string | undefined; agent?: string | undefined; model?: string | undefined; cwd?: string | undefined; status?: string | undefined; since?: string | undefined; until?: string | undefined; errors?: boolean | undefined; issues?: boolean | undefined; gaps?: boolean | undefined; min_cost?: number | undefined; session?: string | undefined; position?: number | undefined; sort?: string | undefined; order?: string | undefined; cursor?: string | undefined; limit?: number | undefined };
   "/api/v1/sessions": { q?: string | undefined; title?: string | undefined; native_id?: string | undefined; format?: string | undefined; source?: string | undefined; agent?: string | undefined; model?: string | undefined; cwd?: string | undefined; status?: string | undefined; since?: string | undefined; until?: string | undefined; errors?: boolean | undefined; issues?: boolean | undefined; gaps?: boolean | undefined; min_cost?: number | undefined; session?: string | undefined; position?: number | undefined; sort?: string | undefined; order?: string | undefined; cursor?: string | undefined; limit?: number | undefined };
   "/api/v1/sessions/{id}": {  };
+  "/api/v1/sessions/{id}/chain": { of?: string[] | undefined };
   "/api/v1/sessions/{id}/explain/{thing}": {  };
   "/api/v1/sessions/{id}/export": { format?: string | undefined; view?: string | undefined; theme?: string | undefined; drill_down?: boolean | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; where?: string | undefined; run?: string[] | undefined; project?: boolean | undefined; min_share?: number | undefined };
   "/api/v1/sessions/{id}/failures": {  };
   "/api/v1/sessions/{id}/findings": { only?: string[] | undefined };
-  "/api/v1/sessions/{id}/graph": { view?: string | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; where?: string | undefined; run?: string[] | undefined; project?: boolean | undefined; min_share?: number | undefined; direction?: string | undefined; routing?: string | undefined };
+  "/api/v1/sessions/{id}/graph": { view?: string | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; open?: string[] | undefined; shut?: string[] | undefined; where?: string | undefined; run?: string[] | undefined; project?: boolean | undefined; min_share?: number | undefined; direction?: string | undefined; routing?: string | undefined };
   "/api/v1/sessions/{id}/line": {  };
   "/api/v1/sessions/{id}/links": {  };
   "/api/v1/sessions/{id}/metrics": {  };
   "/api/v1/sessions/{id}/numbers": { until_ms?: number | undefined };
   "/api/v1/sessions/{id}/path": { run?: string | undefined; agent?: string | undefined; what_if?: string[] | undefined };
+  "/api/v1/sessions/{id}/path/strip": { px?: number | undefined };
   "/api/v1/sessions/{id}/records/{record}": { text?: boolean | undefined };
   "/api/v1/sessions/{id}/report": { redact?: boolean | undefined };
   "/api/v1/sessions/{id}/runs": { from?: number | undefined; to?: number | undefined; run?: string | undefined; steps?: number | undefined; full?: boolean | undefined; times?: boolean | undefined };

@@ -24,3 +24,35 @@ export function fitted(graph: PlacedGraphDoc, width: number, height: number): Ca
   const side = (room: number, whole: number, at: number) => (whole * legible <= room - 32 ? (room - whole * legible) / 2 : Math.min(16, Math.max(room - 16 - whole * legible, room / 2 - at * legible)));
   return { zoom: legible, x: side(width, graph.width, first.x + first.width / 2), y: side(height, graph.height, first.y + first.height / 2) };
 }
+
+/** Where the camera has to be so that what is in the middle of the screen stays there when the graph is laid out anew. */
+export function anchored(before: PlacedGraphDoc, after: PlacedGraphDoc, camera: Camera, width: number, height: number): Camera {
+  const [cx, cy] = [(width / 2 - camera.x) / camera.zoom, (height / 2 - camera.y) / camera.zoom];
+  const known = new Map(after.nodes.map((node) => [node.id, node.place]));
+  let best: { far: number; dx: number; dy: number } | undefined;
+  for (const { id, place } of before.nodes) {
+    const now = known.get(id);
+    if (!now) continue;
+    const far = Math.hypot(place.x + place.width / 2 - cx, place.y + place.height / 2 - cy);
+    if (!best || far < best.far) best = { far, dx: now.x - place.x, dy: now.y - place.y };
+  }
+  return best ? { ...camera, x: camera.x - best.dx * camera.zoom, y: camera.y - best.dy * camera.zoom } : camera;
+}
+
+/** The camera with a place in the middle, if it is not well in sight already. */
+export function flownTo({ x, y, zoom }: Camera, place: { x: number; y: number; width: number; height: number }, width: number, height: number): Camera | undefined {
+  const next = Math.max(zoom, LEGIBLE_ZOOM / 1.6);
+  const [px, py] = [place.x + place.width / 2, place.y + place.height / 2];
+  const [cx, cy] = [x + px * zoom, y + py * zoom];
+  const isSeen = cx > EDGE_PX && cy > EDGE_PX && cx < width - EDGE_PX && cy < height - EDGE_PX;
+  return isSeen && next === zoom ? undefined : { zoom: next, x: width / 2 - px * next, y: height / 2 - py * next };
+}
+
+const EDGE_PX = 20;
+
+/** Part of the way from one camera to another, from 0 to 1. */
+export function between(from: Camera, to: Camera, share: number): Camera {
+  const eased = 1 - (1 - share) ** 3;
+  const part = (a: number, b: number) => a + (b - a) * eased;
+  return { x: part(from.x, to.x), y: part(from.y, to.y), zoom: part(from.zoom, to.zoom) };
+}

@@ -47,21 +47,29 @@ export interface Box {
 /** The narrowest bar that can be seen. */
 const LEAST_PX = 2;
 
-export function boxOf(bar: Pick<BarDoc, "lane" | "row" | "from_ns" | "to_ns">, lanes: readonly PlacedLane[], scale: Scale): Box | undefined {
+type Placed = Pick<BarDoc, "lane" | "row" | "from_ns" | "to_ns"> & { running?: boolean };
+
+/** Where a bar is; what runs goes on until now. */
+export function boxOf(bar: Placed, lanes: readonly PlacedLane[], scale: Scale, nowNs = 0): Box | undefined {
   const lane = lanes[bar.lane];
   if (!lane) return undefined;
   const x = toX(scale, bar.from_ns);
-  const width = Math.max(LEAST_PX, toX(scale, bar.to_ns) - x);
+  const width = Math.max(LEAST_PX, toX(scale, endOf(bar, nowNs)) - x);
   const y = lane.top + LANE_PX / 2 + (lane.folded ? 3 : bar.row * (lane.rowPx + GAP_PX));
   return { x, y, width, height: lane.folded ? FOLDED_PX : lane.rowPx };
 }
 
+/** When a bar ends, as far as is known now. */
+export function endOf(bar: { to_ns: number; running?: boolean }, nowNs: number): number {
+  return bar.running ? Math.max(bar.to_ns, nowNs) : bar.to_ns;
+}
+
 /** The bar at a place: the narrowest, as it is the hardest to hit. */
-export function barAt(timeline: TimelineDoc, lanes: readonly PlacedLane[], scale: Scale, x: number, y: number): BarDoc | undefined {
+export function barAt(timeline: TimelineDoc, lanes: readonly PlacedLane[], scale: Scale, x: number, y: number, nowNs: number): BarDoc | undefined {
   let best: BarDoc | undefined;
   let bestWidth = Infinity;
   for (const bar of timeline.bars) {
-    const box = boxOf(bar, lanes, scale);
+    const box = boxOf(bar, lanes, scale, nowNs);
     if (!box || y < box.y - 1 || y > box.y + box.height + 1 || x < box.x - 2 || x > box.x + box.width + 2) continue;
     if (box.width < bestWidth) [best, bestWidth] = [bar, box.width];
   }

@@ -29,6 +29,15 @@ export function whole(span: number): Span {
   return { from: -room, to: Math.max(span, SHORTEST) + room };
 }
 
+/** What grows is shown in steps of so much, so that not everything moves all the time. */
+const GROWTH = 1.06;
+
+/** A span with room for what goes on until now. */
+export function grown(span: number, now: number): number {
+  const least = Math.max(span, SHORTEST * 1e6);
+  return now <= span ? span : least * GROWTH ** Math.max(0, Math.ceil(Math.log(now / least) / Math.log(GROWTH)));
+}
+
 /** Zooms by a factor so that what is at `x` stays there. */
 export function zoomed(scale: Scale, x: number, factor: number, span: number): Span {
   const at = toTime(scale, x);

@@ -9,6 +9,7 @@ import { COMMANDS, isCompareOpen, isExportOpen, isHelpOpen, isPaletteOpen, VIEW_
 import { isDark } from "../state/preferences.ts";
 import { go, query, sessionId } from "../state/route.ts";
 import { words } from "../state/schema.ts";
+import { pictures, savePng, saveSvg } from "../widgets/picture.ts";
 import { failed, giveToken, needsToken } from "../state/trouble.ts";
 import { Save } from "../widgets/save.tsx";
 import { Dialog } from "../widgets/Dialog.tsx";
@@ -48,6 +49,13 @@ function Export() {
   const report = (redact: boolean) => address("/api/v1/sessions/{id}/report", { id }, { redact: redact || undefined });
   return (
     <Dialog open={isExportOpen} label="Export">
+      {pictures.value.length > 0 && <div class="tools-line on-screen">
+        <b>What is on screen</b>
+        {pictures.value.map((picture) => picture()).map((one) => [
+          <button key={`${one.name} svg`} class="small" onClick={() => saveSvg(one)}>{one.name} as SVG</button>,
+          <button key={`${one.name} png`} class="small" onClick={() => savePng(one)}>{one.name} as PNG</button>,
+        ])}
+      </div>}
       <h2>Export this session</h2>
       <table class="exports">
         <tbody>

@@ -68,7 +68,7 @@ function Facts({ row, doc }: { row: SessionLineDoc; doc: NumbersDoc | undefined 
 
 export function Header() {
   const { data: row } = line.value;
-  const split = path.value.data?.sessions[0]?.path.split;
+  const split = path.value.data?.path.split;
   const doc = numbers.value.data;
   if (!row) return <header class="session-head" aria-busy="true"><div class="skeleton" /><div class="skeleton short" /></header>;
   const buckets = doc?.buckets ?? [];

@@ -20,7 +20,7 @@ const SMALL: LaneSize = { columnPx: 104, rowPx: 26 };
 const LARGE: LaneSize = { columnPx: 168, rowPx: 44 };
 
 function Chip({ step, size }: { step: RunStepDoc; size: LaneSize }) {
-  const light = lightOf(step.id);
+  const light = lightOf(step.id, step.seq);
   const about = [step.label, step.detail, duration(step.duration_ms), step.is_error && "failed", step.pending && "no end yet"].filter(Boolean).join(" · ");
   return (
     <button class={`chip is-${light}${step.is_error ? " failed" : ""}${step.pending ? " pending" : ""}${isLater(step.elapsed_ms) ? " is-later" : ""}`} aria-pressed={light === "selected"} title={about}
@@ -112,7 +112,7 @@ function Run({ run }: { run: RunLaneDoc }) {
 
 /** A step of a run with a way to its records. */
 function StepLine({ step, agent }: { step: RunStepDoc; agent: string }) {
-  const light = lightOf(step.id);
+  const light = lightOf(step.id, step.seq);
   const records = () => {
     detailTab.value = "Record";
     select(step.id);

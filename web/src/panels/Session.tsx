@@ -4,7 +4,7 @@ import { plain } from "../logic/words.ts";
 import { isCompareOpen, isExportOpen } from "../state/commands.ts";
 import { preferences, prefer } from "../state/preferences.ts";
 import { hasOthers } from "../state/report.ts";
-import { openList, showView, view } from "../state/route.ts";
+import { openList, selectedEdge, showView, view } from "../state/route.ts";
 import { line } from "../state/session.ts";
 import { lanesPx } from "../state/timeline.ts";
 import { Wrong } from "../widgets/States.tsx";
@@ -17,9 +17,10 @@ import { Runs } from "./Runs.tsx";
 import { Stats } from "./Stats.tsx";
 import { Timeline } from "./Timeline.tsx";
 import { Tree } from "./Tree.tsx";
+import { Link } from "./Link.tsx";
 
 /** Of the timeline, beside its lanes: tools, map and ruler. */
-const TIMELINE_BESIDE_PX = 84;
+const TIMELINE_BESIDE_PX = 112;
 
 function Main({ shown }: { shown: View }) {
   switch (shown) {
@@ -67,7 +68,7 @@ export function Session() {
       <div class="session-body" style={{ gridTemplateColumns: `minmax(0, 1fr) 5px ${preferences.value.detailPx}px` }}>
         <div class="session-main"><Main shown={shown} /></div>
         <Divider />
-        <Detail />
+        {selectedEdge.value !== "" ? <Link /> : <Detail />}
       </div>
     </main>
   );

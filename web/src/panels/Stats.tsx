@@ -120,7 +120,7 @@ const RUNS: Column<RunLaneDoc>[] = [
 
 function Time() {
   const { data, error } = path.value;
-  const whole = data?.sessions[0]?.path;
+  const whole = data?.path;
   if (error) return <Partial>How the time was spent cannot be told: {error.message}</Partial>;
   if (!whole) return <div class="skeleton" />;
   return (

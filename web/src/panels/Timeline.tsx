@@ -2,27 +2,30 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { BarDoc, TimelineArrowDoc } from "../api/types.ts";
-import { barAt, GUTTER_PX, laneName, MAP_PX, TOP_PX } from "../logic/lanes.ts";
+import { arrowAt } from "../logic/arrows.ts";
+import { barAt, endOf, GUTTER_PX, laneName, MAP_PX, TOP_PX } from "../logic/lanes.ts";
 import { clamp, moved, toTime, zoomed, type Scale } from "../logic/scale.ts";
-import { duration, plural } from "../logic/words.ts";
-import { preferences, prefer } from "../state/preferences.ts";
+import { duration, plain, plural } from "../logic/words.ts";
+import { preferences } from "../state/preferences.ts";
 import { playAt, playedNs } from "../state/replay.ts";
-import { select, selected } from "../state/route.ts";
-import { lookTitle, palette } from "../state/schema.ts";
-import { chain, detail, lightOf, onPath, path } from "../state/session.ts";
-import { foldLane, lanes, showWindow, shownWindow, spanNs, timeline, widthPx, windowNs } from "../state/timeline.ts";
-import { savePicture } from "../widgets/picture.ts";
+import { select, selectedEdge, selectEdge } from "../state/route.ts";
+import { palette } from "../state/schema.ts";
+import { chain, lighter, onPath, path, point } from "../state/session.ts";
+import { foldLane, lanes, nowNs, showWindow, shownWindow, spanNs, timeline, widthPx, windowNs } from "../state/timeline.ts";
 import { Canvas, type Size } from "../widgets/Canvas.tsx";
-import { Swatch } from "../widgets/Small.tsx";
+import type { Paper } from "../widgets/paint.ts";
 import { Empty, Loading, Wrong } from "../widgets/States.tsx";
-import { arrowShown, curveOf, draw } from "./timeline-draw.ts";
+import { shownArrows } from "./timeline-arrows.ts";
+import { draw } from "./timeline-draw.ts";
+import { TimelineTools } from "./TimelineTools.tsx";
 
 const ZOOM_PER_PX = 0.0016;
 /** A press that moves less is a click. */
 const CLICK_PX = 4;
 
 interface Hover {
-  bar: BarDoc;
+  bar?: BarDoc | undefined;
+  arrow?: TimelineArrowDoc | undefined;
   x: number;
   y: number;
 }
@@ -36,7 +39,7 @@ interface Press {
 }
 
 function pathDelayMs(first: string | null | undefined): number {
-  const begun = path.value.data?.sessions[0]?.path.started_at;
+  const begun = path.value.data?.path.started_at;
   return begun && first ? Date.parse(begun) - Date.parse(first) : 0;
 }
 
@@ -45,12 +48,13 @@ export function Timeline() {
   const hover = useSignal<Hover | undefined>(undefined);
   const scrolled = useSignal(0);
   const range = useSignal<{ from: number; to: number } | undefined>(undefined);
-  const box = useRef<HTMLElement>(null);
   const press = useRef<Press | undefined>(undefined);
 
   useEffect(() => size.subscribe(({ width }) => {
     if (width > GUTTER_PX) widthPx.value = width - GUTTER_PX;
   }), []);
+  // What the pointer leaves is lit no more.
+  useEffect(() => () => point(undefined), []);
 
   const { data, error, loading } = timeline.value;
   if (error && !data) return <Wrong error={error} />;
@@ -63,26 +67,38 @@ export function Timeline() {
   const under = (x: number, y: number) => {
     const current = timeline.peek().data;
     if (!current || x < GUTTER_PX || y < TOP_PX) return undefined;
-    return barAt(current, placed().lanes, scale(), x - GUTTER_PX, y - TOP_PX + scrolled.peek());
+    return barAt(current, placed().lanes, scale(), x - GUTTER_PX, y - TOP_PX + scrolled.peek(), nowNs.peek());
+  };
+  const arrowUnder = (x: number, y: number) => {
+    const current = timeline.peek().data;
+    if (!current || x < GUTTER_PX || y < TOP_PX) return undefined;
+    const { arrows, sure } = preferences.peek();
+    return arrowAt(shownArrows({ timeline: current, arrows, sure }), placed().lanes, scale(), x - GUTTER_PX, y - TOP_PX + scrolled.peek());
   };
 
-  const paint = (ctx: CanvasRenderingContext2D, { width, height }: Size) => {
+  const paint = (ctx: Paper, { width, height }: Size) => {
     const current = timeline.value.data;
     if (!current) return;
+    const { path: isPath, arrows, sure, colouring } = preferences.value;
+    const lit = chain.value;
     draw(ctx, {
       timeline: current, lanes: placed().lanes, scale: scale(), scrolled: scrolled.value,
-      segments: preferences.value.path ? (path.value.data?.sessions[0]?.path.segments ?? []) : [],
-      segmentsAtMs: pathDelayMs(current.first_at),
-      arrows: preferences.value.arrows, onPath: preferences.value.path ? onPath.value : undefined,
-      light: lightOf, hasChain: selected.value !== "" && (chain.value?.size ?? 0) > 0,
-      hovered: hover.value?.bar.step_id ?? "", colours: palette.value, playedNs: playedNs.value, edges: preferences.value.arrows.tool ? [...(detail.value.data?.edges_in ?? []), ...(detail.value.data?.edges_out ?? [])] : [],
+      strip: path.value.data?.strip ?? [], stripAtMs: pathDelayMs(current.first_at),
+      arrows, sure, colouring, onPath: isPath ? onPath.value : undefined, light: lighter.value,
+      lit: lit && ((seq) => lit.ends.has(seq) || lit.causes.has(seq) || lit.effects.has(seq)),
+      hovered: hover.value?.bar?.step_id ?? "", hoveredArrow: hover.value?.arrow, chosenEdge: selectedEdge.value,
+      colours: palette.value, playedNs: playedNs.value, nowNs: nowNs.value,
     }, width, height);
-    if (range.value) {
-      ctx.fillStyle = palette.value.spawn;
-      ctx.globalAlpha = 0.15;
-      ctx.fillRect(Math.min(range.value.from, range.value.to), TOP_PX, Math.abs(range.value.to - range.value.from), height);
-      ctx.globalAlpha = 1;
-    }
+    if (range.value) drawRange(ctx, range.value, height);
+  };
+
+  const drawRange = (ctx: Paper, { from, to }: { from: number; to: number }, height: number) => {
+    const [left, right] = [Math.min(from, to), Math.max(from, to)];
+    ctx.fillStyle = palette.value.spawn;
+    ctx.globalAlpha = 0.15;
+    ctx.fillRect(left, TOP_PX, right - left, height);
+    ctx.globalAlpha = 1;
+    ctx.fillText(duration((toTime(scale(), right) - toTime(scale(), left)) / 1e6), left + 4, TOP_PX + 12);
   };
 
   const onWheel = (event: WheelEvent, x: number) => {
@@ -109,15 +125,22 @@ export function Timeline() {
     else if (event.type === "pointerup") release(x, y);
     else if (event.type === "pointermove") {
       const bar = under(x, y);
-      if (bar?.step_id !== hover.peek()?.bar.step_id || bar) hover.value = bar && { bar, x, y };
-      canvas.style.cursor = bar || x < GUTTER_PX ? "pointer" : "grab";
-    } else if (event.type === "pointerleave") hover.value = undefined;
+      const arrow = bar ? undefined : arrowUnder(x, y);
+      if (bar || arrow || hover.peek()) hover.value = bar || arrow ? { bar, arrow, x, y } : undefined;
+      point(bar ? [bar.step_id] : arrow && [`${arrow.from_step_id}..${arrow.to_step_id}`]);
+      canvas.style.cursor = bar || arrow || x < GUTTER_PX ? "pointer" : "grab";
+    } else if (event.type === "pointerleave") leave();
+  };
+
+  const leave = () => {
+    hover.value = undefined;
+    point(undefined);
   };
 
   const drag = (held: Press, x: number, y: number) => {
     if (!held.moved && Math.hypot(x - held.x, y - held.y) < CLICK_PX) return;
     held.moved = true;
-    hover.value = undefined;
+    leave();
     if (held.onMap) return toMap(x);
     if (held.range) return void (range.value = { from: held.x, to: x });
     showWindow(moved(scale(), x - held.x, spanNs.peek()));
@@ -139,29 +162,14 @@ export function Timeline() {
     if (playedNs.peek() !== undefined && y < TOP_PX) return playAt(toTime(scale(), x - GUTTER_PX));
     const bar = under(x, y);
     if (bar) return select(bar.step_id);
-    const arrow = arrowAt(x, y);
-    select(arrow?.to_step_id);
+    const arrow = arrowUnder(x, y);
+    if (arrow) selectEdge(arrow.from_step_id, arrow.to_step_id);
+    else select(undefined);
   };
 
   const fold = (y: number) => {
     const n = placed().lanes.findIndex((lane) => y - TOP_PX + scrolled.peek() < lane.top + lane.height);
     if (n >= 0 && y >= TOP_PX) foldLane(n);
-  };
-
-  const arrowAt = (x: number, y: number): TimelineArrowDoc | undefined => {
-    const [rows, zoom] = [placed().lanes, scale()];
-    const shown = (timeline.peek().data?.arrows ?? []).filter((arrow) => arrowShown(arrow, preferences.peek().arrows));
-    return shown.find((arrow) => {
-      const curve = curveOf(arrow, rows, zoom);
-      if (!curve) return false;
-      for (let t = 0; t <= 1; t += 0.04) {
-        const u = 1 - t;
-        const cx = u * u * u * curve.x0 + 3 * u * u * t * curve.x0 + 3 * u * t * t * curve.x1 + t * t * t * curve.x1;
-        const cy = u * u * u * curve.y0 + 3 * u * u * t * (curve.y0 + curve.bend) + 3 * u * t * t * (curve.y1 - curve.bend) + t * t * t * curve.y1;
-        if (Math.hypot(cx + GUTTER_PX - x, cy + TOP_PX - scrolled.peek() - y) < 6) return true;
-      }
-      return false;
-    });
   };
 
   const onDouble = (_: MouseEvent, x: number, y: number) => {
@@ -190,54 +198,39 @@ export function Timeline() {
   };
 
   return (
-    <section ref={box} class="timeline" aria-label="Timeline">
-      <Tools save={() => savePicture(box.current, "timeline.png", palette.value.paper)} looks={[...new Set(data.bars.map((bar) => bar.look))]} untimed={data.untimed_steps} />
+    <section class="timeline" aria-label="Timeline">
+      <TimelineTools data={data} />
       <div class="timeline-box">
-        <Canvas label={`Timeline: ${plural(data.total_bars, "step")} in ${plural(data.lanes.length, "lane")}`} size={size} draw={paint} onWheel={onWheel} onPointer={onPointer} onDoubleClick={onDouble} onKeyDown={onKey} />
-        {hover.value && <Tip hover={hover.value} width={size.value.width} lane={laneName(data.lanes[hover.value.bar.lane] ?? { agents: [], depth: 0, rows: 0 })} />}
+        <Canvas name="timeline" background={palette.value.paper} label={`Timeline: ${plural(data.total_bars, "step")} in ${plural(data.lanes.length, "lane")}`} size={size} draw={paint} onWheel={onWheel} onPointer={onPointer} onDoubleClick={onDouble} onKeyDown={onKey} />
+        {hover.value?.bar && <BarTip bar={hover.value.bar} hover={hover.value} width={size.value.width} lane={laneName(data.lanes[hover.value.bar.lane] ?? { agents: [], depth: 0, rows: 0 })} />}
+        {hover.value?.arrow && <ArrowTip arrow={hover.value.arrow} hover={hover.value} width={size.value.width} />}
       </div>
     </section>
   );
 }
 
-const ARROW_NAMES = { tool: "tools", spawn: "starts", return: "answers", error: "errors" };
+const besides = ({ x, y }: Hover, width: number) => ({ ...(x > width - 340 ? { right: `${width - x + 12}px` } : { left: `${x + 14}px` }), top: `${y + 14}px` });
 
-function Tools({ looks, untimed, save }: { looks: string[]; untimed: number; save(): void }) {
-  const { arrows, path: isPath } = preferences.value;
-  const toggle = (name: keyof typeof arrows, title: string) => (
-    <label class="check" title={title}>
-      <input type="checkbox" checked={arrows[name]} onChange={() => prefer({ arrows: { ...arrows, [name]: !arrows[name] } })} /> {ARROW_NAMES[name]}
-    </label>
-  );
+function BarTip({ bar, hover, width, lane }: { bar: BarDoc; hover: Hover; width: number; lane: string }) {
   return (
-    <div class="tools">
-      <span class="legend">{looks.map((look) => <span key={look}><Swatch look={look} /> {lookTitle(look)}</span>)}</span>
-      <span class="grow" />
-      {untimed > 0 && <span class="quiet">{plural(untimed, "step")} without a time</span>}
-      <span class="quiet">arrows</span>
-      {toggle("tool", "What the chosen step was called by, and what its result led to")}
-      {toggle("spawn", "An agent starts another")}
-      {toggle("return", "An agent answers the one that started it")}
-      {toggle("error", "Arrows that carry an error")}
-      <label class="check"><input type="checkbox" checked={isPath} onChange={() => prefer({ path: !isPath })} /> critical path</label>
-      <button class="small" onClick={() => showWindow(undefined)} disabled={!shownWindow.value}>Whole session</button>
-      <button class="small" title="Save what is seen as a picture" onClick={save}>PNG</button>
+    <div class="tip" style={besides(hover, width)}>
+      {bar.count > 1 ? <b>{plural(bar.count, "step")}</b> : <b>{bar.label}</b>}
+      {bar.detail !== "" && <p>{bar.detail}</p>}
+      <p class="quiet">
+        {lane} · {duration((endOf(bar, nowNs.value) - bar.from_ns) / 1e6)}
+        {bar.errors > 0 && ` · ${bar.count > 1 ? plural(bar.errors, "error") : "failed"}`}
+        {bar.running ? " so far" : bar.pending && " · no end yet"}
+        {bar.count > 1 && " · double-click to zoom in"}
+      </p>
     </div>
   );
 }
 
-function Tip({ hover: { bar, x, y }, width, lane }: { hover: Hover; width: number; lane: string }) {
-  const side = x > width - 340 ? { right: `${width - x + 12}px` } : { left: `${x + 14}px` };
+function ArrowTip({ arrow, hover, width }: { arrow: TimelineArrowDoc; hover: Hover; width: number }) {
   return (
-    <div class="tip" style={{ ...side, top: `${y + 14}px` }}>
-      {bar.count > 1 ? <b>{plural(bar.count, "step")}</b> : <b>{bar.label}</b>}
-      {bar.detail !== "" && <p>{bar.detail}</p>}
-      <p class="quiet">
-        {lane} · {duration((bar.to_ns - bar.from_ns) / 1e6)}
-        {bar.errors > 0 && ` · ${bar.count > 1 ? plural(bar.errors, "error") : "failed"}`}
-        {bar.pending && " · no end yet"}
-        {bar.count > 1 && " · double-click to zoom in"}
-      </p>
+    <div class="tip" style={besides(hover, width)}>
+      <b>{plain(arrow.relation)}</b>{arrow.count > 1 && ` ×${arrow.count}`}
+      <p class="quiet">{arrow.inferred ? `inferred, ${Math.round(arrow.confidence * 100)} % sure` : "exact"}{arrow.is_error && " · carries an error"} · click for why</p>
     </div>
   );
 }

@@ -3,10 +3,10 @@ import type { AgentRowDoc, StepRowDoc, TreeRowDoc } from "../api/types.ts";
 import { count, duration, money, plural } from "../logic/words.ts";
 import { rowPx } from "../state/preferences.ts";
 import { isLater } from "../state/replay.ts";
-import { select, selected } from "../state/route.ts";
+import { select } from "../state/route.ts";
 import { lightOf, numbers } from "../state/session.ts";
 import { timeline } from "../state/timeline.ts";
-import { closeAll, cursorRow, needTree, onlyAgent, onlyErrors, openAll, openUsual, pathAbove, rowAt, selectedRow, toggleAgent, treeAsked, treeError, treeRows } from "../state/tree.ts";
+import { closeAll, cursorRow, needTree, onlyAgent, onlyErrors, openAll, openUsual, pathAbove, rowAt, selectedRow, shownStep, toggleAgent, treeAsked, treeError, treeRows } from "../state/tree.ts";
 import { List } from "../widgets/List.tsx";
 import { Guess, Status, Swatch } from "../widgets/Small.tsx";
 import { Empty, Loading, Wrong } from "../widgets/States.tsx";
@@ -50,7 +50,7 @@ function AgentRow({ row, n }: { row: AgentRowDoc; n: number }) {
 }
 
 function StepRow({ row, n }: { row: StepRowDoc; n: number }) {
-  const light = lightOf(row.id);
+  const light = lightOf(row.id, row.seq);
   const isOnPath = pathAbove.value.has(row.id);
   const choose = () => select(light === "selected" ? undefined : row.id);
   return (
@@ -165,7 +165,7 @@ export function Tree() {
       </div>
       {treeError.value && <p class="partial" role="alert">Some rows could not be had: {treeError.value.message}</p>}
       {total === 0 ? <Empty title={errors ? "Nothing failed" : agent !== "" ? "No such agent" : "No steps"} /> : (
-        <List total={total} rowPx={rowPx.value} label="Steps" role="treegrid" active={at === undefined ? undefined : rowId(at)} reveal={cursorRow.value ?? (selected.value === "" ? undefined : selectedRow.value)} onSeen={needTree} onKeyDown={onKey} row={(n) => <Row row={rowAt(n)} n={n} />} />
+        <List total={total} rowPx={rowPx.value} label="Steps" role="treegrid" active={at === undefined ? undefined : rowId(at)} reveal={cursorRow.value ?? (shownStep.value === "" ? undefined : selectedRow.value)} onSeen={needTree} onKeyDown={onKey} row={(n) => <Row row={rowAt(n)} n={n} />} />
       )}
     </section>
   );

@@ -1,15 +1,19 @@
-// In: a graph with everything in its place, and how it is looked at. Out: pixels.
-import type { PlacedEdgeDoc, PlacedGraphDoc, PlacedNodeDoc, RectDoc } from "../api/types.ts";
+// In: a graph with everything in its place, and how it is looked at. Out: pixels. What looks alike is drawn together, and what is too small to be
+// read is drawn in few strokes: there may be ten thousand nodes.
+import type { PlacedEdgeDoc, PlacedGraphDoc, PlacedGroupDoc, PlacedNodeDoc, RectDoc } from "../api/types.ts";
 import type { Camera } from "../logic/camera.ts";
+import type { Colouring } from "../state/preferences.ts";
 import type { Palette } from "../state/schema.ts";
 import type { Light } from "../state/session.ts";
-import { arrowHead, FONT, rounded } from "../widgets/paint.ts";
+import { FONT, headPath, rounded, type Paper } from "../widgets/paint.ts";
 
 export interface GraphScene {
   graph: PlacedGraphDoc;
   camera: Camera;
   colours: Palette;
-  light(node: PlacedNodeDoc): Light;
+  colouring: Colouring;
+  /** By node, in their order. */
+  lights: readonly Light[];
   hasChain: boolean;
   hovered: string;
   /** The step that is looked at; a node that stands for several says which of them it is. */
@@ -18,87 +22,161 @@ export interface GraphScene {
 
 /** Smaller letters cannot be read and are not drawn. */
 const LEAST_TEXT_ZOOM = 0.45;
+/** Farther away, nodes are plain boxes and ways are straight. */
+const LEAST_SHAPE_ZOOM = 0.22;
 
-export function drawGraph(ctx: CanvasRenderingContext2D, scene: GraphScene, width: number, height: number): void {
-  const { graph, camera } = scene;
-  ctx.save();
-  ctx.translate(camera.x, camera.y);
-  ctx.scale(camera.zoom, camera.zoom);
-  const view = { x: -camera.x / camera.zoom, y: -camera.y / camera.zoom, width: width / camera.zoom, height: height / camera.zoom };
-  const lights = new Map(graph.nodes.map((node) => [node.id, scene.light(node)]));
-  for (const group of graph.groups) if (touches(group.place, view)) drawGroup(ctx, scene, group.place, group.shown_label);
-  for (const edge of graph.edges) if (edgeTouches(edge, view)) drawEdge(ctx, scene, edge, lights);
-  for (const node of graph.nodes) if (touches(node.place, view)) drawNode(ctx, scene, node, lights.get(node.id) ?? "plain");
-  ctx.restore();
+/** What does not change while a graph is looked at: where each way is, and which nodes it joins. */
+interface Ways {
+  box: RectDoc;
+  from: number;
+  to: number;
 }
 
-function touches(rect: RectDoc, view: RectDoc): boolean {
-  return rect.x < view.x + view.width && rect.x + rect.width > view.x && rect.y < view.y + view.height && rect.y + rect.height > view.y;
+const waysOf = new WeakMap<PlacedGraphDoc, Ways[]>();
+
+function ways(graph: PlacedGraphDoc): Ways[] {
+  let known = waysOf.get(graph);
+  if (known) return known;
+  const place = new Map(graph.nodes.map((node, n) => [node.id, n]));
+  known = graph.edges.map((edge) => ({ box: around(edge), from: place.get(edge.from) ?? -1, to: place.get(edge.to) ?? -1 }));
+  waysOf.set(graph, known);
+  return known;
 }
 
-function edgeTouches(edge: PlacedEdgeDoc, view: RectDoc): boolean {
+function around({ points }: PlacedEdgeDoc): RectDoc {
   let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
-  for (const { x, y } of edge.points) {
+  for (const { x, y } of points) {
     left = Math.min(left, x);
     right = Math.max(right, x);
     top = Math.min(top, y);
     bottom = Math.max(bottom, y);
   }
-  return left <= view.x + view.width && right >= view.x && top <= view.y + view.height && bottom >= view.y;
+  return { x: left, y: top, width: right - left, height: bottom - top };
 }
 
-function drawGroup(ctx: CanvasRenderingContext2D, { colours, camera }: GraphScene, place: RectDoc, label: string): void {
-  rounded(ctx, place.x, place.y, place.width, place.height, 8);
-  ctx.globalAlpha = 0.05;
-  ctx.fillStyle = colours.frame;
-  ctx.fill();
+export function drawGraph(ctx: Paper, scene: GraphScene, width: number, height: number): void {
+  const { graph, camera } = scene;
+  ctx.save();
+  ctx.translate(camera.x, camera.y);
+  ctx.scale(camera.zoom, camera.zoom);
+  const view = { x: -camera.x / camera.zoom, y: -camera.y / camera.zoom, width: width / camera.zoom, height: height / camera.zoom };
+  for (const group of graph.groups) if (touches(group.place, view)) drawGroup(ctx, scene, group);
+  drawEdges(ctx, scene, view);
+  const isFar = camera.zoom < LEAST_SHAPE_ZOOM;
+  graph.nodes.forEach((node, n) => {
+    if (!touches(node.place, view)) return;
+    if (isFar) drawFarNode(ctx, scene, node, scene.lights[n] ?? "plain");
+    else drawNode(ctx, scene, node, scene.lights[n] ?? "plain");
+  });
   ctx.globalAlpha = 1;
-  ctx.strokeStyle = colours.frameBorder;
+  ctx.restore();
+}
+
+function touches(rect: RectDoc, view: RectDoc): boolean {
+  return rect.x <= view.x + view.width && rect.x + rect.width >= view.x && rect.y <= view.y + view.height && rect.y + rect.height >= view.y;
+}
+
+function drawGroup(ctx: Paper, { colours, camera, colouring }: GraphScene, { place, shown_label, colour }: PlacedGroupDoc): void {
+  const isAgent = colouring === "agent" && colour !== null && colour !== undefined;
+  rounded(ctx, place.x, place.y, place.width, place.height, 8);
+  ctx.globalAlpha = isAgent ? 0.08 : 0.05;
+  ctx.fillStyle = isAgent ? colours.agent(colour) : colours.frame;
+  ctx.fill();
+  ctx.globalAlpha = isAgent ? 0.7 : 1;
+  ctx.strokeStyle = isAgent ? colours.agent(colour) : colours.frameBorder;
   ctx.lineWidth = 1;
   ctx.stroke();
+  ctx.globalAlpha = 1;
   if (camera.zoom < LEAST_TEXT_ZOOM) return;
   ctx.font = `600 11px ${FONT}`;
   ctx.fillStyle = colours.dim;
   ctx.textBaseline = "top";
   ctx.textAlign = "left";
-  ctx.fillText(label, place.x + 8, place.y + 6);
+  ctx.fillText(shown_label, place.x + 8, place.y + 6);
 }
 
 function isLit(light: Light | undefined): boolean {
   return light === "chain" || light === "selected";
 }
 
-function drawEdge(ctx: CanvasRenderingContext2D, { colours, hasChain, hovered, camera }: GraphScene, edge: PlacedEdgeDoc, lights: Map<string, Light>): void {
-  const [first, ...rest] = edge.points;
-  const last = edge.points.at(-1);
-  if (!first || !last) return;
-  const lit = isLit(lights.get(edge.from)) && isLit(lights.get(edge.to));
-  const near = hovered !== "" && (edge.from === hovered || edge.to === hovered);
-  ctx.globalAlpha = lit || near ? 1 : hasChain ? 0.25 : 0.8;
-  ctx.strokeStyle = ctx.fillStyle = edge.is_error ? colours.error : edge.is_spawn ? colours.spawn : lit || near ? colours.ink : colours.line;
-  ctx.lineWidth = lit || near ? 2 : 1.2;
-  ctx.setLineDash(edge.is_error || edge.is_spawn ? [5, 3] : edge.inferred ? [2, 3] : []);
-  ctx.beginPath();
-  ctx.moveTo(first.x, first.y);
-  if (edge.is_curve) {
-    for (let n = 0; n + 2 < rest.length; n += 3) {
-      const [a, b, c] = [rest[n], rest[n + 1], rest[n + 2]];
-      if (a && b && c) ctx.bezierCurveTo(a.x, a.y, b.x, b.y, c.x, c.y);
-    }
-  } else for (const { x, y } of rest) ctx.lineTo(x, y);
-  ctx.stroke();
-  ctx.setLineDash([]);
-  const before = edge.points.at(-2) ?? first;
-  if (camera.zoom > 0.2) {
-    arrowHead(ctx, last.x, last.y, Math.atan2(last.y - before.y, last.x - before.x), 6);
-    const second = edge.points[1];
-    if (edge.both_ways && second) arrowHead(ctx, first.x, first.y, Math.atan2(first.y - second.y, first.x - second.x), 6);
-  }
-  ctx.globalAlpha = 1;
-  if (edge.label_place && edge.shown_label !== "" && camera.zoom >= LEAST_TEXT_ZOOM) drawEdgeLabel(ctx, edge.label_place, edge.shown_label, colours);
+interface Look {
+  colour: string;
+  dash: number[];
+  width: number;
+  alpha: number;
 }
 
-function drawEdgeLabel(ctx: CanvasRenderingContext2D, place: RectDoc, label: string, colours: Palette): void {
+function lookOf(edge: PlacedEdgeDoc, { from, to }: Ways, { colours, hasChain, hovered, lights }: GraphScene): Look {
+  const lit = hasChain && isLit(lights[from]) && isLit(lights[to]);
+  const near = hovered !== "" && (edge.from === hovered || edge.to === hovered);
+  return {
+    colour: edge.is_error ? colours.error : edge.is_spawn ? colours.spawn : lit || near ? colours.ink : colours.line,
+    dash: edge.is_error || edge.is_spawn ? [5, 3] : edge.inferred ? [2, 3] : [],
+    width: lit || near ? 2 : 1.2,
+    alpha: lit || near ? 1 : hasChain ? 0.25 : 0.8,
+  };
+}
+
+function drawEdges(ctx: Paper, scene: GraphScene, view: RectDoc): void {
+  const { graph, camera } = scene;
+  const alike = new Map<string, { look: Look; edges: PlacedEdgeDoc[] }>();
+  ways(graph).forEach((way, n) => {
+    const edge = graph.edges[n];
+    if (!edge || !touches(way.box, view)) return;
+    const look = lookOf(edge, way, scene);
+    const key = `${look.colour} ${look.dash} ${look.width} ${look.alpha}`;
+    const known = alike.get(key);
+    if (known) known.edges.push(edge);
+    else alike.set(key, { look, edges: [edge] });
+  });
+  const isFar = camera.zoom < LEAST_SHAPE_ZOOM;
+  for (const { look, edges } of [...alike.values()].sort((a, b) => a.look.width - b.look.width)) {
+    ctx.globalAlpha = look.alpha;
+    ctx.strokeStyle = ctx.fillStyle = look.colour;
+    // From afar a line is as wide as a pixel, and dashes cannot be seen.
+    ctx.lineWidth = isFar ? Math.max(look.width, 0.8 / camera.zoom) : look.width;
+    ctx.setLineDash(isFar ? [] : look.dash);
+    for (let n = 0; n < edges.length; n += TOGETHER) drawTogether(ctx, edges.slice(n, n + TOGETHER), isFar);
+  }
+  ctx.setLineDash([]);
+  ctx.globalAlpha = 1;
+  if (camera.zoom < LEAST_TEXT_ZOOM) return;
+  for (const { edges } of alike.values()) for (const edge of edges) if (edge.label_place && edge.shown_label !== "") drawEdgeLabel(ctx, edge.label_place, edge.shown_label, scene.colours);
+}
+
+/** So many ways are one path: longer paths take longer than their parts. */
+const TOGETHER = 64;
+
+function drawTogether(ctx: Paper, edges: readonly PlacedEdgeDoc[], isFar: boolean): void {
+  ctx.beginPath();
+  for (const edge of edges) drawWay(ctx, edge, isFar);
+  ctx.stroke();
+  if (isFar) return;
+  ctx.beginPath();
+  for (const { points, both_ways } of edges) {
+    const [first, second, before, last] = [points[0], points[1], points.at(-2), points.at(-1)];
+    if (!first || !second || !before || !last) continue;
+    headPath(ctx, last.x, last.y, Math.atan2(last.y - before.y, last.x - before.x), 6);
+    if (both_ways) headPath(ctx, first.x, first.y, Math.atan2(first.y - second.y, first.x - second.x), 6);
+  }
+  ctx.fill();
+}
+
+function drawWay(ctx: Paper, { points, is_curve }: PlacedEdgeDoc, isFar: boolean): void {
+  const [first, ...rest] = points;
+  if (!first) return;
+  ctx.moveTo(first.x, first.y);
+  if (is_curve) {
+    for (let n = 0; n + 2 < rest.length; n += 3) {
+      const [a, b, c] = [rest[n], rest[n + 1], rest[n + 2]];
+      if (!a || !b || !c) continue;
+      if (isFar) ctx.lineTo(c.x, c.y);
+      else ctx.bezierCurveTo(a.x, a.y, b.x, b.y, c.x, c.y);
+    }
+  } else for (const { x, y } of rest) ctx.lineTo(x, y);
+}
+
+function drawEdgeLabel(ctx: Paper, place: RectDoc, label: string, colours: Palette): void {
   ctx.font = `10.5px ${FONT}`;
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
@@ -110,25 +188,43 @@ function drawEdgeLabel(ctx: CanvasRenderingContext2D, place: RectDoc, label: str
   ctx.fillText(label, place.x + place.width / 2, place.y + place.height / 2);
 }
 
-function drawNode(ctx: CanvasRenderingContext2D, { colours, hasChain, hovered, camera, selected }: GraphScene, node: PlacedNodeDoc, light: Light): void {
+function colourOf(node: PlacedNodeDoc, { colours, colouring }: GraphScene): string {
+  if (node.is_error) return colours.error;
+  return colouring === "agent" && node.colour !== null && node.colour !== undefined ? colours.agent(node.colour) : colours.look(node.look);
+}
+
+const alphaOf = (light: Light, hasChain: boolean) => (light === "dim" ? 0.18 : light === "plain" && hasChain ? 0.45 : 1);
+
+function drawFarNode(ctx: Paper, scene: GraphScene, node: PlacedNodeDoc, light: Light): void {
   const { x, y, width, height } = node.place;
-  const colour = colours.look(node.look);
-  ctx.globalAlpha = light === "dim" ? 0.18 : light === "plain" && hasChain ? 0.45 : 1;
+  ctx.globalAlpha = alphaOf(light, scene.hasChain);
+  ctx.fillStyle = colourOf(node, scene);
+  ctx.fillRect(x, y, width, height);
+  if (light !== "selected" && node.id !== scene.hovered) return;
+  ctx.strokeStyle = scene.colours.ink;
+  ctx.lineWidth = 3 / scene.camera.zoom;
+  ctx.strokeRect(x, y, width, height);
+}
+
+function drawNode(ctx: Paper, scene: GraphScene, node: PlacedNodeDoc, light: Light): void {
+  const { colours, hasChain, hovered, camera } = scene;
+  const { x, y, width, height } = node.place;
+  const colour = colourOf(node, scene);
+  ctx.globalAlpha = alphaOf(light, hasChain);
   rounded(ctx, x, y, width, height, 6);
   ctx.fillStyle = node.is_error ? colours.errorFill : colours.node;
   ctx.fill();
-  ctx.strokeStyle = node.is_error ? colours.error : light === "selected" || node.id === hovered ? colours.ink : colour;
-  ctx.lineWidth = light === "selected" ? 3 : light === "chain" || node.id === hovered ? 2 : 1.2;
+  ctx.strokeStyle = light === "selected" || node.id === hovered ? colours.ink : colour;
+  ctx.lineWidth = light === "selected" ? 3 : (light === "chain" && hasChain) || node.id === hovered ? 2 : 1.2;
   if (node.pending) ctx.setLineDash([4, 3]);
   ctx.stroke();
-  ctx.setLineDash([]);
-  ctx.fillStyle = node.is_error ? colours.error : colour;
+  if (node.pending) ctx.setLineDash([]);
+  ctx.fillStyle = colour;
   ctx.fillRect(x, y + 4, 4, height - 8);
-  if (camera.zoom >= LEAST_TEXT_ZOOM) drawNodeText(ctx, node, colours, selected);
-  ctx.globalAlpha = 1;
+  if (camera.zoom >= LEAST_TEXT_ZOOM) drawNodeText(ctx, node, colour, colours, scene.selected);
 }
 
-function drawNodeText(ctx: CanvasRenderingContext2D, { place: { x, y, width, height }, shown_label, shown_detail, badge: count, look, step_ids }: PlacedNodeDoc, colours: Palette, selected: string): void {
+function drawNodeText(ctx: Paper, { place: { x, y, width, height }, shown_label, shown_detail, badge: count, step_ids }: PlacedNodeDoc, colour: string, colours: Palette, selected: string): void {
   const at = count && selected !== "" ? step_ids.indexOf(selected) : -1;
   const badge = at >= 0 ? `${at + 1}/${step_ids.length}` : count;
   const hasDetail = shown_detail !== "";
@@ -146,9 +242,10 @@ function drawNodeText(ctx: CanvasRenderingContext2D, { place: { x, y, width, hei
   ctx.font = `bold 10px ${FONT}`;
   const room = ctx.measureText(badge).width + 10;
   rounded(ctx, x + width - room + 4, y - 8, room, 16, 8);
-  ctx.fillStyle = colours.look(look);
+  ctx.fillStyle = colour;
   ctx.fill();
   ctx.fillStyle = colours.paper;
   ctx.textAlign = "center";
   ctx.fillText(badge, x + width - room / 2 + 4, y + 0.5);
+  ctx.textAlign = "left";
 }

@@ -6,7 +6,7 @@ import { VIEWS } from "../logic/route.ts";
 import { prefer, preferences, type Theme } from "./preferences.ts";
 import { isPlaying, pause, play } from "./replay.ts";
 import { hasOthers } from "./report.ts";
-import { go, openList, route, select, selected, sessionId, showView } from "./route.ts";
+import { go, openList, route, select, selected, selectedEdge, sessionId, showView } from "./route.ts";
 import { failed } from "./trouble.ts";
 import { chooseFiles } from "./uploads.ts";
 
@@ -62,7 +62,7 @@ export const COMMANDS: Command[] = [
   ...VIEWS.map((name, n) => ({ title: `Show the ${name}`, keys: String(n + 1), isThere: inSession, run: () => showView(name) })),
   { title: "Next error", keys: "e", isThere: inSession, run: () => void nextError(1) },
   { title: "Previous error", keys: "E", isThere: inSession, run: () => void nextError(-1) },
-  { title: "Choose no step", keys: "Escape", isThere: () => inSession() && selected.value !== "", run: () => select(undefined) },
+  { title: "Choose no step", keys: "Escape", isThere: () => inSession() && (selected.value !== "" || selectedEdge.value !== ""), run: () => select(undefined) },
   { title: "Play or pause", keys: "p", isThere: inSession, run: () => (isPlaying.value ? pause() : play()) },
   { title: "Compare with another session…", keys: "c", isThere: () => inSession() && hasOthers(), run: () => (isCompareOpen.value = true) },
   { title: "Issues of all sessions", keys: "i", isThere: () => !isReport, run: () => go({ page: "issues", id: "", params: {} }) },

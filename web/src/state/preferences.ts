@@ -10,8 +10,12 @@ export interface Arrows {
   tool: boolean;
   spawn: boolean;
   return: boolean;
+  other: boolean;
   error: boolean;
 }
+
+/** What colours tell: the kind of a step, or the type of its agent. */
+export type Colouring = "kind" | "agent";
 
 export interface Kept {
   theme: Theme;
@@ -20,13 +24,16 @@ export interface Kept {
   view: View;
   arrows: Arrows;
   path: boolean;
+  /** Arrows that are believed less are hidden; from 0 to 1. */
+  sure: number;
+  colouring: Colouring;
   detailPx: number;
   /** Who somebody is when they say something about a link. */
   who: string;
 }
 
 const KEY = "unspool.preferences";
-export const USUAL: Kept = { theme: "system", density: "comfortable", view: "timeline", arrows: { tool: true, spawn: true, return: true, error: true }, path: true, detailPx: 420, who: "" };
+export const USUAL: Kept = { theme: "system", density: "comfortable", view: "timeline", arrows: { tool: true, spawn: true, return: true, other: true, error: true }, path: true, sure: 0, colouring: "kind", detailPx: 420, who: "" };
 
 function kept(): Kept {
   try {

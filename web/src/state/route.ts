@@ -18,6 +18,8 @@ export const view = computed<View>(() => viewOf(route.value));
 export const sessionId = computed(() => (route.value.page === "session" ? route.value.id : ""));
 /** The step that is looked at, in every view. */
 export const selected = computed(() => route.value.params["step"] ?? "");
+/** The link that is looked at, as FROM..TO; then no step is. */
+export const selectedEdge = computed(() => route.value.params["edge"] ?? "");
 /** The query that filters every view. */
 export const query = computed(() => route.value.params["q"] ?? "");
 
@@ -62,6 +64,10 @@ export function catchSelection(take: (step: string | undefined) => boolean): voi
   caught = take;
 }
 
+export function selectEdge(from: string, to: string): void {
+  setParams({ edge: `${from}..${to}`, step: undefined });
+}
+
 /** How an address says a view: the first one needs no saying. */
 const said = (name: View) => (name === "timeline" ? "" : name);
 
@@ -70,7 +76,7 @@ export function showView(name: View): void {
 }
 
 export function select(step: string | undefined): void {
-  if (!caught(step)) setParams({ step });
+  if (!caught(step)) setParams({ step, edge: undefined });
 }
 
 /** Opens a session with the view somebody likes; the address says it, so that it can be shared. */

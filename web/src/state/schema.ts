@@ -28,6 +28,8 @@ export interface Palette {
   errorFill: string;
   spawn: string;
   look(name: string): string;
+  /** Of a type of agent, by the place the API tells. */
+  agent(place: number | null | undefined): string;
 }
 
 const PLAIN = "#888888";
@@ -50,6 +52,7 @@ export const palette = computed<Palette>(() => {
     errorFill: colours?.error_fill ?? "transparent",
     spawn: colours?.spawn ?? PLAIN,
     look: (name) => looks.get(name) ?? PLAIN,
+    agent: (place) => (place === null || place === undefined ? PLAIN : (known?.agent_colours[place]?.[dark ? "dark" : "light"] ?? PLAIN)),
   };
 });
 

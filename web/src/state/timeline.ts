@@ -1,8 +1,8 @@
 // The part of the timeline that is looked at, and the bars of it. The window of the address is the one that is shared.
 import { computed, effect, signal } from "@preact/signals";
-import { get } from "../api/client.ts";
+import { get, serverAheadMs } from "../api/client.ts";
 import { placeLanes } from "../logic/lanes.ts";
-import { whole, type Span } from "../logic/scale.ts";
+import { grown, whole, type Span } from "../logic/scale.ts";
 import { answerOf } from "./answers.ts";
 import { versionOf } from "./live.ts";
 import { replaceParams, route, sessionId } from "./route.ts";
@@ -27,9 +27,44 @@ export const timeline = answerOf(() => {
   return { key: id, part: `${from_ns} ${to_ns} ${px}`, get: (abort) => get("/api/v1/sessions/{id}/timeline", { id }, { from_ns, to_ns, px }, abort) };
 });
 
-export const spanNs = computed(() => timeline.value.data?.span_ns ?? 0);
+/** Until when steps that run may be drawn; nothing when none does. */
+const growsUntilNs = computed(() => timeline.value.data?.grows_until_ns ?? undefined);
+/** Now, in nanoseconds since the first moment, while something runs; else 0. */
+export const nowNs = signal(0);
+/** From the first moment to the last, or to now and some room while something runs. */
+export const spanNs = computed(() => grown(timeline.value.data?.span_ns ?? 0, nowNs.value));
 /** The window, or the whole. */
 export const windowNs = computed<Span>(() => shownWindow.value ?? whole(spanNs.value));
+
+/** Who wants no motion sees what grows once a second. */
+const CALM_MS = 1_000;
+const isCalm = matchMedia("(prefers-reduced-motion: reduce)");
+let frame = 0;
+let looked = 0;
+
+function tick(): void {
+  frame = requestAnimationFrame(() => {
+    const first = Date.parse(timeline.peek().data?.first_at ?? "");
+    const until = growsUntilNs.peek();
+    if (until === undefined || Number.isNaN(first)) return;
+    const now = Math.min(until, (Date.now() + serverAheadMs - first) * NS_PER_MS);
+    const { from, to } = windowNs.peek();
+    const halfPixel = (to - from) / Math.max(1, widthPx.peek()) / 2;
+    const isDue = !isCalm.matches || performance.now() - looked >= CALM_MS;
+    if (isDue && (now - nowNs.peek() >= halfPixel || now < nowNs.peek())) {
+      looked = performance.now();
+      nowNs.value = now;
+    }
+    if (now < until) tick();
+  });
+}
+
+// Steps that run grow while nothing new is heard of them.
+effect(() => {
+  cancelAnimationFrame(frame);
+  if (growsUntilNs.value === undefined) nowNs.value = 0;
+  else tick();
+});
 
 /** Lanes that somebody folded, by session. */
 const foldedOf = signal<Record<string, ReadonlySet<number>>>({});

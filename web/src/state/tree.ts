@@ -1,10 +1,10 @@
 // Rows of the tree, in blocks as they are needed; agents that somebody opened or closed.
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { get, type ApiError } from "../api/client.ts";
 import type { TreeRowDoc } from "../api/types.ts";
 import { blocksOf, type Seen } from "../logic/rows.ts";
 import { versionOf } from "./live.ts";
-import { selected, sessionId } from "./route.ts";
+import { selected, selectedEdge, sessionId } from "./route.ts";
 import { asApiError } from "./trouble.ts";
 
 const BLOCK = 200;
@@ -40,7 +40,9 @@ const USUAL: Asked = { depth: undefined, agent: "", open: [], shut: [], errors: 
 export const treeRows = signal<Rows>(NO_ROWS);
 export const treeError = signal<ApiError | undefined>(undefined);
 export const treeAsked = signal<Asked>(USUAL);
-/** The row of the step that is looked at. */
+/** The step that is brought into sight: the one that is looked at, or what the link leads to that is. */
+export const shownStep = computed(() => (selected.value !== "" ? selected.value : (selectedEdge.value.split("..")[1] ?? "")));
+/** The row of it. */
 export const selectedRow = signal<number | undefined>(undefined);
 /** The row the keyboard is at, when it is that of an agent. */
 export const cursorRow = signal<number | undefined>(undefined);
@@ -101,7 +103,7 @@ async function find(step: string): Promise<void> {
   const asked = treeAsked.peek();
   try {
     const answer = await get("/api/v1/sessions/{id}/tree", { id }, { from: 0, to: 0, ...filterOf(asked), find: step });
-    if (selected.peek() !== step || treeAsked.peek() !== asked) return;
+    if (shownStep.peek() !== step || treeAsked.peek() !== asked) return;
     selectedRow.value = answer.found_row ?? undefined;
     cursorRow.value = undefined;
     pathAbove.value = new Set([...answer.found_agents, ...answer.found_above]);
@@ -166,7 +168,7 @@ effect(() => {
 
 effect(() => {
   treeAsked.value;
-  if (selected.value !== "" && sessionId.value !== "") void find(selected.value);
+  if (shownStep.value !== "" && sessionId.value !== "") void find(shownStep.value);
   else {
     selectedRow.value = undefined;
     pathAbove.value = new Set();

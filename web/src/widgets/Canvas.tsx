@@ -1,6 +1,8 @@
 // A canvas as sharp as the screen, drawn whenever what it reads changes.
 import { effect, signal, type Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import type { Paper } from "./paint.ts";
+import { offerPicture } from "./picture.ts";
 
 export interface Size {
   width: number;
@@ -11,8 +13,11 @@ type Handler<E> = (event: E, x: number, y: number) => void;
 
 interface Props {
   label: string;
+  /** Of a file it is saved as. */
+  name: string;
+  background: string;
   size: Signal<Size>;
-  draw(ctx: CanvasRenderingContext2D, size: Size): void;
+  draw(ctx: Paper, size: Size): void;
   onWheel?: Handler<WheelEvent>;
   onPointer?: Handler<PointerEvent>;
   onDoubleClick?: Handler<MouseEvent>;
@@ -20,11 +25,11 @@ interface Props {
   cursor?: string;
 }
 
-export function Canvas({ label, size, draw, onWheel, onPointer, onDoubleClick, onKeyDown, cursor }: Props) {
+export function Canvas({ label, name, background, size, draw, onWheel, onPointer, onDoubleClick, onKeyDown, cursor }: Props) {
   const ref = useRef<HTMLCanvasElement>(null);
   const box = useRef<HTMLDivElement>(null);
-  const latest = useRef({ draw, onWheel, onPointer, onDoubleClick });
-  latest.current = { draw, onWheel, onPointer, onDoubleClick };
+  const latest = useRef({ label, name, background, draw, onWheel, onPointer, onDoubleClick });
+  latest.current = { label, name, background, draw, onWheel, onPointer, onDoubleClick };
 
   useEffect(() => {
     const [canvas, element] = [ref.current, box.current];
@@ -39,6 +44,11 @@ export function Canvas({ label, size, draw, onWheel, onPointer, onDoubleClick, o
       if (width !== size.peek().width || height !== size.peek().height) size.value = { width, height };
     });
     watch.observe(element);
+    const withdraw = offerPicture(() => {
+      const { label: title, name: file, background: paper, draw: drawn } = latest.current;
+      const { width, height } = size.peek();
+      return { name: file, title, width, height, background: paper, draw: (on) => drawn(on, { width, height }) };
+    });
     const stop = effect(() => {
       const { width, height } = size.value;
       const sharp = ratio.value;
@@ -67,6 +77,7 @@ export function Canvas({ label, size, draw, onWheel, onPointer, onDoubleClick, o
     canvas.addEventListener("dblclick", double);
     return () => {
       watch.disconnect();
+      withdraw();
       stop();
       canvas.removeEventListener("wheel", wheel);
       pointers.forEach((name) => canvas.removeEventListener(name, pointer));

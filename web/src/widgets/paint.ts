@@ -1,12 +1,48 @@
-// Drawing that more than one canvas needs.
+// Drawing that more than one canvas needs, and what it is drawn on.
 
-export function rounded(ctx: CanvasRenderingContext2D, x: number, y: number, width: number, height: number, radius: number): void {
+type Style = CanvasRenderingContext2D["fillStyle"];
+
+/** What is drawn on: a canvas, or something that writes down what is drawn. */
+export interface Paper {
+  fillStyle: Style;
+  strokeStyle: Style;
+  globalAlpha: number;
+  lineWidth: number;
+  lineJoin: CanvasLineJoin;
+  font: string;
+  textAlign: CanvasTextAlign;
+  textBaseline: CanvasTextBaseline;
+  save(): void;
+  restore(): void;
+  translate(x: number, y: number): void;
+  /** By the same to both sides. */
+  scale(x: number, y: number): void;
+  beginPath(): void;
+  closePath(): void;
+  moveTo(x: number, y: number): void;
+  lineTo(x: number, y: number): void;
+  bezierCurveTo(ax: number, ay: number, bx: number, by: number, x: number, y: number): void;
+  rect(x: number, y: number, width: number, height: number): void;
+  roundRect(x: number, y: number, width: number, height: number, radius: number): void;
+  clip(): void;
+  fill(): void;
+  stroke(): void;
+  fillRect(x: number, y: number, width: number, height: number): void;
+  strokeRect(x: number, y: number, width: number, height: number): void;
+  fillText(text: string, x: number, y: number, most?: number): void;
+  strokeText(text: string, x: number, y: number): void;
+  measureText(text: string): { width: number };
+  setLineDash(dash: number[]): void;
+  drawImage(image: HTMLCanvasElement, x: number, y: number, width: number, height: number): void;
+}
+
+export function rounded(ctx: Paper, x: number, y: number, width: number, height: number, radius: number): void {
   ctx.beginPath();
   ctx.roundRect(x, y, width, height, Math.min(radius, width / 2, height / 2));
 }
 
 /** Text cut to a width, with an ellipsis. */
-export function cut(ctx: CanvasRenderingContext2D, text: string, width: number): string {
+export function cut(ctx: Paper, text: string, width: number): string {
   if (width < 12) return "";
   if (ctx.measureText(text).width <= width) return text;
   let [least, most] = [0, text.length];
@@ -18,12 +54,17 @@ export function cut(ctx: CanvasRenderingContext2D, text: string, width: number):
   return least < 2 ? "" : `${text.slice(0, least)}…`;
 }
 
-export function arrowHead(ctx: CanvasRenderingContext2D, x: number, y: number, angle: number, size = 5): void {
-  ctx.beginPath();
+/** A head at the end of a line, as part of a path that is filled later. */
+export function headPath(ctx: Paper, x: number, y: number, angle: number, size = 5): void {
   ctx.moveTo(x, y);
   ctx.lineTo(x - size * Math.cos(angle - 0.45), y - size * Math.sin(angle - 0.45));
   ctx.lineTo(x - size * Math.cos(angle + 0.45), y - size * Math.sin(angle + 0.45));
   ctx.closePath();
+}
+
+export function arrowHead(ctx: Paper, x: number, y: number, angle: number, size = 5): void {
+  ctx.beginPath();
+  headPath(ctx, x, y, angle, size);
   ctx.fill();
 }
 

@@ -92,6 +92,7 @@ pub(crate) fn seen(app: &Arc<App>, snapshot: &Arc<Snapshot>) -> Seen {
     Seen {
         snapshot: told(snapshot),
         sessions: Arc::new(Stored(Arc::clone(app))),
+        layouts: Arc::clone(&app.layouts),
         prices: Arc::clone(&options.prices),
         now: (options.now)(),
     }

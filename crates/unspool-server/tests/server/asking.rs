@@ -104,6 +104,7 @@ fn every_path_is_described_and_every_description_answers() {
         let query = match path.as_str() {
             "/api/v1/query" | "/api/v1/search" => "?q=is:error".to_string(),
             "/api/v1/diff" => format!("?a={0}&b={0}", asked.id),
+            "/api/v1/sessions/{id}/chain" => format!("?of={}", step["id"].as_str().unwrap()),
             // Goes on for ever, and is tested by itself; the other one is not about this session.
             "/api/v1/live" | "/thoughtflow/{file}" => continue,
             _ => String::new(),
@@ -281,6 +282,50 @@ fn a_timeline_merges_what_is_too_narrow() {
     assert_eq!(wide["lanes"][0]["agents"][0]["label"], "main");
     assert!(!wide["arrows"].as_array().unwrap().is_empty());
     assert_eq!(asked.get("/timeline?from_ns=9&to_ns=3").error(), "bad_parameter");
+}
+
+#[test]
+fn arrows_lead_between_bars_and_say_how_sure_they_are() {
+    let asked = Asked::new();
+    let wide = asked.json("/timeline?px=20000");
+    let arrows = wide["arrows"].as_array().unwrap();
+    for kind in ["calls", "tool_result", "subagent_spawn"] {
+        assert!(arrows.iter().any(|arrow| arrow["relation"] == kind), "{kind}");
+    }
+    assert!(arrows.iter().all(|arrow| arrow["relation"] != "sequence" && arrow["count"].as_u64() >= Some(1)));
+    assert!(arrows.iter().all(|arrow| arrow["confidence"].as_f64().is_some_and(|sure| sure > 0.0)));
+    let narrow = asked.json("/timeline?px=3");
+    assert!(narrow["arrows"].as_array().unwrap().len() < arrows.len());
+}
+
+#[test]
+fn a_chain_is_what_a_query_finds_and_goes_back_to_the_first_input() {
+    let asked = Asked::new();
+    let flow = asked.json("");
+    let steps = flow["steps"].as_array().unwrap();
+    let spawn =
+        flow["agents"].as_array().unwrap().iter().find_map(|agent| agent["spawn"]["step_id"].as_str());
+    let step = spawn.unwrap();
+    let chain = asked.json(&format!("/chain?of={step}"));
+    let positions = |side: &str| -> Vec<u64> {
+        let stretches = chain[side].as_array().unwrap().iter();
+        let ends = stretches.map(|pair| (pair[0].as_u64().unwrap(), pair[1].as_u64().unwrap()));
+        ends.flat_map(|(first, last)| first..=last).collect()
+    };
+    let found = |relation: &str| -> Vec<u64> {
+        let path = format!("/api/v1/query?q={relation}:id:{step}&session={}", asked.id);
+        let hits = asked.running.get(&path).json()["sessions"][0]["steps"].clone();
+        let place = |hit: &Value| steps.iter().position(|one| one["id"] == hit["id"]).unwrap() as u64;
+        hits.as_array().map(|hits| hits.iter().map(place).collect()).unwrap_or_default()
+    };
+    for (side, relation) in [("causes", "causes"), ("effects", "caused-by")] {
+        let (told, found) = (positions(side), found(relation));
+        assert!(!found.is_empty() && found.iter().all(|place| told.contains(place)), "{side}");
+    }
+    // Through what was said to an agent, a query does not go; a chain goes back to the first input.
+    assert_eq!(positions("causes")[0], 0);
+    assert_eq!(asked.get("/chain").error(), "missing_parameter");
+    assert_eq!(asked.get("/chain?of=s00").error(), "bad_parameter");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! In: a picture — labels, looks, what leads to what. Out: text. Never here: where things come from, a terminal, a file.
 
+mod agent_colours;
 mod gantt;
 mod measure;
 mod picture;
@@ -12,6 +13,7 @@ mod timeline_of;
 mod timeline_svg;
 pub(crate) mod xml;
 
+pub use agent_colours::{AGENT_COLOURS, AgentColour, agent_colour};
 pub use gantt::{GanttLine, gantt};
 pub use picture::{Arrow, Box, Frame, Look, Picture};
 pub(crate) use style::class;

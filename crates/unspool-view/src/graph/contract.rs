@@ -47,6 +47,11 @@ pub(super) fn edges(flow: &Flow, batch: &Batch, view: &View, gathered: Gathered)
     graph
 }
 
+/// Which edges of a flow a graph of all its steps shows: causes, and order where nothing else leads to a step.
+pub(crate) fn shown_edges(flow: &Flow) -> Vec<bool> {
+    kept_edges(flow, &View::default(), &mut Tally::default())
+}
+
 /// Which edges of the flow count. Unless kinds were asked for, mere order counts only where nothing else of its agent leads to
 /// a step.
 fn kept_edges(flow: &Flow, view: &View, tally: &mut Tally) -> Vec<bool> {

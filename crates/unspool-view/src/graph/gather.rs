@@ -37,11 +37,12 @@ pub(super) fn gather(
     let mut node_of = vec![NONE; flow.steps.len()];
     let mut index: FxHashMap<Whole, u32> = FxHashMap::default();
     let mut wholes: Vec<Whole> = Vec::new();
+    let shut = shut_agents(flow, view);
     for (n, step) in (0_u32..).zip(&flow.steps) {
         let totals = pricer.step(step);
         let busy_ms = busy(step);
         let is_kept = kept[n as usize] && wanted(n as usize);
-        let whole = whole(flow, view, n, step).filter(|_| is_kept);
+        let whole = whole(flow, view, &shut, n, step).filter(|_| is_kept);
         let share = match (whole, is_kept) {
             (Some(_), _) => &mut graph.tally.shown,
             (None, true) => &mut graph.tally.contracted,
@@ -80,16 +81,37 @@ pub(super) fn busy(step: &Step) -> Option<i64> {
     step.duration_ms.get().filter(|ms| *ms >= 0)
 }
 
-fn whole(flow: &Flow, view: &View, n: u32, step: &Step) -> Option<Whole> {
+/// By agent, the agent that is drawn in its place: itself or one above it that is shut. `NONE` for those whose steps are nodes.
+fn shut_agents(flow: &Flow, view: &View) -> Vec<u32> {
+    let mut shut = vec![NONE; flow.agents.len()];
+    let is_by_agent = view.level == Level::Agent;
+    if view.level == Level::Run || !is_by_agent && view.shut.is_empty() {
+        return shut;
+    }
+    // Whoever started an agent stands before it, except in flows that nobody linked.
+    for (n, agent) in (0_u32..).zip(&flow.agents) {
+        let above = shut.get(agent.parent as usize).copied().filter(|_| !is_by_agent).unwrap_or(NONE);
+        let is_shut =
+            if is_by_agent { !view.open.contains(&agent.id) } else { view.shut.contains(&agent.id) };
+        shut[n as usize] = if above == NONE && is_shut { n } else { above };
+    }
+    shut
+}
+
+fn whole(flow: &Flow, view: &View, shut: &[u32], n: u32, step: &Step) -> Option<Whole> {
     let internal = flow.agents.get(step.agent as usize).is_some_and(|agent| agent.internal);
     if internal && !view.full {
         return None;
     }
     let aside = step.is_aside();
+    match shut.get(step.agent as usize) {
+        None if view.level == Level::Agent => return None,
+        Some(agent) if *agent != NONE => return Some(Whole::Agent(*agent)),
+        _ => {}
+    }
     match view.level {
-        Level::Step => (view.full || !aside).then_some(Whole::Step(n)),
+        Level::Step | Level::Agent => (view.full || !aside).then_some(Whole::Step(n)),
         Level::ModelCall => (step.kind == StepKind::ModelCall).then_some(Whole::Step(n)),
-        Level::Agent => flow.agents.get(step.agent as usize).map(|_| Whole::Agent(step.agent)),
         Level::Run if step.run == NONE => (view.full || !aside).then_some(Whole::NoRun),
         Level::Run => Some(Whole::Run(step.run)),
     }
@@ -148,7 +170,12 @@ fn groups(flow: &Flow, batch: &Batch, view: &View, wholes: &[Whole], graph: &mut
     };
     match view.group_by {
         GroupBy::Agent => {
-            let agents = wholes.iter().map(|whole| step_of(whole).map(|step| step.agent)).collect();
+            let is_mixed = !view.open.is_empty() || !view.shut.is_empty();
+            let agent_of = |whole: &Whole| match whole {
+                Whole::Agent(n) if is_mixed => Some(flow.agents[*n as usize].parent),
+                _ => step_of(whole).map(|step| step.agent),
+            };
+            let agents = wholes.iter().map(agent_of).collect();
             agent_groups(flow, batch, agents, graph)
         }
         GroupBy::Run => {

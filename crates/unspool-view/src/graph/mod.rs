@@ -10,13 +10,14 @@ mod from_workflow;
 mod gather;
 mod guess;
 
+pub(crate) use contract::shown_edges;
 pub use filter::{Filter, StatusFilter};
 pub use from_process::from_process;
 pub use from_workflow::{Pattern, from_workflow, pattern};
 
 use crate::prices::Prices;
 use crate::totals::Totals;
-use unspool_model::{Batch, Confidence, EdgeKind, Flow, Sym};
+use unspool_model::{Batch, Confidence, EdgeKind, Flow, Id, Sym};
 
 /// What one node stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -72,6 +73,10 @@ pub struct View {
     pub sequential: bool,
     /// Steps that say nothing about the work (system, hooks, what the client injected) as nodes too.
     pub full: bool,
+    /// Agents whose steps are nodes of their own where an agent is a node.
+    pub open: Vec<Id>,
+    /// Agents that are one node, with all they started, where a step or model call is a node.
+    pub shut: Vec<Id>,
 }
 
 /// A graph to draw.

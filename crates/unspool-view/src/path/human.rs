@@ -2,6 +2,7 @@
 //!
 //! In: a flow. Out: a mark for each step. Never here: how long anybody waited.
 
+use super::moments::triggers;
 use crate::sequence::Sequence;
 use unspool_model::{EdgeKind, Flow, Interner, StepKind};
 
@@ -18,6 +19,11 @@ const MACHINE_WORDS: &[&str] = &[
 ];
 
 /// By step, whether a person said it: no message that a client injects, and none that tells of an agent's end.
+pub(crate) fn said(flow: &Flow, text: &Interner) -> Vec<bool> {
+    said_by_person(flow, text, &Sequence::new(flow), &triggers(flow))
+}
+
+/// The same, where the order of steps and the inputs of runs are known already.
 pub(super) fn said_by_person(
     flow: &Flow,
     text: &Interner,

@@ -13,17 +13,21 @@ mod moments;
 mod network;
 mod siblings;
 mod split;
+mod strip;
 mod what_if;
 
 pub use class::Class;
 pub use doc::{
     PathDoc, Paths, Scope, ScopeDoc, ScopePathDoc, SegmentDoc, SessionPathDoc, StepSlackDoc, session_path,
 };
+pub(crate) use human::said;
 pub use left_out::LeftOutDoc;
 pub(crate) use moments::{is_begin, step_of};
 pub(crate) use network::Network;
 pub(crate) use split::ratio;
 pub use split::{ParallelismDoc, SplitDoc};
+pub(crate) use strip::stretches;
+pub use strip::{PathStripDoc, StripPartDoc, path_strip};
 pub use what_if::{Change, ChangeDoc, Subject, WhatIfDoc};
 
 #[cfg(test)]

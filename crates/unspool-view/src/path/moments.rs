@@ -147,7 +147,7 @@ fn times(flow: &Flow) -> Vec<i64> {
     at
 }
 
-fn triggers(flow: &Flow) -> Vec<bool> {
+pub(super) fn triggers(flow: &Flow) -> Vec<bool> {
     let mut triggers = vec![false; flow.steps.len()];
     for run in &flow.runs {
         if let Some(step) = flow.steps.get(run.trigger as usize) {

@@ -1,15 +1,16 @@
 //! A graph with everything in its place: what a page draws, without any layout of its own.
 
 use crate::draw::svg::{arrow_text, badge_text, detail_text, frame_text, label_text, to_layout};
-use crate::draw::{Look, Picture, class};
+use crate::draw::{Look, Picture, agent_colour, class};
 use crate::export::graph_json::{
     GraphDoc, GraphEdgeDoc, GraphGroupDoc, GraphNodeDoc, Of, TallyDoc, graph_doc,
 };
 use crate::graph::Graph;
-use crate::layout::{Options, Path, Point, Rect, layered};
+use crate::labels::agent_name;
+use crate::layout::{Options, Path, Point, Previous, Rect, layered};
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use unspool_model::{Batch, Flow};
 
 /// Graphs with more nodes are not laid out: `max_graph_nodes`.
@@ -52,6 +53,10 @@ pub struct PlacedNodeDoc {
     pub rank: u32,
     /// What it looks like: one of the schema's looks.
     pub look: &'static str,
+    /// Positions of its steps in the depth-first order of the tree, as `step_ids` lists them.
+    pub seqs: Vec<u32>,
+    /// The place of its agent's colour in the schema; null when it is of several types of agents, or of none.
+    pub colour: Option<u32>,
     /// The first line, cut to the box.
     pub shown_label: String,
     /// The second line, cut to the box; may be empty.
@@ -88,6 +93,8 @@ pub struct PlacedGroupDoc {
     pub group: GraphGroupDoc,
     /// Where it is.
     pub place: RectDoc,
+    /// The place of its agent's colour in the schema; null when it is no agent's.
+    pub colour: Option<u32>,
     /// Its name, cut.
     pub shown_label: String,
 }
@@ -121,10 +128,26 @@ impl From<&Rect> for RectDoc {
     }
 }
 
-/// A graph with everything in its place.
-pub fn placed_graph(flow: &Flow, batch: &Batch, graph: &Graph, of: Of, options: &Options) -> PlacedGraphDoc {
+/// A graph with everything in its place, and what a later layout of it is to remember. What was there before stays where it was as far as possible.
+pub fn placed_graph(
+    flow: &Flow,
+    batch: &Batch,
+    graph: &Graph,
+    of: Of,
+    options: &Options,
+    before: Option<&Previous>,
+) -> (PlacedGraphDoc, Previous) {
     let picture = Picture::of(graph);
-    let layout = layered(&to_layout(&picture), options, None);
+    let shape = to_layout(&picture);
+    let keys: Vec<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
+    let layout = layered(&shape, options, before.map(|before| before.hint(&keys, &shape)).as_ref());
+    let previous = Previous::new(&keys, &shape, &layout);
+    let colour_of = |step: u32| {
+        Some(agent_colour(&agent_name(
+            batch,
+            flow.agents.get(flow.steps.get(step as usize)?.agent as usize)?,
+        )))
+    };
     let GraphDoc { session_id, title, level, nodes, edges, groups, tally } =
         graph_doc(flow, batch, graph, of);
     let looks: BTreeSet<Look> = picture.boxes.iter().map(|part| part.look).collect();
@@ -133,6 +156,8 @@ pub fn placed_graph(flow: &Flow, batch: &Batch, graph: &Graph, of: Of, options: 
         place: RectDoc::from(&layout.nodes[n]),
         rank: layout.ranks[n],
         look: class(part.look),
+        colour: one_colour(graph.nodes[n].steps.iter().map(|step| colour_of(*step))),
+        seqs: graph.nodes[n].steps.clone(),
         shown_label: label_text(part),
         shown_detail: detail_text(part),
         badge: badge_text(part.count),
@@ -149,12 +174,18 @@ pub fn placed_graph(flow: &Flow, batch: &Batch, graph: &Graph, of: Of, options: 
             label_place: label.as_ref().map(RectDoc::from),
         }
     });
+    let colours: BTreeMap<String, u32> = flow
+        .agents
+        .iter()
+        .map(|agent| (agent.id.show('a'), agent_colour(&agent_name(batch, agent))))
+        .collect();
     let groups = groups.into_iter().zip(&layout.clusters).map(|(group, rect)| PlacedGroupDoc {
         shown_label: frame_text(&group.label),
+        colour: colours.get(&group.id).copied(),
         group,
         place: RectDoc::from(rect),
     });
-    PlacedGraphDoc {
+    let placed = PlacedGraphDoc {
         session_id,
         title,
         level,
@@ -165,7 +196,14 @@ pub fn placed_graph(flow: &Flow, batch: &Batch, graph: &Graph, of: Of, options: 
         groups: groups.collect(),
         looks: looks.into_iter().map(class).collect(),
         tally,
-    }
+    };
+    (placed, previous)
+}
+
+/// The colour that all of them have.
+fn one_colour(mut colours: impl Iterator<Item = Option<u32>>) -> Option<u32> {
+    let first = colours.next()??;
+    colours.all(|one| one == Some(first)).then_some(first)
 }
 
 #[cfg(test)]
@@ -174,7 +212,7 @@ mod tests {
     use crate::drawn::Drawn;
     use crate::export::graph_json::Of;
     use crate::graph::{Level, View, graph};
-    use crate::layout::Options;
+    use crate::layout::{Options, Previous};
     use crate::prices::Prices;
     use unspool_model::StepKind;
 
@@ -185,8 +223,8 @@ mod tests {
         drawn.step(0, StepKind::ModelCall, "opus", (1, 5));
         drawn.step(0, StepKind::ToolCall, "Bash", (5, 9));
         let graph = graph(&drawn.flow, &drawn.batch, &Prices::default(), &View::default(), &|_| true);
-        let placed =
-            placed_graph(&drawn.flow, &drawn.batch, &graph, Of::Flow(Level::Step), &Options::default());
+        let of = Of::Flow(Level::Step);
+        let (placed, _) = placed_graph(&drawn.flow, &drawn.batch, &graph, of, &Options::default(), None);
         assert_eq!((placed.nodes.len(), placed.edges.len()), (3, 2));
         assert!(placed.nodes.iter().all(|node| {
             let place = node.place;
@@ -194,5 +232,65 @@ mod tests {
         }));
         assert!(placed.edges.iter().all(|edge| edge.points.len() >= 2));
         assert_eq!(placed.looks, ["user", "model", "tool"]);
+        assert!(placed.nodes.iter().all(|node| node.colour.is_some()));
+    }
+
+    #[test]
+    fn an_agent_that_is_shut_is_one_node_and_one_that_is_open_is_its_steps() {
+        let mut drawn = Drawn::new();
+        let first = drawn.model(0, (0, 5));
+        let call = drawn.tool(first, "Task", "", (5, 90));
+        let outer = drawn.agent(call, "Plan", 10);
+        let asks = drawn.model(outer, (11, 15));
+        let inner_call = drawn.tool(asks, "Task", "", (15, 40));
+        let inner = drawn.agent(inner_call, "Explore", 20);
+        drawn.model(inner, (21, 30));
+        let [outer, inner] = [outer, inner].map(|n| drawn.flow.agents[n as usize].id);
+        let kinds = |view: View| {
+            let graph = graph(&drawn.flow, &drawn.batch, &Prices::default(), &view, &|_| true);
+            let of_kind = |kind: &str| graph.nodes.iter().filter(|node| node.kind == kind).count();
+            (of_kind("agent"), graph.nodes.len(), graph.groups.len())
+        };
+        assert_eq!(kinds(View::default()), (0, 7, 2));
+        // With what it started.
+        assert_eq!(kinds(View { shut: vec![outer], ..View::default() }), (1, 3, 0));
+        assert_eq!(kinds(View { shut: vec![inner], ..View::default() }), (1, 6, 1));
+        let by_agent = View { level: Level::Agent, ..View::default() };
+        assert_eq!(kinds(by_agent.clone()), (3, 3, 0));
+        assert_eq!(kinds(View { open: vec![outer], ..by_agent }), (2, 5, 1));
+    }
+
+    #[test]
+    fn what_was_there_stays_when_more_comes() {
+        let mut drawn = Drawn::new();
+        let mut last = drawn.model(0, (0, 5));
+        for n in 1..12 {
+            let tools = [1, 2, 3].map(|_| drawn.tool(last, "Read", "", (n * 20, n * 20 + 5)));
+            last = drawn.model(0, (n * 20 + 6, n * 20 + 9));
+            for tool in tools {
+                drawn.result(tool, last);
+            }
+        }
+        let place = |drawn: &Drawn, before: Option<&Previous>| {
+            let graph = graph(&drawn.flow, &drawn.batch, &Prices::default(), &View::default(), &|_| true);
+            placed_graph(
+                &drawn.flow,
+                &drawn.batch,
+                &graph,
+                Of::Flow(Level::Step),
+                &Options::default(),
+                before,
+            )
+        };
+        let (first, previous) = place(&drawn, None);
+        for n in 0..9 {
+            drawn.tool(last, "Bash", "", (900 + n, 910 + n));
+        }
+        let (grown, _) = place(&drawn, Some(&previous));
+        let offset = grown.nodes[0].place.x - first.nodes[0].place.x;
+        let moved = first.nodes.iter().zip(&grown.nodes).filter(|(before, after)| {
+            (after.place.x - before.place.x - offset).abs() + (after.place.y - before.place.y).abs() > 1.0
+        });
+        assert_eq!((grown.nodes.len() - first.nodes.len(), moved.count()), (9, 0));
     }
 }

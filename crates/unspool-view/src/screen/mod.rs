@@ -3,6 +3,8 @@
 //!
 //! In: a flow and a question. Out: documents for the wire; their comments are the documentation of each field. Never here: HTTP, a store.
 
+mod arrows;
+mod chain;
 mod complete;
 mod content;
 mod context;
@@ -16,6 +18,8 @@ mod timeline;
 mod tree;
 mod words;
 
+pub use arrows::MAX_ARROWS;
+pub use chain::{ChainDoc, ChainEnd, chain};
 pub use content::{MAX_RECORD_BYTES, record_content};
 pub use graph::{MAX_GRAPH_NODES, PlacedGraphDoc, PointDoc, RectDoc, placed_graph};
 pub use links::{

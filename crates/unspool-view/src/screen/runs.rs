@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::ops::Range;
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, EdgeKind, Flow, Run, Step, Usage};
+use unspool_model::{Batch, EdgeKind, Flow, Run, Usage};
 
 /// Runs of one answer: `max_runs`.
 pub const MAX_RUNS: usize = 100;
@@ -107,6 +107,8 @@ pub struct RunAgentDoc {
 pub struct RunStepDoc {
     /// Deterministic id.
     pub id: String,
+    /// Position in the depth-first order of the tree.
+    pub seq: u32,
     /// Kind of step.
     pub kind: &'static str,
     /// What it looks like.
@@ -232,7 +234,7 @@ impl Lanes<'_> {
             lanes: agents.iter().filter_map(|agent| self.lane(*agent)).collect(),
             columns: places.iter().map(|place| place.column + 1).max().unwrap_or(0),
             arrows: self.arrows(&steps, &places),
-            steps: steps.iter().zip(&places).map(|(one, place)| self.step(step(*one), place)).collect(),
+            steps: steps.iter().zip(&places).map(|(one, place)| self.step(*one, place)).collect(),
             steps_left_out,
             asides_left_out,
         }
@@ -288,9 +290,11 @@ impl Lanes<'_> {
         })
     }
 
-    fn step(&self, step: &Step, place: &Place) -> RunStepDoc {
+    fn step(&self, seq: u32, place: &Place) -> RunStepDoc {
+        let step = &self.flow.steps[seq as usize];
         RunStepDoc {
             id: step.id.show('s'),
+            seq,
             kind: step.kind.name(),
             look: class(Look::of(step.kind.name())),
             label: step_name(self.batch, step),

@@ -4,7 +4,7 @@ use super::content::{ContentDoc, MAX_RECORD_BYTES, record_content};
 use super::counted::why_counted;
 use super::links::{SaidDoc, said, said_of};
 use super::numbers::{BucketDoc, buckets};
-use crate::explain::{Answer, Explanation, Search};
+use crate::explain::{Explanation, explain_step};
 use crate::flow_json::{EdgeDoc, StepDoc, edge_doc, step_doc};
 use crate::labels::{agent_detail, agent_name, step_detail as detail_of, step_name};
 use crate::prices::{Money, Prices};
@@ -54,7 +54,7 @@ pub struct StepDetailDoc {
     /// What people said about its links that is no edge now: denied, or not possible.
     pub said: Vec<SaidDoc>,
     /// The same in sentences.
-    pub explanation: Option<Explanation>,
+    pub explanation: Explanation,
 }
 
 /// An agent in few words.
@@ -179,9 +179,6 @@ pub fn step_detail(
     let edges_in = flow.edges.iter().filter(|one| one.to == index).map(|one| edge(one, one.from));
     let edges_out = flow.edges.iter().filter(|one| one.from == index).map(|one| edge(one, one.to));
     let below = || (0u32..).zip(&flow.steps).filter(|(_, below)| below.parent == index);
-    let id = step.id.show('s');
-    let mut search = Search::new(&id);
-    search.add(flow, batch, prices);
     let mut pricer = Pricer::new(flow, &batch.text, prices);
     let (sums, costs) = (pricer.step(step), pricer.costs(step));
     let in_buckets = |usage| buckets(usage, costs.unwrap_or_default(), costs.is_some());
@@ -202,10 +199,7 @@ pub fn step_detail(
         started: started(flow, batch, index),
         said: unseen(flow, batch, index),
         records: flow.witnesses_of(step).iter().map(|record| record_doc(batch, natives, *record)).collect(),
-        explanation: match search.finish() {
-            Answer::One(explanation) => Some(explanation),
-            Answer::Nothing | Answer::Several(_) => None,
-        },
+        explanation: explain_step(flow, batch, prices, n),
     }
 }
 
@@ -329,6 +323,6 @@ mod tests {
         assert_eq!(detail.edges_in[0].other.as_ref().unwrap().label, "user");
         assert_eq!(detail.edges_out[0].other.as_ref().unwrap().label, "Bash");
         assert_eq!((detail.buckets.len(), detail.why_counted.len()), (0, 1));
-        assert!(detail.explanation.is_some_and(|told| told.subject == "step"));
+        assert!(detail.explanation.subject == "step");
     }
 }

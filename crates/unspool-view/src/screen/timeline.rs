@@ -1,15 +1,17 @@
 //! A window of a session's timeline: what can be told apart at a zoom.
 //!
 //! A lane and a row have the same place at every zoom, so that bars stay where they are when a page zooms or moves. Bars that are narrower than
-//! a pixel and lie in the same one are told as one, with how many they are.
+//! a pixel and lie in the same one are told as one, with how many they are. What runs has no end yet: nothing is placed behind it in its row.
 
-use crate::draw::{Look, class};
+use super::arrows::{Arrows, TimelineArrowDoc, arrows};
+use crate::draw::{Look, agent_colour, class};
 use crate::labels::{agent_name, step_detail, step_name};
 use crate::layout::{Bar, Room, Scale, TimelineOptions, Track, timeline};
+use crate::path::said;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use unspool_model::{Batch, EdgeKind, Flow, Step};
+use unspool_model::{Batch, Flow, Status, Step, Timestamp};
 
 /// No window is wider: `max_timeline_px`.
 pub const MAX_TIMELINE_PX: u32 = 20_000;
@@ -23,6 +25,8 @@ pub struct TimelineAsked {
     pub to_ns: Option<i64>,
     /// Pixels there are for it.
     pub px: u32,
+    /// What has not ended counts as running so long after the last that was heard of it.
+    pub running_window_ms: i64,
 }
 
 /// Part of a timeline. Moments are nanoseconds since `first_at`.
@@ -44,8 +48,12 @@ pub struct TimelineDoc {
     pub lanes: Vec<LaneDoc>,
     /// Bars that touch the window, by lane, row and begin.
     pub bars: Vec<BarDoc>,
-    /// Arrows between agents that touch the window.
+    /// Relations that touch the window and can be told apart, all but mere order; what matters more comes first.
     pub arrows: Vec<TimelineArrowDoc>,
+    /// Relations that touch the window and whose ends cannot be told apart in it.
+    pub arrows_too_short: usize,
+    /// Relations that touch the window and are not told, by the limit `max_arrows`.
+    pub arrows_left_out: usize,
     /// Long stretches in which nothing happened, of the whole timeline.
     pub idle: Vec<IdleDoc>,
     /// Steps that have a bar somewhere in the timeline.
@@ -54,6 +62,8 @@ pub struct TimelineDoc {
     pub bars_in_window: usize,
     /// Steps without a time, which have no bar.
     pub untimed_steps: usize,
+    /// Until when steps that run may be drawn as going on, unless something else is heard; null when none runs.
+    pub grows_until_ns: Option<i64>,
 }
 
 /// Agents that share a place because they do not overlap.
@@ -74,6 +84,8 @@ pub struct LaneAgentDoc {
     pub id: String,
     /// Its type, or that it is the main one.
     pub label: String,
+    /// The place of its type's colour in the schema.
+    pub colour: u32,
 }
 
 /// A step, or several that are too narrow to be told apart.
@@ -87,8 +99,14 @@ pub struct BarDoc {
     pub from_ns: i64,
     /// When it ended.
     pub to_ns: i64,
+    /// Which of the agents of its lane.
+    pub agent: u32,
     /// The step; the first of several.
     pub step_id: String,
+    /// Its position in the depth-first order of the tree; of several, the least.
+    pub seq: u32,
+    /// Of several, the greatest position.
+    pub last_seq: u32,
     /// How many steps it stands for.
     pub count: u32,
     /// How many of them failed.
@@ -101,36 +119,8 @@ pub struct BarDoc {
     pub detail: String,
     /// It has begun and nothing says that it ended.
     pub pending: bool,
-}
-
-/// One agent started another, or answered it.
-#[derive(Serialize, JsonSchema)]
-pub struct TimelineArrowDoc {
-    /// Step it leaves.
-    pub from_step_id: String,
-    /// Step it reaches.
-    pub to_step_id: String,
-    /// `subagent_spawn` or `subagent_return`.
-    pub relation: &'static str,
-    /// Lane, row and moment it leaves.
-    pub from: ArrowEndDoc,
-    /// Lane, row and moment it reaches.
-    pub to: ArrowEndDoc,
-    /// A guess.
-    pub inferred: bool,
-    /// It carries an error.
-    pub is_error: bool,
-}
-
-/// An end of an arrow.
-#[derive(Serialize, JsonSchema)]
-pub struct ArrowEndDoc {
-    /// Lane of its bar.
-    pub lane: u32,
-    /// Row of its bar.
-    pub row: u32,
-    /// Moment.
-    pub at_ns: i64,
+    /// It is at work as far as anybody knows: it goes on until now.
+    pub running: bool,
 }
 
 /// A stretch in which nothing happened.
@@ -140,16 +130,27 @@ pub struct IdleDoc {
     pub from_ns: i64,
     /// To when.
     pub to_ns: i64,
+    /// It ended when a person said something.
+    pub waits_for_person: bool,
 }
 
 /// Where a step is.
 #[derive(Clone, Copy)]
-struct Placed {
-    step: u32,
-    from_ns: i64,
-    to_ns: i64,
-    lane: u32,
-    row: u32,
+pub(super) struct Placed {
+    pub(super) step: u32,
+    pub(super) from_ns: i64,
+    /// Of what runs, the last that is known.
+    pub(super) to_ns: i64,
+    pub(super) lane: u32,
+    pub(super) row: u32,
+    running: bool,
+}
+
+impl Placed {
+    /// Nothing else has its place until then, when `last_ns` is the last moment that is known.
+    fn kept_until(&self, last_ns: i64) -> i64 {
+        if self.running { last_ns } else { self.to_ns }
+    }
 }
 
 const NS_PER_MS: i64 = 1_000_000;
@@ -158,24 +159,33 @@ const NS_PER_MS: i64 = 1_000_000;
 pub fn timeline_window(flow: &Flow, batch: &Batch, asked: &TimelineAsked) -> TimelineDoc {
     let first = flow.steps.iter().filter(|step| !step.is_aside()).filter_map(|step| step.started.ns()).min();
     let all = Timeline::new(flow, first.unwrap_or(0));
-    let span_ns = all.placed.iter().map(|bar| bar.to_ns).max().unwrap_or(0);
+    let span_ns = last_of(&all.placed);
     let from_ns = asked.from_ns.unwrap_or(0);
     let to_ns = asked.to_ns.unwrap_or(span_ns).max(from_ns);
     let px = asked.px.clamp(1, MAX_TIMELINE_PX);
     let touches = |from: i64, to: i64| from <= to_ns && to >= from_ns;
-    let inside: Vec<&Placed> = all.placed.iter().filter(|bar| touches(bar.from_ns, bar.to_ns)).collect();
+    let inside: Vec<&Placed> =
+        all.placed.iter().filter(|bar| touches(bar.from_ns, bar.kept_until(i64::MAX))).collect();
     let pixel_ns = (to_ns - from_ns) / i64::from(px);
+    let Arrows { told, too_short, left_out } = arrows(flow, &all.placed, (from_ns, to_ns), pixel_ns);
     let timed = flow.steps.iter().filter(|step| !step.is_aside());
     TimelineDoc {
         session_id: flow.session.id.show('x'),
-        first_at: first.map(|ns| unspool_model::Timestamp::from_ns(ns).to_string()),
+        first_at: first.map(|ns| Timestamp::from_ns(ns).to_string()),
         span_ns,
         from_ns,
         to_ns,
         px,
-        bars: bars(flow, batch, &inside, from_ns, pixel_ns),
-        arrows: all.arrows(flow, &touches),
-        idle: all.idle(),
+        bars: bars(flow, batch, &inside, &all.agent_in_lane(flow), from_ns, pixel_ns),
+        arrows: told,
+        arrows_too_short: too_short,
+        arrows_left_out: left_out,
+        idle: all.idle(flow, batch),
+        grows_until_ns: all
+            .placed
+            .iter()
+            .any(|bar| bar.running)
+            .then(|| span_ns.saturating_add(asked.running_window_ms.saturating_mul(NS_PER_MS))),
         total_bars: all.placed.len(),
         bars_in_window: inside.len(),
         untimed_steps: timed.filter(|step| !step.started.is_some()).count(),
@@ -202,7 +212,14 @@ impl Timeline {
         let mut placed: Vec<Placed> = timed
             .filter_map(|(n, step)| {
                 let (from_ns, to_ns) = span(step)?;
-                Some(Placed { step: n, from_ns, to_ns, lane: u32::MAX, row: 0 })
+                Some(Placed {
+                    step: n,
+                    from_ns,
+                    to_ns,
+                    lane: u32::MAX,
+                    row: 0,
+                    running: is_running(flow, step),
+                })
             })
             .collect();
         let tracks: Vec<Track> = flow
@@ -236,7 +253,7 @@ impl Timeline {
                 ends.push(0);
                 ends.len() - 1
             });
-            ends[free] = bar.to_ns.max(bar.from_ns + 1);
+            ends[free] = bar.kept_until(i64::MAX).max(bar.from_ns + 1);
             bar.row = u32::try_from(free).unwrap_or(u32::MAX);
             rows[bar.lane as usize] = rows[bar.lane as usize].max(bar.row + 1);
         }
@@ -247,7 +264,8 @@ impl Timeline {
     fn lanes(&self, flow: &Flow, batch: &Batch) -> Vec<LaneDoc> {
         let agent = |n: &usize| {
             let agent = &flow.agents[*n];
-            LaneAgentDoc { id: agent.id.show('a'), label: agent_name(batch, agent) }
+            let label = agent_name(batch, agent);
+            LaneAgentDoc { id: agent.id.show('a'), colour: agent_colour(&label), label }
         };
         let lane = |((agents, depth), rows): (&(Vec<usize>, u32), &u32)| LaneDoc {
             agents: agents.iter().map(agent).collect(),
@@ -257,49 +275,65 @@ impl Timeline {
         self.lanes.iter().zip(&self.rows).map(lane).collect()
     }
 
-    fn arrows(&self, flow: &Flow, touches: &dyn Fn(i64, i64) -> bool) -> Vec<TimelineArrowDoc> {
-        let by_step: BTreeMap<u32, &Placed> = self.placed.iter().map(|bar| (bar.step, bar)).collect();
-        let id = |step: u32| flow.steps[step as usize].id.show('s');
-        let between = flow
-            .edges
-            .iter()
-            .filter(|e| matches!(e.kind, EdgeKind::SubagentSpawn | EdgeKind::SubagentReturn));
-        let arrow = |edge: &unspool_model::Edge| {
-            let (from, to) = (by_step.get(&edge.from)?, by_step.get(&edge.to)?);
-            let leaves = from.to_ns.min(to.from_ns).max(from.from_ns);
-            let (early, late) = (leaves.min(to.from_ns), leaves.max(to.from_ns));
-            touches(early, late).then(|| TimelineArrowDoc {
-                from_step_id: id(edge.from),
-                to_step_id: id(edge.to),
-                relation: edge.kind.name(),
-                from: ArrowEndDoc { lane: from.lane, row: from.row, at_ns: leaves },
-                to: ArrowEndDoc { lane: to.lane, row: to.row, at_ns: to.from_ns },
-                inferred: edge.is_inferred(),
-                is_error: edge.is_error,
-            })
-        };
-        between.filter_map(arrow).collect()
+    /// By agent, its place among those of its lane.
+    fn agent_in_lane(&self, flow: &Flow) -> Vec<u32> {
+        let mut place = vec![0; flow.agents.len()];
+        for (agents, _) in &self.lanes {
+            for (n, agent) in (0u32..).zip(agents) {
+                place[*agent] = n;
+            }
+        }
+        place
     }
 
     /// Stretches that a drawing may cut out.
-    fn idle(&self) -> Vec<IdleDoc> {
-        let spans = self.placed.iter().map(|bar| (bar.from_ns / NS_PER_MS, bar.to_ns / NS_PER_MS));
+    fn idle(&self, flow: &Flow, batch: &Batch) -> Vec<IdleDoc> {
+        let last_ns = last_of(&self.placed);
+        let spans =
+            self.placed.iter().map(|bar| (bar.from_ns / NS_PER_MS, bar.kept_until(last_ns) / NS_PER_MS));
         let usual = TimelineOptions::default();
         let room = Room { width: usual.width, break_width: usual.break_width, compress: true };
         let idle = Scale::new(spans, room).breaks;
+        if idle.is_empty() {
+            return Vec::new();
+        }
+        let said = said(flow, &batch.text);
+        let mut begun: Vec<(i64, u32)> =
+            self.placed.iter().map(|bar| (bar.from_ns / NS_PER_MS, bar.step)).collect();
+        begun.sort_unstable();
+        let by_person = |at_ms: i64| {
+            let after = begun.partition_point(|(from_ms, _)| *from_ms < at_ms);
+            let mut first = begun[after..].iter().take_while(|(from_ms, _)| *from_ms == begun[after].0);
+            first.any(|(_, step)| said[*step as usize])
+        };
         idle.iter()
-            .map(|cut| IdleDoc { from_ns: cut.from_ms * NS_PER_MS, to_ns: cut.to_ms * NS_PER_MS })
+            .map(|cut| IdleDoc {
+                from_ns: cut.from_ms * NS_PER_MS,
+                to_ns: cut.to_ms * NS_PER_MS,
+                waits_for_person: by_person(cut.to_ms),
+            })
             .collect()
     }
 }
 
+/// The last moment that is known.
+fn last_of(placed: &[Placed]) -> i64 {
+    placed.iter().map(|bar| bar.to_ns).max().unwrap_or(0)
+}
+
+fn is_running(flow: &Flow, step: &Step) -> bool {
+    let agent = flow.agents.get(step.agent as usize);
+    step.pending && agent.is_some_and(|agent| agent.status == Status::Running)
+}
+
 /// Agents that share lanes, by the layout's rule, and the depth of each lane.
 fn lanes(flow: &Flow, tracks: &[Track], placed: &[Placed]) -> Vec<(Vec<usize>, u32)> {
+    let last_ns = last_of(placed);
     let mut spans: BTreeMap<usize, (i64, i64)> = BTreeMap::new();
     for bar in placed {
         let span =
             spans.entry(flow.steps[bar.step as usize].agent as usize).or_insert((bar.from_ns, bar.to_ns));
-        *span = (span.0.min(bar.from_ns), span.1.max(bar.to_ns));
+        *span = (span.0.min(bar.from_ns), span.1.max(bar.kept_until(last_ns)));
     }
     let bar = |(track, (from, to)): (&usize, &(i64, i64))| Bar {
         track: *track,
@@ -313,16 +347,24 @@ fn lanes(flow: &Flow, tracks: &[Track], placed: &[Placed]) -> Vec<(Vec<usize>, u
 }
 
 /// Bars, with those that fall into one pixel told as one.
-fn bars(flow: &Flow, batch: &Batch, inside: &[&Placed], from_ns: i64, pixel_ns: i64) -> Vec<BarDoc> {
+fn bars(
+    flow: &Flow,
+    batch: &Batch,
+    inside: &[&Placed],
+    agent_in_lane: &[u32],
+    from_ns: i64,
+    pixel_ns: i64,
+) -> Vec<BarDoc> {
     let mut told: Vec<BarDoc> = Vec::new();
     // The pixel of the last bar, when that is narrower than one.
     let mut last: Option<(u32, u32, i64)> = None;
     for bar in inside {
         let step = &flow.steps[bar.step as usize];
-        let is_narrow = pixel_ns > 0 && bar.to_ns - bar.from_ns < pixel_ns;
+        let is_narrow = pixel_ns > 0 && bar.to_ns - bar.from_ns < pixel_ns && !bar.running;
         let pixel = is_narrow.then(|| (bar.lane, bar.row, (bar.from_ns - from_ns).div_euclid(pixel_ns)));
         if let (Some(one), true) = (told.last_mut(), pixel.is_some() && pixel == last) {
             one.count += 1;
+            (one.seq, one.last_seq) = (one.seq.min(bar.step), one.last_seq.max(bar.step));
             one.errors += u32::from(step.is_error);
             one.to_ns = one.to_ns.max(bar.to_ns);
             one.pending |= step.pending;
@@ -336,13 +378,17 @@ fn bars(flow: &Flow, batch: &Batch, inside: &[&Placed], from_ns: i64, pixel_ns: 
             row: bar.row,
             from_ns: bar.from_ns,
             to_ns: bar.to_ns,
+            agent: agent_in_lane.get(step.agent as usize).copied().unwrap_or(0),
             step_id: step.id.show('s'),
+            seq: bar.step,
+            last_seq: bar.step,
             count: 1,
             errors: u32::from(step.is_error),
             look: class(Look::of(step.kind.name())),
             label: step_name(batch, step),
             detail: step_detail(batch, step).into(),
             pending: step.pending,
+            running: bar.running,
         });
     }
     told
@@ -352,7 +398,7 @@ fn bars(flow: &Flow, batch: &Batch, inside: &[&Placed], from_ns: i64, pixel_ns: 
 mod tests {
     use super::{TimelineAsked, timeline_window};
     use crate::drawn::Drawn;
-    use unspool_model::StepKind;
+    use unspool_model::{Status, StepKind};
 
     fn drawn() -> Drawn {
         let mut drawn = Drawn::new();
@@ -379,11 +425,49 @@ mod tests {
     #[test]
     fn a_window_has_what_touches_it() {
         let Drawn { flow, batch } = drawn();
-        let asked = TimelineAsked { from_ns: Some(502_000_000), to_ns: Some(512_000_000), px: 1000 };
+        let asked = TimelineAsked {
+            from_ns: Some(502_000_000),
+            to_ns: Some(512_000_000),
+            px: 1000,
+            ..TimelineAsked::default()
+        };
         let window = timeline_window(&flow, &batch, &asked);
         let labels: Vec<&str> = window.bars.iter().map(|bar| bar.label.as_str()).collect();
         assert_eq!(labels, ["Edit", "Bash"]);
         assert_eq!((window.bars_in_window, window.total_bars), (2, 100));
+    }
+
+    #[test]
+    fn what_runs_goes_on_and_nothing_lies_behind_it() {
+        let mut drawn = Drawn::new();
+        drawn.step(0, StepKind::ToolCall, "Bash", (0, 0));
+        drawn.step(0, StepKind::ToolCall, "Edit", (500, 900));
+        drawn.flow.steps[0].pending = true;
+        let asked = TimelineAsked { px: 100, running_window_ms: 60_000, ..TimelineAsked::default() };
+        let told = |drawn: &Drawn, asked: &TimelineAsked| timeline_window(&drawn.flow, &drawn.batch, asked);
+        let ended = told(&drawn, &asked);
+        assert_eq!((ended.lanes[0].rows, ended.bars[0].running, ended.grows_until_ns), (1, false, None));
+        drawn.flow.agents[0].status = Status::Running;
+        let running = told(&drawn, &asked);
+        assert_eq!((running.lanes[0].rows, running.bars[0].running), (2, true));
+        assert_eq!(running.grows_until_ns, Some(60_900_000_000));
+        let later = TimelineAsked { from_ns: Some(5_000_000_000), to_ns: Some(6_000_000_000), ..asked };
+        let later = told(&drawn, &later);
+        assert_eq!(later.bars.iter().map(|bar| bar.seq).collect::<Vec<_>>(), [0]);
+    }
+
+    #[test]
+    fn a_gap_says_whether_a_person_ended_it() {
+        let mut drawn = Drawn::new();
+        drawn.input(0);
+        drawn.model(0, (0, 10_000));
+        drawn.input(3_000_000);
+        drawn.model(0, (3_000_000, 3_010_000));
+        drawn.model(0, (9_000_000, 9_010_000));
+        let asked = TimelineAsked { px: 100, ..TimelineAsked::default() };
+        let window = timeline_window(&drawn.flow, &drawn.batch, &asked);
+        let waits: Vec<bool> = window.idle.iter().map(|idle| idle.waits_for_person).collect();
+        assert_eq!(waits, [true, false]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The words documents use, with their meanings, looks and colours: what a page needs to know to show them.
 
-use crate::draw::{Colours, Look, class, colours_of};
+use crate::draw::{AGENT_COLOURS, AgentColour, Colours, Look, class, colours_of};
 use crate::export::{Format, View};
 use crate::findings::FINDERS;
 use crate::graph::Level;
@@ -26,6 +26,8 @@ pub struct WordsDoc {
     pub light: Colours,
     /// Colours of the dark theme.
     pub dark: Colours,
+    /// Colours of types of agents; agents name theirs by its place here.
+    pub agent_colours: Vec<AgentColour>,
     /// Reasons for edges.
     pub rules: Vec<RuleDoc>,
     /// What can be odd.
@@ -144,6 +146,7 @@ pub fn words() -> WordsDoc {
         looks: Look::ALL.into_iter().enumerate().map(look).collect(),
         light,
         dark,
+        agent_colours: AGENT_COLOURS.to_vec(),
         rules: Rule::ALL.iter().map(rule).collect(),
         issues: Code::ALL.iter().map(issue).collect(),
         findings: FINDERS.iter().map(|one| WordDoc { name: one.code, about: one.sentence }).collect(),

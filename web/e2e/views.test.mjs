@@ -1,0 +1,291 @@
+// The timeline and the graph as pictures that are worked with: arrows, chains, colours, what grows, what is saved.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import { arrowShown, curveOf } from "../src/logic/arrows.ts";
+import { fitted } from "../src/logic/camera.ts";
+import { boxOf, GUTTER_PX, placeLanes, TOP_PX } from "../src/logic/lanes.ts";
+import { whole } from "../src/logic/scale.ts";
+import { DEMO, launch, open, Server, until } from "./harness.mjs";
+
+let server, browser, demo, opened, page, failing;
+
+before(async () => {
+  server = await Server.start();
+  browser = await launch();
+  for (const [name, text] of server.demo()) await server.put(name, text);
+  demo = await server.session(DEMO, 41);
+  failing = (await server.json(`/api/v1/query?q=is:error&session=${demo.id}`)).sessions[0].steps[0];
+});
+
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+beforeEach(async () => {
+  opened = await open(browser, server.base, { viewport: { width: 1600, height: 1000 } });
+  page = opened.page;
+});
+
+afterEach(async () => {
+  const { wrong } = opened;
+  await opened.close();
+  assert.deepEqual(wrong, []);
+});
+
+const session = (query = "") => `${server.base}/sessions/${demo.id}${query}`;
+const param = (name) => new URL(page.url()).searchParams.get(name);
+const canvas = () => page.getByRole("img", { name: /Timeline/ });
+
+/** Waits until nothing is drawn any more, and gives the picture's bytes. */
+async function picture(of = page.locator("canvas").first()) {
+  const bytes = () => of.evaluate((one) => one.toDataURL());
+  let last = await bytes();
+  return until(async () => {
+    await page.waitForTimeout(120);
+    const next = await bytes();
+    const isStill = next === last;
+    last = next;
+    return isStill && next;
+  }, "a picture that stays");
+}
+
+/** Where things of the timeline are on the page, as it shows them when it opens. */
+async function places() {
+  const box = await until(() => canvas().boundingBox(), "the canvas");
+  const width = Math.round(box.width - GUTTER_PX);
+  const data = await server.json(`/api/v1/sessions/${demo.id}/timeline?px=${width}`);
+  const { lanes } = placeLanes(data.lanes, new Set());
+  const scale = { ...whole(data.span_ns), width: box.width - GUTTER_PX };
+  const at = (x, y) => ({ x: box.x + GUTTER_PX + x, y: box.y + TOP_PX + y });
+  return { data, lanes, scale, at, box };
+}
+
+async function barOf(step) {
+  const { data, lanes, scale, at } = await places();
+  const place = boxOf(data.bars.find((bar) => bar.step_id === step), lanes, scale);
+  return at(place.x + place.width / 2, place.y + place.height / 2);
+}
+
+async function saved(click) {
+  const [download] = await Promise.all([page.waitForEvent("download"), click()]);
+  return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
+}
+
+test("arrows are shown by sort, and by how sure they are", async () => {
+  await page.goto(session());
+  const all = await picture();
+  const { data } = await places();
+  for (const relation of ["calls", "tool_result", "subagent_spawn", "subagent_return"]) assert.ok(data.arrows.some((arrow) => arrow.relation === relation), relation);
+  await page.getByRole("group", { name: "Arrows" }).getByLabel("tools").uncheck();
+  const withoutTools = await picture();
+  assert.notEqual(withoutTools, all);
+  await page.getByRole("group", { name: "Arrows" }).getByLabel("starts").uncheck();
+  assert.notEqual(await picture(), withoutTools);
+  for (const name of ["tools", "starts"]) await page.getByRole("group", { name: "Arrows" }).getByLabel(name).check();
+  assert.equal(await picture(), all);
+  const unsure = data.arrows.filter((arrow) => arrow.confidence < 1);
+  assert.ok(unsure.length > 0 && unsure.every((arrow) => arrow.inferred));
+  await page.getByLabel("Least confidence").fill("100");
+  assert.notEqual(await picture(), all);
+  await page.reload();
+  assert.equal(await page.getByLabel("Least confidence").inputValue(), "100");
+});
+
+test("pointing at a bar lights what led to it and what it led to, everywhere, and asks once", async () => {
+  await page.goto(session());
+  await page.locator(".tree-row.step").first().waitFor();
+  const asked = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  const { x, y } = await barOf(failing.id);
+  await page.mouse.move(x, y);
+  const chain = await server.json(`/api/v1/sessions/${demo.id}/chain?of=${failing.id}`);
+  assert.ok(chain.cause_count > 0 && chain.effect_count > 0);
+  await page.locator(".tree-row.is-chain").first().waitFor();
+  const lit = await page.locator(".tree-row.is-chain").count();
+  await page.mouse.move(5, 5);
+  await until(async () => (await page.locator(".tree-row.is-chain").count()) === 0, "nothing is lit");
+  await page.mouse.move(x, y);
+  await until(async () => (await page.locator(".tree-row.is-chain").count()) === lit, "it is lit again");
+  assert.equal(asked.filter((path) => path.endsWith("/chain")).length, 1);
+  assert.equal(param("step"), null);
+});
+
+test("a click on an arrow chooses the link, lights its ends and says why", async () => {
+  await page.goto(session());
+  await page.locator(".tree-row.step").first().waitFor();
+  const { data, lanes, scale, at } = await places();
+  const arrows = { tool: true, spawn: true, return: true, other: true, error: true };
+  const arrow = data.arrows.filter((one) => one.relation === "subagent_return" && arrowShown(one, arrows, 0)).at(-1);
+  const { x0, y0, x1, y1, bend0, bend1 } = curveOf(arrow, lanes, scale);
+  const onCurve = (t) => {
+    const u = 1 - t;
+    return at(u * u * (u + 3 * t) * x0 + t * t * (t + 3 * u) * x1, u * u * u * y0 + 3 * u * u * t * (y0 + bend0) + 3 * u * t * t * (y1 + bend1) + t * t * t * y1);
+  };
+  for (const t of [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8]) {
+    const { x, y } = onCurve(t);
+    await page.mouse.click(x, y);
+    if (param("edge")) break;
+  }
+  assert.equal(param("edge"), `${arrow.from_step_id}..${arrow.to_step_id}`);
+  const why = page.getByRole("complementary", { name: "Link" });
+  const explained = await server.json(`/api/v1/sessions/${demo.id}/explain/${param("edge")}`);
+  for (const line of explained.sections[0].lines) await why.getByText(line).first().waitFor();
+  await until(async () => (await page.locator(".tree-row.is-selected").count()) > 0, "an end is lit");
+  await page.reload();
+  await why.getByText(explained.sections[0].lines[0]).waitFor();
+  await why.getByRole("button", { name: explained.title.split(" → ")[0] }).click();
+  await until(() => param("step") === arrow.from_step_id && param("edge") === null, "the begin of the link is chosen");
+});
+
+test("what runs grows while nothing is heard of it", async () => {
+  const native = `${DEMO.slice(0, -2)}77`;
+  const at = (ms) => new Date(Date.now() + ms).toISOString();
+  const lines = [
+    { type: "user", uuid: "77777777-0000-4000-8000-000000000001", parentUuid: null, sessionId: native, timestamp: at(-6_000), message: { role: "user", content: "Wait for it" } },
+    { type: "assistant", uuid: "77777777-0000-4000-8000-000000000002", parentUuid: "77777777-0000-4000-8000-000000000001", sessionId: native, timestamp: at(-4_000), message: { id: "msg_77", role: "assistant", model: "claude-opus-4-7", content: [{ type: "tool_use", id: "toolu_77", name: "Bash", input: { command: "sleep 60" } }] } },
+  ];
+  await server.put(`shop/${native}.jsonl`, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+  const running = await server.session(native, 3);
+  const { bars, grows_until_ns: until_ns } = await server.json(`/api/v1/sessions/${running.id}/timeline`);
+  assert.ok(bars.some((bar) => bar.running) && until_ns > 0);
+  await page.goto(`${server.base}/sessions/${running.id}`);
+  await canvas().waitFor();
+  const asked = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  const look = () => page.locator("canvas").first().evaluate((one) => one.toDataURL());
+  const first = await look();
+  await page.waitForTimeout(700);
+  const second = await look();
+  await page.waitForTimeout(700);
+  assert.ok(first !== second && second !== (await look()));
+  assert.deepEqual(asked.filter((path) => path.endsWith("/timeline")), []);
+});
+
+test("colours tell the type of agent, the same in every session", async () => {
+  await page.goto(session());
+  const byKind = await picture();
+  await page.getByLabel("Colours by").selectOption("agent");
+  assert.notEqual(await picture(), byKind);
+  const named = () => page.locator(".legend > span", { hasText: "Explore" }).locator(".swatch").evaluate((one) => one.style.background);
+  const colour = await named();
+  await page.goto(session("?view=graph"));
+  assert.equal(await page.getByLabel("Colours by").inputValue(), "agent");
+  const { agent_colours: colours } = await server.json("/api/v1/schema");
+  const { data } = await (async () => ({ data: await server.json(`/api/v1/sessions/${demo.id}/timeline`) }))();
+  const explore = data.lanes.flatMap((lane) => lane.agents).find((agent) => agent.label === "Explore");
+  const hex = colours[explore.colour].light;
+  assert.equal(colour.replaceAll(" ", ""), `rgb(${[1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)).join(",")})`);
+});
+
+for (const [view, label] of [["timeline", "Agent"], ["graph", "test-runner"]]) {
+  test(`what is on screen is saved: ${view}`, async () => {
+    await page.goto(session(view === "timeline" ? "" : `?view=${view}`));
+    await picture();
+    await page.getByRole("button", { name: "Export…" }).click();
+    const svg = await saved(() => page.getByRole("button", { name: `${view} as SVG` }).click());
+    assert.equal(svg.name, `${view}.svg`);
+    const text = svg.bytes.toString("utf8");
+    assert.ok(text.includes(label) && text.includes("<path"), "a known label is in it");
+    const wrong = await page.evaluate((source) => new DOMParser().parseFromString(source, "image/svg+xml").querySelector("parsererror")?.textContent, text);
+    assert.equal(wrong, undefined);
+    const png = await saved(() => page.getByRole("button", { name: `${view} as PNG` }).click());
+    assert.equal(png.bytes.subarray(1, 4).toString(), "PNG");
+  });
+}
+
+async function nodeOnPage(graph, node, camera) {
+  const box = await until(() => page.locator(".graph canvas").boundingBox(), "the canvas");
+  const { x, y, zoom } = camera ?? fitted(graph, box.width, box.height);
+  return { x: box.x + x + (node.place.x + node.place.width / 2) * zoom, y: box.y + y + (node.place.y + node.place.height / 2) * zoom, box };
+}
+
+test("the graph lights the path to the root and to the leaves, for what is pointed at and for what is chosen", async () => {
+  await page.goto(session("?view=graph"));
+  const graph = await server.json(`/api/v1/sessions/${demo.id}/graph?level=step`);
+  const plain = await picture();
+  const node = graph.nodes.find((one) => one.rank === 1);
+  const { x, y } = await nodeOnPage(graph, node);
+  await page.mouse.move(x, y);
+  const pointed = await picture();
+  assert.notEqual(pointed, plain);
+  await page.mouse.move(5, 5);
+  assert.equal(await picture(), plain);
+  await page.mouse.click(x, y);
+  await until(() => node.step_ids.includes(param("step")), "the node is chosen");
+  await page.mouse.move(5, 5);
+  assert.notEqual(await picture(), plain);
+});
+
+test("a step that is found is flown to", async () => {
+  await page.goto(session("?view=graph"));
+  const before = await picture();
+  await page.keyboard.press("Control+k");
+  await page.getByLabel("Find anything").last().fill("tool:Bash is:error");
+  await page.getByRole("option", { name: /failed/ }).first().click();
+  await until(() => param("step") === failing.id, "the step is chosen");
+  await picture();
+  const svg = await (async () => {
+    await page.keyboard.press("x");
+    return saved(() => page.getByRole("button", { name: "graph as SVG" }).click());
+  })();
+  assert.notEqual(await picture(), before);
+  // The node that is chosen has the widest border, and lies within the picture.
+  const { width } = await page.locator(".graph canvas").boundingBox();
+  const places = [...svg.bytes.toString("utf8").matchAll(/stroke-width="([\d.]+)"[^>]* d="M([-\d.]+) /g)].map(([, wide, x]) => [Number(wide), Number(x)]);
+  const widest = places.sort((a, b) => b[0] - a[0])[0];
+  assert.ok(widest[1] > 0 && widest[1] < width, JSON.stringify(widest));
+});
+
+test("agents are folded into one node and opened again", async () => {
+  await page.goto(session(`?view=graph&step=${failing.id}`));
+  const nodes = async () => Number(/(\d+) nodes/.exec(await page.locator(".graph .tools").textContent())?.[1]);
+  const count = await until(nodes, "the nodes");
+  await page.getByRole("button", { name: "aggregated" }).click();
+  await until(async () => (await nodes()) < 10, "a node per agent");
+  assert.equal(param("level"), "agent");
+  const fold = page.getByRole("button", { name: "Expand this agent" });
+  await fold.click();
+  await until(async () => (await nodes()) > 10 && (await nodes()) < count, "one agent is its steps");
+  assert.ok(param("open")?.startsWith("a"));
+  await page.getByRole("button", { name: "expanded" }).click();
+  await until(async () => (await nodes()) === count, "a node per step");
+});
+
+test("a graph that is too large offers the next coarser level", async () => {
+  const refusal = { error: { code: "too_many_nodes", message: "the graph has 100001 nodes, over the limit `max_graph_nodes` (20000)", hint: "ask for level=agent" } };
+  await page.route(/\/graph\?.*level=(step|model-call)/, (route) => route.fulfill({ status: 422, json: refusal }));
+  await page.goto(session("?view=graph"));
+  await page.getByRole("button", { name: "Show a node per model call" }).click();
+  await until(() => param("level") === "model-call", "the next level");
+  await page.getByRole("button", { name: "Show a node per agent" }).click();
+  await page.getByRole("img", { name: /nodes/ }).waitFor();
+});
+
+test("a graph that grows stays where it was", async () => {
+  const native = `${DEMO.slice(0, -2)}88`;
+  const [, text] = server.demo().find(([name]) => name.endsWith(`${DEMO}.jsonl`));
+  const lines = text.replaceAll(DEMO, native).replaceAll("d0d0d0d0-", "88888888-").replaceAll("msg_demo", "msg_88").replaceAll("toolu_", "toolu_88").replaceAll("req_demo", "req_88").trim().split("\n");
+  await server.put(`shop/${native}.jsonl`, `${lines.slice(0, 12).join("\n")}\n`);
+  const grows = await server.session(native, 4);
+  await page.goto(`${server.base}/sessions/${grows.id}?view=graph`);
+  await picture();
+  const graph = () => server.json(`/api/v1/sessions/${grows.id}/graph?level=step`);
+  const first = await graph();
+  await page.mouse.move(700, 600);
+  await page.mouse.down();
+  await page.mouse.move(650, 560, { steps: 4 });
+  await page.mouse.up();
+  await server.put(`shop/${native}.jsonl`, lines.join("\n"));
+  await server.session(native, grows.steps + 3);
+  const second = await until(async () => {
+    const now = await graph();
+    return now.nodes.length > first.nodes.length && now;
+  }, "more nodes");
+  const places = new Map(second.nodes.map((node) => [node.id, node.place]));
+  const kept = first.nodes.filter((node) => places.has(node.id));
+  const dx = places.get(kept[0].id).x - kept[0].place.x;
+  const moved = kept.filter((node) => Math.abs(places.get(node.id).x - node.place.x - dx) > 1 || Math.abs(places.get(node.id).y - node.place.y) > 1);
+  assert.ok(moved.length * 5 <= kept.length, `${moved.length} of ${kept.length} moved`);
+});
