@@ -158,6 +158,8 @@ mod tests {
     const PRICE: &str = "[[price]]\nmodels = [\"one\"]\nfrom = \"2026-01-01\"\ninput = \"1\"\noutput = \"5\"\ncache_read = \"0.1\"\ncache_write = \"1.25\"\n";
 
     fn container() -> Container {
+        let mut table = Table::default();
+        table.session_gap_ms = 3000;
         let stream = |name: &str, framing, only, bytes: &[u8]| Stream {
             name: name.into(),
             shown: format!("{name} (version 1)"),
@@ -169,7 +171,7 @@ mod tests {
         let cover = Cover {
             version: "0.1.0".into(),
             as_of_ns: Some(17),
-            table: Table { session_gap_ms: 3000, ..Table::default() },
+            table,
             prices: Prices::default().with(PRICE).unwrap(),
             sessions: vec!["x1".into()],
             lines: vec![RawValue::from_string(r#"{"id":"x1"}"#.into()).unwrap()],

@@ -163,16 +163,13 @@ impl<'a> Search<'a> {
         let mut cost = 0;
         if self.last.as_ref().is_none_or(|(last, _)| *last != chunk) {
             self.last = None;
-            let texts = match self.reader.text(chunk)? {
-                Some(kept) => {
-                    cost = kept.len();
-                    kept
-                }
-                None => {
-                    let again = self.read_again(session, chunk)?;
-                    cost = again.len() * READING_AGAIN;
-                    again
-                }
+            let texts = if let Some(kept) = self.reader.text(chunk)? {
+                cost = kept.len();
+                kept
+            } else {
+                let again = self.read_again(session, chunk)?;
+                cost = again.len() * READING_AGAIN;
+                again
             };
             self.last = Some((chunk, texts));
         }

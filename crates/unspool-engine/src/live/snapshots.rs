@@ -273,7 +273,9 @@ impl Read {
     /// All of its records, in the order of their streams.
     fn take_batch(&mut self) -> Batch {
         let mut all = Batch::default();
-        std::mem::take(&mut self.parts).into_values().for_each(|part| all.append(part));
+        for part in std::mem::take(&mut self.parts).into_values() {
+            all.append(part);
+        }
         all
     }
 }
@@ -293,7 +295,7 @@ pub(crate) fn read_family(
             Found::Nothing => {}
             Found::Damaged => read.damaged.push(position),
             Found::Body { batch, pieces } => {
-                let own = only(batch, &pieces, families, family)?;
+                let own = only(*batch, &pieces, families, family)?;
                 read.parts.extend(own.map(|batch| (position, batch)));
             }
             Found::File { stream } => {
@@ -315,7 +317,7 @@ enum Found {
     Damaged,
     /// A body, read; and which of its records belong together.
     Body {
-        batch: Batch,
+        batch: Box<Batch>,
         pieces: Vec<Piece>,
     },
     /// A part of a file.
@@ -336,7 +338,7 @@ impl Found {
         }
         Ok(decode(&sort.shown(position), &entry.bytes).map_or(Found::Nothing, |read| {
             let pieces = pieces(&read.batch, table);
-            Found::Body { batch: read.batch, pieces }
+            Found::Body { batch: Box::new(read.batch), pieces }
         }))
     }
 }

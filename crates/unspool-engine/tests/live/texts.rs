@@ -203,7 +203,9 @@ fn grown(words: usize) -> (Vec<Id>, Vec<Id>) {
         whole.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(n, _)| n + 1).collect();
     let cut = lines[150];
     engine.take(part("g.jsonl", 0, &whole[..cut])).unwrap();
-    let [session] = ids(&engine, "number150")[..] else { panic!("one session") };
+    let found = ids(&engine, "number150");
+    assert_eq!(found.len(), 1);
+    let session = found[0];
     assert_eq!(ids(&engine, "number151"), []);
     let before = sums(folder.path(), session);
     engine.take(part("g.jsonl", cut, &whole[cut..])).unwrap();
