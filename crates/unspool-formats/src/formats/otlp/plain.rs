@@ -176,8 +176,8 @@ mod tests {
     use opentelemetry_proto::tonic::logs::v1::LogRecord;
     use opentelemetry_proto::tonic::trace::v1::span::{Event, Link};
     use opentelemetry_proto::tonic::trace::v1::{Span, Status};
-    use prost::Message;
     use proptest::prelude::*;
+    use prost::Message;
 
     fn value(value: Any) -> AnyValue {
         AnyValue { value: Some(value) }

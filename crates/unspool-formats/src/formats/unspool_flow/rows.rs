@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use unspool_model::flow::{Millis, NONE};
 use unspool_model::usage::PackedUsage;
 use unspool_model::{
-    Agent, AgentSource, Code, Confidence, DeclaredLink, Edge, EdgeKind, Id, IntentSource, Issue, LinkStanding, Rival, RivalReason, Rule,
-    Run, Spawn, Status, Step, StepKind, Sym, Usage, Verdict,
+    Agent, AgentSource, Code, Confidence, DeclaredLink, Edge, EdgeKind, Id, IntentSource, Issue,
+    LinkStanding, Rival, RivalReason, Rule, Run, Spawn, Status, Step, StepKind, Sym, Usage, Verdict,
 };
 
 /// Where every id of a session stands.
