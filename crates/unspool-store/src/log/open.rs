@@ -57,6 +57,8 @@ impl Log {
             limit = last.name.first;
             segments.pop();
         }
+        // What was dropped may be missing.
+        recovery.damages.retain(|damage| !damage.is_loss() || !dropped.covers(&damage.positions));
         // The last records may have been dropped and are gone: their positions are not given out again.
         end = end.max(dropped.end());
         if end < options.next_at_least {
