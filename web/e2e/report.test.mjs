@@ -84,11 +84,11 @@ test("the failing step, why it is linked, and its record", async () => {
 test("every view draws, and the numbers are those of the session", async () => {
   await page.goto(url("shop.html"));
   await page.getByRole("heading", { name: flow.title }).waitFor();
-  for (const [key, view] of [["2", "tree"], ["3", "graph"], ["4", "workflow"], ["5", "stats"]]) {
+  for (const [key, view] of [["2", "tree"], ["3", "graph"], ["4", "workflow"], ["5", "runs"], ["6", "stats"]]) {
     await page.keyboard.press(key);
     await until(() => param("view") === view, view);
     if (view === "stats") await page.getByRole("heading", { name: /time|agents/i }).first().waitFor();
-    else await page.locator(view === "tree" ? ".tree-row" : ".session-main canvas").first().waitFor();
+    else await page.locator({ tree: ".tree-row", runs: ".session-main .run" }[view] ?? ".session-main canvas").first().waitFor();
     assert.equal(await page.locator(".state.wrong").count(), 0, view);
   }
 });
@@ -106,7 +106,7 @@ test("a link into the report leads there, and back goes back", async () => {
   const step = flow.steps[3].id;
   await page.goto(url("shop.html", `#/sessions/${flow.id}?view=tree&step=${step}`));
   await page.locator(".tree-row.is-selected").waitFor();
-  await page.keyboard.press("5");
+  await page.keyboard.press("6");
   await until(() => param("view") === "stats", "stats");
   await page.goBack();
   await until(() => param("view") === "tree", "back at the tree");

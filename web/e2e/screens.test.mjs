@@ -55,7 +55,7 @@ after(async () => {
 });
 
 const VIEWS = [
-  ["sessions", () => "/", "a.session-row"],
+  ["sessions", () => "/", ".session-row .row-title"],
   ["timeline", () => `/sessions/${demo.id}`, ".tree-row.step"],
   ["tree", () => `/sessions/${demo.id}?view=tree&step=${failing.id}`, ".tree-row.is-selected"],
   ["graph", () => `/sessions/${demo.id}?view=graph&level=agent`, "canvas"],
@@ -202,7 +202,7 @@ for (const [name, path, seen] of VIEWS) {
 }
 
 test("a fault would be found: text over text, tiny letters, a page that scrolls, a button that is cut, another picture", async () => {
-  const { page, close } = await shown("/", "a.session-row");
+  const { page, close } = await shown("/", ".session-row .row-title");
   const before = (await page.screenshot()).toString("base64");
   assert.deepEqual(await page.evaluate(faults, LEAST_FONT_PX), []);
   await page.evaluate(() => {

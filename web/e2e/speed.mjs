@@ -195,7 +195,7 @@ async function list(server, browser) {
   while ((await server.json("/api/v1/sessions?limit=1")).matching < 10_000) await pause(500);
   say("10,000 sessions taken in", `${((Date.now() - began) / 1000).toFixed(1)} s`);
   const { page, close } = await open(browser, server.base, { viewport: { width: 1600, height: 900 }, bypassCSP: true });
-  say("the list is shown", await several(3, () => opened(page, server.base, "() => document.querySelector('a.session-row')")));
+  say("the list is shown", await several(3, () => opened(page, server.base, "() => document.querySelector('.session-row .row-title')")));
   say("list, scrolling", await frames(page, "(n) => { document.querySelector('.list').scrollTop += n * 60; }"), "50 fps");
   await close();
 }

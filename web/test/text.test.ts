@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { EventReader } from "../src/api/live.ts";
 import { markdown, spans } from "../src/logic/markdown.ts";
 import { diffLines, MAX_PARTS, readable } from "../src/logic/readable.ts";
-import { count, duration, money, plural, sessionCost, sessionTokens, shortPath } from "../src/logic/words.ts";
+import { count, duration, knownCost, money, plural, sessionCost, sessionTokens, shortPath } from "../src/logic/words.ts";
 
 test("markdown is blocks, and what it is not stays text", () => {
   const sorts = markdown("# Title\n\nwords *here*\n- one\n  - two\n> said\n```ts\nconst a = 1;\n```\n---\n<b>x</b>").map(({ sort }) => sort);
@@ -68,4 +68,11 @@ test("events are read wherever the stream breaks off", () => {
     const events = [...reader.push(text.slice(0, cut)), ...reader.push(text.slice(cut))];
     assert.deepEqual(events, [{ name: "change", id: "7", data: '{"a":\n1}' }, { name: "ready", id: "", data: "{}" }]);
   }
+});
+
+test("a cost of which something is missing says so", () => {
+  assert.equal(knownCost(0.5, 0), "$0.50");
+  assert.equal(knownCost(0.5, 2), "$0.50+");
+  assert.equal(knownCost(0, 2), "–");
+  assert.equal(knownCost(null, 2), "–");
 });

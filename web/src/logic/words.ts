@@ -40,7 +40,7 @@ interface Counted {
 }
 
 /** Nobody said anything about tokens; then nothing is known of the cost either. */
-function isUncounted({ tokens, uncounted_calls: uncounted }: Counted): boolean {
+export function isUncounted({ tokens, uncounted_calls: uncounted }: Counted): boolean {
   return tokens.total === 0 && uncounted > 0;
 }
 
@@ -87,4 +87,10 @@ export function percent(part: number, whole: number): string {
   if (whole <= 0) return "–";
   const share = (100 * part) / whole;
   return share > 0 && share < 1 ? "<1 %" : `${Math.round(share)} %`;
+}
+
+/** What calls cost, of which some may be of models without a price: then it is at least this, or nobody knows. */
+export function knownCost(cost: number | null | undefined, unpricedCalls: number): string {
+  if (unpricedCalls === 0) return money(cost);
+  return cost ? `${money(cost)}+` : "–";
 }

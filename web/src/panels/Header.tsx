@@ -1,6 +1,6 @@
 // What a session was, in a few lines: its state, its time, tokens and cost by bucket, and what all of that rests on.
 import type { BucketDoc, CompletenessDoc, NumbersDoc, SessionLineDoc } from "../api/types.ts";
-import { count, duration, moment, money, plain, plural, sessionCost, sessionTokens, shortPath } from "../logic/words.ts";
+import { count, duration, moment, money, plain, plural, isUncounted, knownCost, sessionTokens, shortPath } from "../logic/words.ts";
 import { playedMs } from "../state/replay.ts";
 import { go, setParams } from "../state/route.ts";
 import { palette, type Palette } from "../state/schema.ts";
@@ -61,7 +61,7 @@ function Facts({ row, doc }: { row: SessionLineDoc; doc: NumbersDoc | undefined 
       <Fact name="runs">{count(isPart ? doc.runs : row.runs)}</Fact>
       <Fact name="errors">{errors > 0 ? <button class="link errors" onClick={() => setParams({ q: "is:error" })}>{count(errors)}</button> : "0"}</Fact>
       <Fact name="tokens" title={buckets}>{sessionTokens(sums)}</Fact>
-      <Fact name="cost" title={doc && doc.totals.unpriced_calls > 0 ? `${plural(doc.totals.unpriced_calls, "call")} of models without a price left out` : ""}>{sessionCost(sums)}{doc && doc.totals.unpriced_calls > 0 && "+"}</Fact>
+      <Fact name="cost" title={doc && doc.totals.unpriced_calls > 0 ? `${plural(doc.totals.unpriced_calls, "call")} of models without a price left out` : ""}>{isUncounted(sums) ? "–" : knownCost(sums.cost_usd, doc?.totals.unpriced_calls ?? 0)}</Fact>
     </dl>
   );
 }

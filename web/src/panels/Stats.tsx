@@ -2,7 +2,7 @@
 import { useEffect, useMemo } from "preact/hooks";
 import { get } from "../api/client.ts";
 import type { FailureDoc, FindingDoc, NumberRowDoc, RunLaneDoc, TableDoc } from "../api/types.ts";
-import { count, duration, money, percent, plain, plural } from "../logic/words.ts";
+import { count, duration, knownCost, money, percent, plain, plural } from "../logic/words.ts";
 import { answerOf } from "../state/answers.ts";
 import { versionOf } from "../state/live.ts";
 import { playedMs } from "../state/replay.ts";
@@ -87,7 +87,7 @@ const NUMBERS: Column<NumberRowDoc>[] = [
 ];
 const MONEY: Column<NumberRowDoc>[] = [
   { name: "tokens", by: (row) => row.tokens, show: (row) => count(row.tokens), isBar: true },
-  { name: "cost", title: "Of calls whose model has a price", by: (row) => row.cost_usd, show: (row) => money(row.cost_usd) + (row.unpriced_calls > 0 ? "+" : ""), isBar: true },
+  { name: "cost", title: "Of calls whose model has a price", by: (row) => row.cost_usd, show: (row) => knownCost(row.cost_usd, row.unpriced_calls), isBar: true },
 ];
 
 function Name({ row }: { row: NumberRowDoc }) {
@@ -115,7 +115,7 @@ const RUNS: Column<RunLaneDoc>[] = [
   { name: "people", by: (run) => run.time?.split.human_ms, show: (run) => duration(run.time?.split.human_ms) },
   { name: "idle", by: (run) => run.time?.split.idle_ms, show: (run) => duration(run.time?.split.idle_ms) },
   { name: "tokens", by: (run) => run.tokens, show: (run) => count(run.tokens), isBar: true },
-  { name: "cost", by: (run) => run.totals.cost_usd, show: (run) => money(run.totals.cost_usd), isBar: true },
+  { name: "cost", by: (run) => run.totals.cost_usd, show: (run) => knownCost(run.totals.cost_usd, run.totals.unpriced_calls), isBar: true },
 ];
 
 function Time() {
@@ -146,7 +146,7 @@ export function Stats() {
         <h2>Where the time went</h2>
         <Time />
         <h2>Tokens and cost</h2>
-        {doc.buckets.length === 0 ? <p class="quiet">No call says how many tokens it took.</p> : <SplitBar label="Tokens" shares={bucketShares(doc.buckets, palette.value)}><span class="quiet">together <b>{count(doc.tokens)} {money(doc.totals.cost_usd)}</b></span></SplitBar>}
+        {doc.buckets.length === 0 ? <p class="quiet">No call says how many tokens it took.</p> : <SplitBar label="Tokens" shares={bucketShares(doc.buckets, palette.value)}><span class="quiet">together <b>{count(doc.tokens)}</b>, cost <b>{knownCost(doc.totals.cost_usd, doc.totals.unpriced_calls)}</b></span></SplitBar>}
         <h2>How the contexts grew</h2>
         <Context context={doc.context} spanMs={spanMs} />
       </div>
