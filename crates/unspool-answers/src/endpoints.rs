@@ -77,7 +77,7 @@ pub static SESSION_ENDPOINTS: &[Endpoint<AskSession>] = &[
         path: "/api/v1/sessions/{id}/records/{record}",
         about: "The bytes of a record, exactly as they came",
         params: steps::RECORD,
-        answer: Answer::Media("application/octet-stream"),
+        answer: Answer::Media("*/*"),
         example: "",
         ask: steps::record,
     },
