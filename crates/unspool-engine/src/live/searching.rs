@@ -20,7 +20,7 @@ use unspool_view::search::{Chunks, Snippet, Texts, snippet};
 /// last come first.
 const MAX_SEARCH_BYTES: usize = 64 << 20;
 /// Texts that are not kept but read again count as so many times as long as they are, because that takes so much longer.
-const READING_AGAIN: usize = 8;
+const READING_AGAIN: usize = 16;
 /// So many hits of a session are shown: `max_session_hits`.
 const MAX_SESSION_HITS: usize = 5;
 
@@ -198,8 +198,11 @@ impl<'a> Search<'a> {
         let mut left = MAX_SEARCH_BYTES;
         for number in numbers {
             let Some(mut chunks) = self.sessions.remove(&number) else { continue };
-            self.complete &= left > 0;
-            let mut stands = left > 0;
+            if left == 0 {
+                self.complete = false;
+                continue;
+            }
+            let mut stands = true;
             for n in &unsure {
                 let mut first = None;
                 for (at, chunk) in chunks[*n].iter().enumerate() {

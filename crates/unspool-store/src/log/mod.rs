@@ -97,7 +97,7 @@ impl Default for LogOptions {
             frame_bytes: 1 << 20,
             max_record_bytes: 256 << 20,
             cache_bytes: 32 << 20,
-            level: 6,
+            level: 3,
             next_at_least: 0,
         }
     }
