@@ -18,7 +18,7 @@ use unspool_view::search::{Chunks, Snippet, Texts, snippet};
 
 /// Texts of so many bytes are looked through for what is more than one word: `max_search_bytes`. Sessions that were indexed
 /// last come first.
-const MAX_SEARCH_BYTES: usize = 64 << 20;
+const MAX_SEARCH_BYTES: usize = 192 << 20;
 /// Texts that are not kept but read again count as so many times as long as they are, because that takes so much longer.
 const READING_AGAIN: usize = 16;
 /// So many hits of a session are shown: `max_session_hits`.
