@@ -56,11 +56,11 @@ pub struct Interner {
     overflow: Vec<Box<str>>,
     /// Hash and number of each string: growing must not read them all again.
     table: HashTable<(u32, u32)>,
-    /// Hash and number of strings asked for of late: most ids are named again soon, and the table is too large to be near.
-    recent: Box<[(u32, u32); RECENT]>,
+    /// Hash and number of strings asked for of late, once the table is too large to be near: most ids are named again soon.
+    recent: Box<[(u32, u32)]>,
 }
 
-/// How many strings are kept at hand; a power of two.
+/// How many strings are kept at hand; a power of two. The table of fewer is near enough: there are many small interners.
 const RECENT: usize = 2048;
 
 /// Strings past this many bytes in one interner are kept one by one instead, so that offsets stay 32 bits wide.
@@ -73,7 +73,7 @@ impl Default for Interner {
             ends: Vec::new(),
             overflow: Vec::new(),
             table: HashTable::new(),
-            recent: Box::new([(0, 0); RECENT]),
+            recent: Box::default(),
         };
         interner.intern("");
         interner
@@ -89,12 +89,14 @@ impl Interner {
         let hash = hash(text);
         let (bytes, ends, overflow) = (&self.bytes, &self.ends, &self.overflow);
         let same = |(other, n): &(u32, u32)| *other == hash && resolve(bytes, ends, overflow, *n) == text;
-        let at_hand = &mut self.recent[hash as usize % RECENT];
-        if same(at_hand) {
-            return Sym(at_hand.1);
+        let mut at_hand = self.recent.get_mut(hash as usize % RECENT);
+        if let Some((_, n)) = at_hand.as_deref().filter(|at_hand| same(at_hand)) {
+            return Sym(*n);
         }
         if let Some(found) = self.table.find(spread(hash), same) {
-            *at_hand = *found;
+            if let Some(at_hand) = &mut at_hand {
+                **at_hand = *found;
+            }
             return Sym(found.1);
         }
         // 2^32 distinct strings need > 100 GB of ids; past that, text degrades to "not given".
@@ -106,7 +108,11 @@ impl Interner {
             }
             _ => self.overflow.push(text.into()),
         }
-        self.recent[hash as usize % RECENT] = (hash, n);
+        match self.recent.get_mut(hash as usize % RECENT) {
+            Some(at_hand) => *at_hand = (hash, n),
+            None if self.table.len() >= RECENT => self.recent = vec![(0, 0); RECENT].into(),
+            None => {}
+        }
         self.table.insert_unique(spread(hash), (hash, n), |(hash, _)| spread(*hash));
         Sym(n)
     }
@@ -131,7 +137,7 @@ impl Interner {
     /// About how many bytes of memory it takes.
     pub fn weight(&self) -> usize {
         let overflow: usize = self.overflow.iter().map(|text| text.len()).sum();
-        let lookup = (self.table.capacity() + RECENT) * size_of::<(u32, u32)>();
+        let lookup = (self.table.capacity() + self.recent.len()) * size_of::<(u32, u32)>();
         self.bytes.len() + size_of_val(self.ends.as_slice()) + overflow + lookup
     }
 
@@ -148,7 +154,7 @@ impl Interner {
     /// Drops the look-up table once reading is over. `intern` and `find` then treat every text as new.
     pub fn forget_lookup(&mut self) {
         self.table = HashTable::new();
-        self.recent.fill((0, 0));
+        self.recent = Box::default();
         self.bytes.shrink_to_fit();
         self.ends.shrink_to_fit();
     }
@@ -192,5 +198,16 @@ mod tests {
         assert_eq!(interner.find("toolu_02").map(|s| interner.get(s)), Some("toolu_02"));
         assert_eq!(interner.intern(""), Sym::EMPTY);
         assert_eq!(interner.iter().collect::<Vec<_>>(), ["", "toolu_01", "toolu_02"]);
+    }
+
+    #[test]
+    fn equal_text_equal_sym_among_many() {
+        let mut interner = Interner::default();
+        let all = |interner: &mut Interner| {
+            (0..3 * super::RECENT).map(|n| interner.intern(&n.to_string())).collect::<Vec<_>>()
+        };
+        let first = all(&mut interner);
+        assert_eq!(all(&mut interner), first);
+        assert_eq!(interner.len(), 3 * super::RECENT + 1);
     }
 }

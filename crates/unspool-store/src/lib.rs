@@ -12,6 +12,7 @@ mod from_flow;
 mod ground;
 pub mod log;
 mod memory;
+mod packer;
 pub mod question;
 pub mod rows;
 mod sqlite;

@@ -90,6 +90,11 @@ impl Changes {
         self.last.subscribe()
     }
 
+    /// Whether anybody listens.
+    pub(crate) fn are_heard(&self) -> bool {
+        self.last.receiver_count() > 0
+    }
+
     pub(crate) fn close(&self) {
         self.last.send_replace(u64::MAX);
     }

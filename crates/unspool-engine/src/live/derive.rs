@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use unspool_link::{Corpus, pieces};
-use unspool_model::{Batch, Id, Outcome, Record, RecordIx, Timestamp};
+use unspool_model::{Batch, Flow, Id, Outcome, Record, RecordIx, Timestamp};
 use unspool_store::rows::{Checkpoint, SessionFacts, StepRow};
 use unspool_store::{
     Commit, Families, FamilyId, Ground, GroundError, LooseIssue, RecordCounts, SqliteStore, Store,
@@ -31,7 +31,7 @@ const REST: u32 = 3;
 const LONG_REST: u32 = 20;
 /// What takes less needs no rest.
 const NO_REST: Duration = Duration::from_millis(5);
-/// While more is waiting, families are linked only so often: much of what comes belongs together.
+/// While more is waiting, nothing is linked for as long as it took the last time, and no longer than this: much of what comes belongs together.
 const TOGETHER: Duration = Duration::from_millis(200);
 /// After so long without anything new, memory is given back.
 const IDLE: Duration = Duration::from_secs(10);
@@ -51,8 +51,8 @@ pub(crate) struct Deriver {
     pub(super) numbers: RecordCounts,
     /// Entries whose families are not known yet.
     pub(super) backlog: VecDeque<Waiting>,
-    /// When families were linked last.
-    pub(super) derived_at: Instant,
+    /// Until then nothing is linked while more is waiting.
+    pub(super) gather_until: Instant,
     /// All entries before this position have been placed.
     pub(super) placed: u64,
     /// Where the log ended when the process began.
@@ -93,7 +93,7 @@ impl Deriver {
             growing: FxHashMap::default(),
             numbers: RecordCounts::default(),
             backlog: VecDeque::new(),
-            derived_at: Instant::now(),
+            gather_until: Instant::now(),
             placed: 0,
             first_end,
             checkpoints: Vec::new(),
@@ -151,7 +151,7 @@ impl Deriver {
         self.files.clear();
         self.growing.clear();
         self.shared.snapshots.rest();
-        self.shared.log.forget_frames();
+        self.shared.log.rest();
         self.ground.store().rest();
         self.families.rest();
         held(&self.shared.reader).rest();
@@ -187,10 +187,13 @@ impl Deriver {
             self.placed = waiting.position + 1;
         }
         let more_waits = self.shared.queue.is_ready();
-        if !all && more_waits && self.derived_at.elapsed() < TOGETHER {
+        let began = Instant::now();
+        if !all && more_waits && began < self.gather_until {
             return Ok(());
         }
-        self.derive(all)
+        let derived = self.derive(all);
+        self.gather_until = Instant::now() + began.elapsed().min(TOGETHER);
+        derived
     }
 
     /// Finds the families of an entry's records.
@@ -211,7 +214,7 @@ impl Deriver {
         }
         let is_first = !is_file || self.families.stream(stream)?.len() == 1;
         let families = match decoded.filter(|_| is_first) {
-            Some(Decoded { batch, .. }) => self.place_batch(batch, *position, dirty)?,
+            Some(Decoded { batch, .. }) => self.place_batch(batch, (*position, is_file), dirty)?,
             None => self.place_stream(stream, *position, dirty)?,
         };
         if let (streams::Sort::File { path }, Some(family)) = (streams::Sort::of(stream), families.first()) {
@@ -237,7 +240,8 @@ impl Deriver {
         let Some(whole) = whole else {
             return Ok(Vec::new());
         };
-        let families = self.place_batch(whole.batch, whole.first, dirty)?;
+        let is_file = !whole.files.is_empty();
+        let families = self.place_batch(whole.batch, (whole.first, is_file), dirty)?;
         for family in &families {
             self.files.entry(*family).or_default().extend(whole.files.iter().cloned());
         }
@@ -248,7 +252,7 @@ impl Deriver {
     fn place_batch(
         &mut self,
         batch: Batch,
-        entry: u64,
+        (entry, is_file): (u64, bool),
         dirty: (u64, Timestamp),
     ) -> Result<Vec<FamilyId>, GroundError> {
         let pieces = pieces(&batch, &self.shared.options.table);
@@ -280,7 +284,7 @@ impl Deriver {
             let one = self.hot.of(family);
             one.dirty = Some(one.dirty.unwrap_or(dirty));
             if let Some(part) = part {
-                one.put(entry, part);
+                if is_file { one.set_file(entry, part) } else { one.add_body(entry, part) }
             }
         }
         Ok(families)
@@ -298,7 +302,6 @@ impl Deriver {
     /// Links the families that changed and have rested, and shows what came of it.
     pub(super) fn derive(&mut self, all: bool) -> Result<(), GroundError> {
         let now = Instant::now();
-        self.derived_at = now;
         let mut round = Round::default();
         let mut derived: Vec<FamilyId> = Vec::new();
         self.read_grown(now, all)?;
@@ -369,13 +372,15 @@ impl Deriver {
             one.replace(read.parts);
             self.files.insert(family, read.files);
         }
-        let positions = positions(&one);
-        let corpus = Corpus::new(one.batch(), table.clone(), (self.shared.options.now)());
+        let positions = one.parts.positions();
+        let corpus = Corpus::new(one.parts.batch(), table.clone(), (self.shared.options.now)());
         let mut shown = Shown::default();
         let mut ids: Vec<Id> = Vec::new();
         let mut agents = (0, 0);
+        let mut flows: Vec<Arc<Flow>> = Vec::new();
+        let is_heard = self.shared.changes.are_heard();
         for n in 0..corpus.len() {
-            let flow = corpus.flow(n);
+            let flow = Arc::new(corpus.flow(n));
             for agent in flow.agents.iter().filter(|agent| !agent.main && !agent.internal) {
                 agents = (agents.0 + 1, agents.1 + u64::from(agent.spawn.is_none()));
             }
@@ -387,6 +392,9 @@ impl Deriver {
             if let Some(change) = change {
                 round.changes.push(change);
                 round.commit.sessions.push(facts);
+            }
+            if is_heard {
+                flows.push(flow);
             }
         }
         let gone = self.families.set_sessions(family, &ids)?;
@@ -404,10 +412,10 @@ impl Deriver {
                 sum.replaced(RecordCounts::default(), *one)
             });
         let parts = self.files.get(&family).cloned().unwrap_or_default();
-        round.linked.push((family, Linked::new(corpus, parts)));
+        round.linked.push((family, Linked::new(corpus, parts, flows)));
         round.shown.push((family, shown));
         let took = began.elapsed() + std::mem::take(&mut one.reading);
-        let is_large = one.records() > self.shared.options.max_family_records;
+        let is_large = one.parts.records() > self.shared.options.max_family_records;
         self.large(family, is_large);
         let rest = if is_large { LONG_REST } else { REST };
         one.rest_until = (took > NO_REST).then(|| Instant::now() + took * rest);
@@ -480,11 +488,6 @@ fn by_source(batch: &Batch) -> BTreeMap<&str, RecordCounts> {
         }
     }
     counts
-}
-
-fn positions(one: &HotFamily) -> std::ops::Range<u64> {
-    let first = one.parts.keys().next().copied().unwrap_or(0);
-    first..one.parts.keys().next_back().map_or(first, |last| last + 1)
 }
 
 pub(super) fn gone_change(session: Id, at: Timestamp) -> Change {

@@ -2,6 +2,7 @@
 //!
 //! In: pieces. Out: all records of a family as one batch. What is not used goes first, and is read from the log again when it is needed.
 
+use super::parts::Parts;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -14,8 +15,8 @@ pub(crate) type Shown = FxHashMap<Id, Vec<(Id, u64)>>;
 /// One family.
 #[derive(Default)]
 pub(crate) struct HotFamily {
-    /// Its records, by the first entry of the stream they came in.
-    pub(crate) parts: BTreeMap<u64, Batch>,
+    /// Its records.
+    pub(crate) parts: Parts,
     /// All its records are here.
     pub(crate) whole: bool,
     /// The first entry that nothing shown knows of yet, and when that came.
@@ -33,46 +34,34 @@ pub(crate) struct HotFamily {
 }
 
 impl HotFamily {
-    pub(crate) fn put(&mut self, entry: u64, batch: Batch) {
-        self.weight += batch.weight();
-        if let Some(old) = self.parts.insert(entry, batch) {
-            self.weight = self.weight.saturating_sub(old.weight());
-        }
+    /// Adds the records of a body.
+    pub(crate) fn add_body(&mut self, entry: u64, batch: Batch) {
+        self.whole &= self.parts.add_body(entry, batch);
+        self.weight = self.parts.weight();
+    }
+
+    /// These are the records of a file now.
+    pub(crate) fn set_file(&mut self, first: u64, batch: Batch) {
+        self.parts.set_file(first, batch);
+        self.weight = self.parts.weight();
     }
 
     /// These are all its records.
-    pub(crate) fn replace(&mut self, parts: BTreeMap<u64, Batch>) {
-        self.weight = parts.values().map(Batch::weight).sum();
-        (self.parts, self.whole) = (parts, true);
+    pub(crate) fn replace(&mut self, parts: Parts) {
+        (self.weight, self.parts, self.whole) = (parts.weight(), parts, true);
     }
 
     /// Takes the records of another one.
     pub(crate) fn absorb(&mut self, other: HotFamily) {
-        self.whole &= other.whole;
-        self.weight += other.weight;
         self.dirty = match (self.dirty, other.dirty) {
             (Some(own), Some(others)) => Some(own.min(others)),
             (own, others) => own.or(others),
         };
         self.shown.extend(other.shown);
         self.stale.extend(other.stale);
-        for (entry, batch) in other.parts {
-            // Two pieces of one stream that turn out to be of one family are read again, as one piece.
-            self.whole &= self.parts.insert(entry, batch).is_none();
-        }
-    }
-
-    /// How many records it has.
-    pub(crate) fn records(&self) -> usize {
-        self.parts.values().map(|part| part.records.len()).sum()
-    }
-
-    /// All its records.
-    pub(crate) fn batch(&self) -> Batch {
-        let mut parts = self.parts.values();
-        let mut all = parts.next().cloned().unwrap_or_default();
-        parts.for_each(|part| all.append(part.clone()));
-        all
+        let apart = self.parts.absorb(other.parts);
+        self.whole &= other.whole && apart;
+        self.weight = self.parts.weight();
     }
 }
 

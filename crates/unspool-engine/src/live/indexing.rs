@@ -21,7 +21,7 @@ const LONGEST_REST: Duration = Duration::from_secs(3);
 /// While anything waits to be derived it rests so many times as long as a session took.
 const BUSY_REST: u32 = 3;
 const LONGEST_BUSY_REST: Duration = Duration::from_secs(1);
-/// When there is nothing to do for so long, memory is given back; then it sleeps.
+/// When there is nothing to do for so long, the index is made dense and memory is given back; then it sleeps.
 const IDLE: Duration = Duration::from_secs(5);
 const ASLEEP: Duration = Duration::from_secs(3600);
 /// How long to wait before trying again what failed.
@@ -122,7 +122,7 @@ impl Indexing {
     }
 
     /// Waits until there is something to do, and calls `idle` once when there is not for a while; `None` when the engine is about to end.
-    fn next(&self, shared: &Shared, idle: impl Fn()) -> Option<()> {
+    fn next(&self, shared: &Shared, mut idle: impl FnMut()) -> Option<()> {
         let mut state = held(&self.state);
         let mut idle_at = Some(Instant::now() + IDLE);
         while state.shown <= state.indexed && !state.forgotten {
@@ -140,6 +140,12 @@ impl Indexing {
             }
         }
         Some(())
+    }
+
+    /// Whether there is nothing to do.
+    fn is_idle(&self) -> bool {
+        let state = held(&self.state);
+        state.shown <= state.indexed && !state.forgotten
     }
 
     /// Begins to work on everything that is shown now.
@@ -187,11 +193,7 @@ impl Indexer {
     pub(crate) fn run(&mut self) {
         let shared = Arc::clone(&self.shared);
         let mut rest = Duration::ZERO;
-        let let_go = |texts: &Texts| {
-            texts.rest();
-            held(&shared.texts).rest();
-        };
-        while shared.indexing.next(&shared, || let_go(&self.texts)).is_some() {
+        while shared.indexing.next(&shared, || self.idle()).is_some() {
             shared.indexing.sleep(rest.max(CROWD), &shared);
             if self.is_stopping() {
                 return;
@@ -211,6 +213,18 @@ impl Indexer {
                 }
             }
         }
+    }
+
+    /// Nothing came for a while: the index is made dense if that is worth it, and what is at hand is let go.
+    fn idle(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        let go_on = || !shared.stopping.load(Ordering::Acquire) && shared.indexing.is_idle();
+        // A looser index takes more room and says the same; the next idle moment is as good.
+        if self.texts.is_loose().unwrap_or(false) && self.texts.make_dense(go_on).is_err() {
+            self.texts.undo();
+        }
+        self.texts.rest();
+        held(&shared.texts).rest();
     }
 
     fn is_stopping(&self) -> bool {

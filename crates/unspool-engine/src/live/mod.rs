@@ -16,6 +16,7 @@ mod files;
 mod hot;
 mod indexing;
 mod keep;
+mod parts;
 mod queue;
 mod rebuild;
 mod relink;

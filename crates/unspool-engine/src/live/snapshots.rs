@@ -5,6 +5,7 @@
 
 use super::decode::decode;
 use super::files::{self, Version};
+use super::parts::Parts;
 use super::{Shared, held, streams};
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
@@ -86,13 +87,19 @@ pub(crate) struct Linked {
     pub(crate) corpus: Arc<Corpus>,
     /// Where the parts of its files lie.
     pub(crate) parts: Arc<BTreeMap<String, Vec<StreamPart>>>,
+    /// Flows that were made already because somebody is going to ask for them.
+    flows: Arc<[Arc<Flow>]>,
     /// Those of its sessions that somebody asked for.
     made: Arc<Mutex<FxHashMap<usize, Arc<Snapshot>>>>,
 }
 
 impl Linked {
-    pub(crate) fn new(corpus: Corpus, parts: BTreeMap<String, Vec<StreamPart>>) -> Linked {
-        Linked { corpus: Arc::new(corpus), parts: Arc::new(parts), made: Arc::default() }
+    pub(crate) fn new(
+        corpus: Corpus,
+        parts: BTreeMap<String, Vec<StreamPart>>,
+        flows: Vec<Arc<Flow>>,
+    ) -> Linked {
+        Linked { corpus: Arc::new(corpus), parts: Arc::new(parts), flows: flows.into(), made: Arc::default() }
     }
 
     /// One of its sessions; made once.
@@ -101,7 +108,7 @@ impl Linked {
             return Arc::clone(made);
         }
         let snapshot = Arc::new(Snapshot {
-            flow: Arc::new(self.corpus.flow(n)),
+            flow: self.flows.get(n).cloned().unwrap_or_else(|| Arc::new(self.corpus.flow(n))),
             session: n,
             version,
             corpus: Arc::clone(&self.corpus),
@@ -228,9 +235,9 @@ impl Shared {
         families.follow()?;
         let known = families.loose()?.into_iter().find(|(_, issue)| issue.records.contains(&record));
         let Some((family, _)) = known else { return Ok(None) };
-        let mut read = read_family(&self.log, &families, family, &self.options.table)?;
+        let read = read_family(&self.log, &families, family, &self.options.table)?;
         drop(families);
-        let batch = read.take_batch();
+        let batch = read.parts.into_batch();
         let found = (0..).zip(&batch.records).find(|(_, one)| one.id == record).map(|(n, _)| n);
         let mut natives = NativeLog { log: &self.log, parts: &read.files, batch: &batch, stream: None };
         Ok(found.and_then(|n| natives.bytes(n)).map(<[u8]>::to_vec))
@@ -243,12 +250,13 @@ impl Shared {
         let (linked, version) = match self.snapshots.get(family) {
             Ok(found) => found,
             Err(published) => {
-                let mut read = read_family(&self.log, &families, family, &self.options.table)?;
+                let read = read_family(&self.log, &families, family, &self.options.table)?;
                 // Others may ask meanwhile: what is read is what the family was at this moment.
                 drop(families);
                 self.notice_damaged(&read.damaged);
-                let corpus = Corpus::new(read.take_batch(), self.options.table.clone(), (self.options.now)());
-                let linked = Linked::new(corpus, read.files);
+                let corpus =
+                    Corpus::new(read.parts.into_batch(), self.options.table.clone(), (self.options.now)());
+                let linked = Linked::new(corpus, read.files, Vec::new());
                 let version = self.snapshots.offer(family, &linked, published);
                 (linked, version)
             }
@@ -261,23 +269,12 @@ impl Shared {
 /// A family's records as the log has them.
 #[derive(Default)]
 pub(crate) struct Read {
-    /// By the first entry of their stream.
-    pub(crate) parts: BTreeMap<u64, Batch>,
+    /// The records.
+    pub(crate) parts: Parts,
     /// Where the parts of its files lie.
     pub(crate) files: BTreeMap<String, Vec<StreamPart>>,
     /// Entries that cannot be read.
     pub(crate) damaged: Vec<u64>,
-}
-
-impl Read {
-    /// All of its records, in the order of their streams.
-    fn take_batch(&mut self) -> Batch {
-        let mut all = Batch::default();
-        for part in std::mem::take(&mut self.parts).into_values() {
-            all.append(part);
-        }
-        all
-    }
 }
 
 /// Reads all records of a family from the log. What is damaged there is passed over, and said.
@@ -295,16 +292,18 @@ pub(crate) fn read_family(
             Found::Nothing => {}
             Found::Damaged => read.damaged.push(position),
             Found::Body { batch, pieces } => {
-                let own = only(*batch, &pieces, families, family)?;
-                read.parts.extend(own.map(|batch| (position, batch)));
+                if let Some(own) = only(*batch, &pieces, families, family)? {
+                    let _is_new = read.parts.add_body(position, own);
+                }
             }
             Found::File { stream } => {
                 let whole = whole_stream(log, families, position, &stream, &mut read.damaged)?;
                 let Some(WholeStream { batch, files, .. }) = whole else { continue };
                 let pieces = pieces(&batch, table);
                 read.files.extend(files);
-                let own = only(batch, &pieces, families, family)?;
-                read.parts.extend(own.map(|batch| (position, batch)));
+                if let Some(own) = only(batch, &pieces, families, family)? {
+                    read.parts.set_file(position, own);
+                }
             }
         }
     }

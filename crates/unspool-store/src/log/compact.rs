@@ -10,6 +10,7 @@ use super::segment::{SEGMENT_HEAD_BYTES, SegmentName, segment_head};
 use super::{Entry, EntryRef, Log, LogSize, Scanned, held};
 use crate::LogError;
 use crate::files::{Appending, append_all};
+use crate::packer::Packer;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -107,8 +108,14 @@ impl Log {
         let failed = |source| LogError::Io { doing: "write", name: REWRITE.into(), source };
         drop(self.files.remove(REWRITE));
         let file = self.files.create(REWRITE).map_err(failed)?;
-        let mut anew =
-            Anew { file, salt: name.salt, bytes: 0, index: BlockIndex::default(), placed: Vec::new() };
+        let mut anew = Anew {
+            file,
+            salt: name.salt,
+            bytes: 0,
+            index: BlockIndex::default(),
+            placed: Vec::new(),
+            packer: Packer::default(),
+        };
         anew.begin().map_err(failed)?;
         let mut run: Vec<Entry> = Vec::new();
         let mut first = positions.start;
@@ -155,6 +162,7 @@ struct Anew {
     bytes: u64,
     index: BlockIndex,
     placed: Vec<Placed>,
+    packer: Packer,
 }
 
 impl Anew {
@@ -174,7 +182,8 @@ impl Anew {
             builder.add(entry, &mut self.index);
         }
         let mut bytes = Vec::new();
-        let head = builder.finish(first, first_block, self.salt, level, &mut bytes)?;
+        let head =
+            builder.finish(first, first_block, self.salt, |raw| self.packer.pack(raw, level), &mut bytes)?;
         append_all(&mut *self.file, &bytes)?;
         self.placed.push(Placed { offset: self.bytes, head });
         self.bytes += bytes.len() as u64;

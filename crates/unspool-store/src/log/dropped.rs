@@ -51,11 +51,13 @@ impl Dropped {
         self.ranges.last().map_or(0, |range| range.end)
     }
 
-    /// These and those; without what lies before `start`, which is gone altogether.
+    /// These and those; without what lies before `start`, which is gone altogether. The last of them stays: no position before its end is
+    /// given out again.
     pub(crate) fn with(&self, positions: &[u64], start: u64) -> Dropped {
         let mut ranges: Vec<Range<u64>> = positions.iter().map(|position| *position..position + 1).collect();
         ranges.extend(self.ranges.iter().cloned());
-        ranges.retain(|range| range.end > start);
+        let end = ranges.iter().map(|range| range.end).max();
+        ranges.retain(|range| range.end > start || Some(range.end) == end);
         ranges.sort_unstable_by_key(|range| (range.start, range.end));
         let mut merged: Vec<Range<u64>> = Vec::new();
         for range in ranges {

@@ -69,7 +69,7 @@ impl FrameBuilder {
         first: u64,
         first_block: u32,
         salt: u64,
-        level: i32,
+        pack: impl FnOnce(&[u8]) -> std::io::Result<Vec<u8>>,
         out: &mut Vec<u8>,
     ) -> std::io::Result<FrameHead> {
         let mut raw = Vec::with_capacity(self.raw_bytes() + self.blocks.directory.len() + 64);
@@ -78,7 +78,7 @@ impl FrameBuilder {
         raw.extend_from_slice(&self.records);
         raw.extend_from_slice(&self.blocks.directory);
         raw.extend_from_slice(&self.blocks.contents);
-        let body = zstd::bulk::compress(&raw, level)?;
+        let body = pack(&raw)?;
         let size = |bytes: usize| u32::try_from(bytes).map_err(|_| std::io::ErrorKind::FileTooLarge);
         let head = FrameHead {
             body_bytes: size(body.len())?,
@@ -284,7 +284,7 @@ mod tests {
             builder.add(entry, &mut index);
         }
         let mut out = Vec::new();
-        let head = builder.finish(0, 0, 1, 3, &mut out).unwrap();
+        let head = builder.finish(0, 0, 1, |raw| zstd::bulk::compress(raw, 3), &mut out).unwrap();
         (head, out.split_off(FRAME_HEAD_BYTES))
     }
 

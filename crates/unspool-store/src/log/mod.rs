@@ -97,7 +97,7 @@ impl Default for LogOptions {
             frame_bytes: 1 << 20,
             max_record_bytes: 256 << 20,
             cache_bytes: 32 << 20,
-            level: 3,
+            level: 5,
             next_at_least: 0,
         }
     }

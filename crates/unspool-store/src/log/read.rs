@@ -65,9 +65,10 @@ pub enum Scanned {
 }
 
 impl Log {
-    /// Lets go of the frames that were read lately.
-    pub fn forget_frames(&self) {
+    /// Nothing happens for a while: the frames that were read lately, and other memory, are let go.
+    pub fn rest(&self) {
         *held(&self.cache) = Cache::default();
+        held(&self.writer).rest();
     }
 
     /// The record at that position; `None` before the first, behind the last and where it was dropped.

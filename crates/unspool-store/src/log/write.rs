@@ -11,12 +11,14 @@ use super::segment::{SEGMENT_HEAD_BYTES, SegmentName, segment_head};
 use super::{EntryRef, LogOptions, Segment, held};
 use crate::LogError;
 use crate::files::{Appending, Files, append_all};
+use crate::packer::Packer;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::{Arc, Mutex};
 
 pub(crate) struct Writer {
     pub(crate) next_sequence: u64,
     open: Option<Open>,
+    packer: Packer,
 }
 
 /// The segment being written.
@@ -30,7 +32,12 @@ struct Open {
 
 impl Writer {
     pub(crate) fn new(next_sequence: u64) -> Writer {
-        Writer { next_sequence, open: None }
+        Writer { next_sequence, open: None, packer: Packer::default() }
+    }
+
+    /// Lets go of memory that is not needed for a while.
+    pub(crate) fn rest(&mut self) {
+        self.packer.rest();
     }
 
     /// Whether there is a segment to go on in.
@@ -60,7 +67,7 @@ impl Writer {
             None => self.begin(first, files, segments)?,
         };
         let sound_bytes = open.bytes;
-        match open.frames(entries, first, options) {
+        match open.frames(entries, first, options, &mut self.packer) {
             Ok(frames) => {
                 let mut segments = held(segments);
                 if let Some(last) = segments.last_mut() {
@@ -117,6 +124,7 @@ impl Open {
         entries: impl Iterator<Item = EntryRef<'a>>,
         mut first: u64,
         options: &LogOptions,
+        packer: &mut Packer,
     ) -> std::io::Result<Vec<Placed>> {
         let mut placed = Vec::new();
         let mut first_block = self.index.count();
@@ -129,7 +137,8 @@ impl Open {
             }
             let mut bytes = Vec::new();
             let built = std::mem::take(&mut builder);
-            let head = built.finish(first, first_block, self.name.salt, options.level, &mut bytes)?;
+            let pack = |raw: &[u8]| packer.pack(raw, options.level);
+            let head = built.finish(first, first_block, self.name.salt, pack, &mut bytes)?;
             append_all(&mut *self.file, &bytes)?;
             placed.push(Placed { offset: self.bytes, head });
             self.bytes += bytes.len() as u64;

@@ -63,7 +63,7 @@ impl SqliteStore {
             return Err(StoreError::TooNew { name, found, known: schema::newest() });
         }
         let prepare = |connection: &mut Connection| {
-            connection.pragma_update(None, "page_size", 8192)?;
+            connection.pragma_update(None, "page_size", 4096)?;
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
             schema::migrate(connection, found)

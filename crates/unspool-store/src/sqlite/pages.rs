@@ -6,6 +6,7 @@
 use super::Problem;
 use super::pack::{Names, PackedRow, pack_edges, unpack_edges};
 use crate::error::StoreError;
+use crate::packer::Packer;
 use crate::rows::{EdgeRow, IssueRow, SessionFacts, SessionRow, StepRow};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use std::cell::RefCell;
@@ -78,16 +79,12 @@ pub(super) fn put(connection: &Connection, session: i64, facts: &SessionFacts) -
 }
 
 thread_local! {
-    /// Making one takes as long as packing a page.
-    static PACKER: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
+    static PACKER: RefCell<Packer> = const { RefCell::new(Packer::new()) };
 }
 
 fn compress(bytes: &[u8]) -> Result<Vec<u8>, Problem> {
     PACKER
-        .with_borrow_mut(|packer| match packer {
-            Some(packer) => packer.compress(bytes),
-            None => packer.insert(zstd::bulk::Compressor::new(LEVEL)?).compress(bytes),
-        })
+        .with_borrow_mut(|packer| packer.pack(bytes, LEVEL))
         .map_err(|_| Problem::Store(StoreError::Value { column: "bytes" }))
 }
 

@@ -12,11 +12,15 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use unspool_model::Id;
 
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 const CACHE_KIB: i64 = 8 << 10;
 const TEXT_LEVEL: i32 = 1;
 /// Words that are collected in memory before they are written.
 const WORDS_BYTES: i64 = 8 << 20;
+/// The index is worth making dense when the file has grown by a quarter since, and by so many pages.
+const WORTH_PAGES: i64 = 256;
+/// Pages of the index that one step of that writes.
+const STEP_PAGES: i64 = 64;
 
 /// A chunk's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,6 +99,7 @@ impl Texts {
         let connection = Connection::open(path)?;
         connection.set_prepared_statement_cache_capacity(32);
         connection.pragma_update(None, "page_size", 8192)?;
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
@@ -220,6 +225,51 @@ impl Texts {
             self.undo();
             self.failed(&error)
         })
+    }
+
+    /// Whether much was added since the index was made dense.
+    pub fn is_loose(&self) -> Result<bool, StoreError> {
+        let query = || {
+            let dense: i64 =
+                self.connection.query_row("SELECT dense_pages FROM standing", [], |row| row.get(0))?;
+            let pages: i64 = self.connection.pragma_query_value(None, "page_count", |row| row.get(0))?;
+            Ok(pages >= dense + dense / 4 + WORTH_PAGES)
+        };
+        query().map_err(|error| self.failed(&error))
+    }
+
+    /// Makes the index dense: what was added piece by piece is put together, and what that leaves free is given back. It is asked before
+    /// every step whether to go on; what has been done by then stays.
+    pub fn make_dense(&mut self, go_on: impl Fn() -> bool) -> Result<(), StoreError> {
+        let merge = |pages: i64| -> rusqlite::Result<bool> {
+            let before = self.connection.total_changes();
+            let mut statement =
+                self.connection.prepare_cached("INSERT INTO words (words, rank) VALUES ('merge', ?1)")?;
+            statement.execute([pages])?;
+            // SQLite counts the command itself, too.
+            Ok(self.connection.total_changes() - before > 1)
+        };
+        let work = || -> rusqlite::Result<()> {
+            // A number below zero begins: all pieces, however large, are to become one.
+            let mut more = merge(-STEP_PAGES)?;
+            while more {
+                if !go_on() {
+                    return Ok(());
+                }
+                more = merge(STEP_PAGES)?;
+            }
+            // A page is given back with every row.
+            let mut give_back = self.connection.prepare("PRAGMA incremental_vacuum")?;
+            let mut pages = give_back.query([])?;
+            while pages.next()?.is_some() {}
+            drop(pages);
+            self.connection.execute(
+                "UPDATE standing SET dense_pages = (SELECT page_count FROM pragma_page_count())",
+                [],
+            )?;
+            Ok(())
+        };
+        work().map_err(|error| self.failed(&error))
     }
 
     /// Nothing happens for a while: what is at hand is let go.

@@ -1,6 +1,6 @@
--- How far the index has come: the version of the store it knows. One row.
-CREATE TABLE standing (only INTEGER PRIMARY KEY CHECK (only = 1), version INTEGER NOT NULL) STRICT;
-INSERT INTO standing VALUES (1, 0);
+-- How far the index has come: the version of the store it knows. And how many pages the file had when it was made dense. One row.
+CREATE TABLE standing (only INTEGER PRIMARY KEY CHECK (only = 1), version INTEGER NOT NULL, dense_pages INTEGER NOT NULL) STRICT;
+INSERT INTO standing VALUES (1, 0, 0);
 -- Sessions with texts.
 CREATE TABLE sessions (number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE) STRICT;
 -- The chunks of sessions; `sum` tells whether a chunk is still what it was. They are numbered one by one, because the index keeps the

@@ -63,6 +63,13 @@ fn what_was_dropped_at_the_end_is_no_loss() {
     stays(steps.to_vec()).unwrap();
 }
 
+/// Nothing is left but the list of what was dropped, and that is written once more.
+#[test]
+fn positions_go_on_when_nothing_is_left() {
+    let steps = [(0, 1, 0), (3, 1, 0), (1, 1, 0), (2, 1, 0), (3, 1, 0), (1, 1, 0), (3, 1, 0)];
+    stays(steps.to_vec()).unwrap();
+}
+
 fn stays(steps: Vec<(u8, u64, u64)>) -> Result<(), TestCaseError> {
     let mut files = FaultyFiles::default();
     let mut log = open(&files);

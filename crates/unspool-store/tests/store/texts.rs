@@ -106,6 +106,10 @@ proptest! {
             }
             texts.save(version).unwrap();
             saved = meant.clone();
+            if random.below(5) == 0 {
+                let steps = std::cell::Cell::new(random.below(4));
+                texts.make_dense(|| steps.replace(steps.get().saturating_sub(1)) > 0).unwrap();
+            }
             prop_assert_eq!(texts.standing().unwrap(), version);
             check(&texts, &meant, &mut random);
             check(&open(folder.path()), &meant, &mut random);
@@ -114,6 +118,27 @@ proptest! {
         check(&texts, &Meant::new(), &mut random);
         prop_assert_eq!(texts.standing().unwrap(), 0);
     }
+}
+
+#[test]
+fn a_dense_index_takes_less_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut texts = open(folder.path());
+    let mut random = Random(5);
+    for version in 1..400_u16 {
+        let words: Vec<String> = (0..4000).map(|_| format!("w{}", random.below(40_000))).collect();
+        let one = NewChunk { sum: Id::of(&[&version.to_be_bytes()]), words: words.join(" "), text: None };
+        texts.put(Id::of(&[b"s", &version.to_be_bytes()]), &[one.sum], &[one]).unwrap();
+        texts.save(u64::from(version)).unwrap();
+    }
+    texts.rest();
+    let size = || std::fs::metadata(folder.path().join("texts.db")).unwrap().len();
+    let loose = size();
+    assert!(texts.is_loose().unwrap());
+    texts.make_dense(|| true).unwrap();
+    texts.rest();
+    assert!(size() < loose * 3 / 4, "{} of {loose}", size());
+    assert!(!texts.is_loose().unwrap());
 }
 
 #[test]

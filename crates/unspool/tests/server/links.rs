@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 const SESSION: &str = "s1";
-const MAIN: &str = r#"{"type":"user","uuid":"u1","sessionId":"s1","timestamp":"2026-01-02T10:00:00Z","cwd":"/work/dice","message":{"role":"user","content":"Roll"}}
+const MAIN: &str = r#"{"type":"user","uuid":"u1","sessionId":"s1","timestamp":"2026-01-02T10:00:00Z","cwd":"/src/dice","message":{"role":"user","content":"Roll"}}
 {"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"s1","timestamp":"2026-01-02T10:00:02Z","message":{"id":"msg_1","role":"assistant","model":"m","content":[{"type":"tool_use","id":"toolu_1","name":"Task","input":{"description":"Roll","prompt":"Roll a die"}}],"usage":{"input_tokens":1,"output_tokens":1}}}
 "#;
 const AGENT: &str = r#"{"type":"user","uuid":"x1","sessionId":"s1","agentId":"xp","isSidechain":true,"timestamp":"2026-01-02T10:00:30Z","message":{"role":"user","content":"Roll a die"}}
@@ -81,7 +81,7 @@ fn everything_is_linked_again_with_other_rules() {
     let data = folder.path().to_str().unwrap();
     served(folder.path()).kill();
     let file = folder.path().join("strict.toml");
-    std::fs::write(&file, "[[project]]\npath = \"/work/dice\"\nprompt_window_s = 5\n").unwrap();
+    std::fs::write(&file, "[[project]]\npath = \"/src/dice\"\nprompt_window_s = 5\n").unwrap();
     let strict = file.to_str().unwrap();
     let relink = |words: &[&str]| unspool(folder.path(), &[&["relink", "--data-dir", data], words].concat());
 
