@@ -1,5 +1,6 @@
 //! What all requests share, and which of them there are.
 
+use crate::body::Reading;
 use crate::guard::{self, Access, Door};
 use crate::ingest::thoughtflow::{self, Ledgers};
 use crate::notices::Notices;
@@ -21,11 +22,13 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Bytes of a request unpacked: `max_unpacked_bytes`.
     pub unpacked_bytes: usize,
+    /// Bytes of all requests that are being read at one moment: `max_reading_bytes`.
+    pub reading_bytes: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { body_bytes: 64 << 20, unpacked_bytes: 256 << 20 }
+        Limits { body_bytes: 64 << 20, unpacked_bytes: 256 << 20, reading_bytes: 128 << 20 }
     }
 }
 
@@ -43,6 +46,8 @@ pub struct App {
     pub refusals: Refusals,
     /// The folders that are watched and there, if any are watched.
     pub watched: Option<fn() -> Vec<PathBuf>>,
+    /// How much of requests is being read.
+    pub(crate) reading: Reading,
     pub(crate) ledgers: Ledgers,
     /// Held while somebody says something about a link.
     pub(crate) saying: Mutex<()>,
@@ -59,6 +64,7 @@ impl App {
             access: Access::default(),
             refusals: Refusals::default(),
             watched: None,
+            reading: Reading::default(),
             ledgers: Ledgers::default(),
             saying: Mutex::default(),
             layouts: Arc::default(),

@@ -1,35 +1,101 @@
 //! The bytes of a request: bounded, and unpacked with a bound.
 
 use crate::api::blocking;
-use crate::app::Limits;
+use crate::app::{App, Limits};
 use crate::error::ApiError;
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::http::{HeaderMap, StatusCode, header};
-use bytes::Bytes;
-use http_body_util::{BodyExt, Limited};
+use http_body_util::BodyExt;
 use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A packed body of so many bytes is unpacked off the threads that serve.
 const LARGE_BYTES: usize = 1 << 20;
 
-/// Reads a body as its sender meant it.
-pub(crate) async fn read(headers: &HeaderMap, body: Body, limits: Limits) -> Result<Vec<u8>, ApiError> {
-    let limited = Limited::new(body, limits.body_bytes);
-    let sent = limited.collect().await.map_err(|error| {
-        if error.is::<http_body_util::LengthLimitError>() {
-            too_large("max_body_bytes", limits.body_bytes)
-        } else {
-            ApiError::bad_request("body_cut", "the body ended before its end")
-        }
-    })?;
-    let sent = sent.to_bytes();
+/// What is unpacked is counted in steps of so many bytes.
+const STEP_BYTES: u64 = 1 << 20;
+
+/// Reads a body as its sender meant it. When there is too much to do already, it is read to its end and thrown away, so that the sender
+/// gets to hear the answer.
+pub(crate) async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, ApiError> {
+    let limits = app.limits;
     let packing =
         headers.get(header::CONTENT_ENCODING).map_or("identity", |value| value.to_str().unwrap_or("?"));
     let packing = Packing::of(packing.trim())?;
-    if sent.len() < LARGE_BYTES || packing == Packing::None {
-        return packing.unpack(sent, limits);
+    let mut room = app.reading.room(limits.reading_bytes);
+    let full = app.engine.refuse_when_full(body.size_hint().lower()).err().map(ApiError::from);
+    let sent = collect(body, limits.body_bytes, &mut room, full).await?;
+    if packing == Packing::None {
+        return Ok(sent);
     }
-    blocking(move || packing.unpack(sent, limits)).await?
+    let is_large = sent.len() >= LARGE_BYTES;
+    let mut unpack = move || packing.unpack(&sent, limits, &mut room);
+    if is_large { blocking(unpack).await? } else { unpack() }
+}
+
+async fn collect(
+    mut body: Body,
+    limit: usize,
+    room: &mut Room,
+    mut refused: Option<ApiError>,
+) -> Result<Vec<u8>, ApiError> {
+    let mut bytes = Vec::new();
+    let mut length = 0;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| ApiError::bad_request("body_cut", "the body ended before its end"))?;
+        let Ok(data) = frame.into_data() else { continue };
+        length += data.len();
+        if length > limit {
+            return Err(too_large("max_body_bytes", limit));
+        }
+        if refused.is_none() {
+            refused = room.grow(data.len()).err();
+        }
+        if refused.is_some() {
+            bytes = Vec::new();
+        } else {
+            bytes.extend_from_slice(&data);
+        }
+    }
+    refused.map_or(Ok(bytes), Err)
+}
+
+/// How many bytes of requests are being read at this moment.
+#[derive(Default)]
+pub(crate) struct Reading(Arc<AtomicUsize>);
+
+impl Reading {
+    /// Room for one request, which is given back with it.
+    fn room(&self, limit: usize) -> Room {
+        Room { all: Arc::clone(&self.0), own: 0, limit }
+    }
+}
+
+struct Room {
+    all: Arc<AtomicUsize>,
+    own: usize,
+    limit: usize,
+}
+
+impl Room {
+    /// Takes more, if all requests together do not take too much; who is alone may.
+    fn grow(&mut self, bytes: usize) -> Result<(), ApiError> {
+        let before = self.all.fetch_add(bytes, Ordering::Relaxed);
+        self.own += bytes;
+        if before + bytes <= self.limit || before + bytes == self.own {
+            return Ok(());
+        }
+        let message = format!("requests that are being read take `max_reading_bytes` ({})", self.limit);
+        Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, "busy", message)
+            .with_hint("nothing of it was kept; send it again"))
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.own, Ordering::Relaxed);
+    }
 }
 
 /// How a body is packed.
@@ -57,25 +123,26 @@ impl Packing {
         }
     }
 
-    fn unpack(self, sent: Bytes, limits: Limits) -> Result<Vec<u8>, ApiError> {
+    fn unpack(self, sent: &[u8], limits: Limits, room: &mut Room) -> Result<Vec<u8>, ApiError> {
         match self {
             Packing::None => Ok(sent.into()),
-            Packing::Gzip => unpack(flate2::read::MultiGzDecoder::new(&sent[..]), "gzip", limits),
-            Packing::Deflate => unpack(flate2::read::ZlibDecoder::new(&sent[..]), "deflate", limits),
+            Packing::Gzip => unpack(flate2::read::MultiGzDecoder::new(sent), "gzip", limits, room),
+            Packing::Deflate => unpack(flate2::read::ZlibDecoder::new(sent), "deflate", limits, room),
             Packing::Zstd => {
-                let reader = zstd::stream::read::Decoder::new(&sent[..]);
-                unpack(reader.map_err(|error| not_packed("zstd", &error))?, "zstd", limits)
+                let reader = zstd::stream::read::Decoder::new(sent);
+                unpack(reader.map_err(|error| not_packed("zstd", &error))?, "zstd", limits, room)
             }
         }
     }
 }
 
 /// What a file holds when it is packed, as its first bytes tell; else itself.
-pub(crate) fn unpacked(bytes: Vec<u8>, limits: Limits) -> Result<Vec<u8>, ApiError> {
+pub(crate) fn unpacked(app: &App, bytes: Vec<u8>, limits: Limits) -> Result<Vec<u8>, ApiError> {
+    let mut room = app.reading.room(limits.reading_bytes);
     if bytes.starts_with(b"\x1f\x8b") {
-        Packing::Gzip.unpack(bytes.into(), limits)
+        Packing::Gzip.unpack(&bytes, limits, &mut room)
     } else if bytes.starts_with(b"\x28\xb5\x2f\xfd") {
-        Packing::Zstd.unpack(bytes.into(), limits)
+        Packing::Zstd.unpack(&bytes, limits, &mut room)
     } else if bytes.len() > limits.unpacked_bytes {
         Err(too_large("max_unpacked_bytes", limits.unpacked_bytes))
     } else {
@@ -83,14 +150,24 @@ pub(crate) fn unpacked(bytes: Vec<u8>, limits: Limits) -> Result<Vec<u8>, ApiErr
     }
 }
 
-fn unpack(reader: impl Read, packing: &str, limits: Limits) -> Result<Vec<u8>, ApiError> {
+fn unpack(
+    mut reader: impl Read,
+    packing: &str,
+    limits: Limits,
+    room: &mut Room,
+) -> Result<Vec<u8>, ApiError> {
     let mut bytes = Vec::new();
-    let read = reader.take(limits.unpacked_bytes as u64 + 1).read_to_end(&mut bytes);
-    read.map_err(|error| not_packed(packing, &error))?;
-    if bytes.len() > limits.unpacked_bytes {
-        return Err(too_large("max_unpacked_bytes", limits.unpacked_bytes));
+    loop {
+        let step = reader.by_ref().take(STEP_BYTES).read_to_end(&mut bytes);
+        let step = step.map_err(|error| not_packed(packing, &error))?;
+        if bytes.len() > limits.unpacked_bytes {
+            return Err(too_large("max_unpacked_bytes", limits.unpacked_bytes));
+        }
+        if step == 0 {
+            return Ok(bytes);
+        }
+        room.grow(step)?;
     }
-    Ok(bytes)
 }
 
 fn not_packed(packing: &str, error: &std::io::Error) -> ApiError {

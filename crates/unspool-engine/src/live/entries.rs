@@ -122,8 +122,7 @@ impl Shared {
     fn body(&self, source: &str, name: &str, bytes: Vec<u8>) -> Result<Taken, Refused> {
         let room = bytes.len() as u64;
         if !self.queue.promise(room) {
-            self.refused.fetch_add(1, Ordering::Relaxed);
-            return Err(Refused::Busy { limit: self.options.max_pending_bytes });
+            return Err(self.busy());
         }
         let stream = streams::body(source, name);
         let shown = streams::Sort::of(&stream).shown(0);
@@ -132,6 +131,16 @@ impl Shared {
             return Err(Refused::Unknown { name: name.into() });
         };
         self.keep(stream, Place::default(), bytes, Some(decoded))
+    }
+
+    /// Refuses what is going to arrive when there is no room for so many bytes, before anybody reads them.
+    pub(crate) fn refuse_when_full(&self, bytes: u64) -> Result<(), Refused> {
+        if self.queue.has_room(bytes) { Ok(()) } else { Err(self.busy()) }
+    }
+
+    fn busy(&self) -> Refused {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        Refused::Busy { limit: self.options.max_pending_bytes }
     }
 
     fn keep(

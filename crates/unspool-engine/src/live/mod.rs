@@ -277,6 +277,11 @@ impl Engine {
         self.shared.take(arrival)
     }
 
+    /// Refuses what is going to arrive when there is no room for so many bytes, so that nobody need read them.
+    pub fn refuse_when_full(&self, bytes: u64) -> Result<(), Refused> {
+        self.shared.refuse_when_full(bytes)
+    }
+
     /// Keeps parts of files, all with one write; waits until there is room for them.
     pub fn take_parts(&self, parts: Vec<Part>) -> Result<(), Refused> {
         if self.shared.stopping.load(Ordering::Acquire) {

@@ -67,6 +67,13 @@ impl Queue {
         fits
     }
 
+    /// Whether there is room for so many bytes at this moment.
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        let state = held(&self.state);
+        let taken = state.bytes + state.promised;
+        taken == 0 || taken + bytes <= self.max_bytes
+    }
+
     /// Waits for room.
     pub(crate) fn promise_when_there_is_room(&self, bytes: u64, stopping: &AtomicBool) -> bool {
         loop {

@@ -79,7 +79,7 @@ async fn say(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let bytes = body::read(&headers, body, app.limits).await?;
+    let bytes = body::read(&app, &headers, body).await?;
     let wanted: LinkWantedDoc = serde_json::from_slice(&bytes).map_err(|error| {
         ApiError::bad_request("bad_link", format!("the body says nothing about a link: {error}"))
             .with_hint(r#"send {"action": "confirm", "from": STEP, "to": STEP or AGENT, "kind": "spawn"}; docs/links.md has more"#)

@@ -30,7 +30,7 @@ pub(crate) async fn hooks(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, ApiError> {
-    let bytes = body::read(&headers, body, app.limits).await?;
+    let bytes = body::read(&app, &headers, body).await?;
     let lines = timed(&bytes, (app.engine.options().now)()).ok_or_else(not_events)?;
     let taken = kept(app, "hooks", "hooks.jsonl", lines).await.map_err(|error| match error.status {
         StatusCode::UNSUPPORTED_MEDIA_TYPE => not_events(),

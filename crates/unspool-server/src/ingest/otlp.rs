@@ -52,7 +52,7 @@ async fn export(app: Arc<App>, headers: &HeaderMap, body: Body, signal: Signal) 
             return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_media", &message, false);
         }
     };
-    let bytes = match body::read(headers, body, app.limits).await {
+    let bytes = match body::read(&app, headers, body).await {
         Ok(bytes) => bytes,
         Err(error) => return refuse_with(&error, is_json),
     };

@@ -47,7 +47,7 @@ type Answer = Result<Json<Value>, ApiError>;
 
 /// Events as their log has them, one per line.
 pub(crate) async fn events(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Answer {
-    let bytes = body::read(&headers, body, app.limits).await?;
+    let bytes = body::read(&app, &headers, body).await?;
     let mut logs: BTreeMap<String, Vec<Map<String, Value>>> = BTreeMap::new();
     let mut session = String::new();
     let mut count = 0_u64;
@@ -190,7 +190,7 @@ pub(crate) async fn artifact(
 
 /// The fields a request gives; none are given by an empty body.
 async fn fields(app: &App, headers: &HeaderMap, body: Body) -> Result<Map<String, Value>, ApiError> {
-    let bytes = body::read(headers, body, app.limits).await?;
+    let bytes = body::read(app, headers, body).await?;
     if bytes.trim_ascii().is_empty() {
         return Ok(Map::new());
     }

@@ -74,7 +74,7 @@ pub(crate) async fn ingest(
     let Query(asked) = asked.map_err(|error| {
         ApiError::bad_request("bad_query", error.body_text()).with_hint("`?name=FILE` is all there is")
     })?;
-    let bytes = body::read(&headers, body, app.limits).await?;
+    let bytes = body::read(&app, &headers, body).await?;
     let files = if is_form(&headers) {
         form(&headers, bytes).await?
     } else {
@@ -116,7 +116,8 @@ pub(crate) async fn ingest(
 /// Unpacks and keeps one file; what it unpacks to is taken from the room all files of a request share.
 async fn one(app: &Arc<App>, name: &str, bytes: Vec<u8>, room: &mut usize) -> Result<Taken, ApiError> {
     let limits = crate::app::Limits { unpacked_bytes: *room, ..app.limits };
-    let bytes = blocking(move || unpacked(bytes, limits)).await??;
+    let shared = Arc::clone(app);
+    let bytes = blocking(move || unpacked(&shared, bytes, limits)).await??;
     if bytes.trim_ascii().is_empty() {
         return Err(super::empty());
     }

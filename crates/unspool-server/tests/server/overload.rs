@@ -5,6 +5,8 @@ use axum::http::Request;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 use prost::Message;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::Arc;
 
 /// A request with one span of its own.
@@ -86,4 +88,34 @@ fn too_much_is_refused_and_nothing_acknowledged_is_lost() {
     assert_eq!(post(kept + 1).status, 200);
     assert_eq!(server.records(), (u64::from(kept) + 2, 0, 0));
     assert_eq!(server.app.engine.health().pending_bytes, 0);
+}
+
+#[test]
+fn requests_that_are_being_read_share_a_bound() {
+    let server = Running::start_with(|app| app.limits.reading_bytes = 100_000);
+    let line = r#"{"session_id":"s1","hook_event_name":"SessionStart","cwd":"/src"}"#;
+    let body = format!("{line}\n").repeat(1_000);
+    assert!(body.len() > 60_000);
+    let mut slow = TcpStream::connect(server.http).unwrap();
+    let head = format!(
+        "POST /v1/ingest?name=e.jsonl HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        server.http,
+        body.len()
+    );
+    slow.write_all(head.as_bytes()).unwrap();
+    slow.write_all(&body.as_bytes()[..60_000]).unwrap();
+    let refused = loop {
+        let answer = server.post("/v1/ingest?name=e.jsonl", &body);
+        if answer.status != 200 {
+            break answer;
+        }
+    };
+    assert_eq!((refused.status, refused.error().as_str()), (429, "busy"));
+    assert!(refused.json()["error"]["message"].as_str().unwrap().contains("max_reading_bytes"));
+    assert!(refused.head.to_lowercase().contains("retry-after: 1"), "{}", refused.head);
+    slow.write_all(&body.as_bytes()[60_000..]).unwrap();
+    let mut answer = String::new();
+    slow.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!(server.post("/v1/ingest?name=e.jsonl", &body).status, 200, "there is room again");
 }
