@@ -303,7 +303,7 @@ impl Table {
     }
 
     /// The table for sessions in a folder: that of the longest path that it is, or lies below.
-    pub(crate) fn of_folder(&self, folder: &str) -> &Table {
+    pub fn of_folder(&self, folder: &str) -> &Table {
         let is_below = |project: &&Project| {
             let rest = folder.strip_prefix(&project.windows.path);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))

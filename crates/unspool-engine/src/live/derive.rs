@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use unspool_link::{Corpus, pieces};
-use unspool_model::{Batch, Flow, Id, Outcome, Record, RecordIx, Timestamp};
+use unspool_model::{Batch, Flow, Id, Outcome, Record, RecordIx, Status, Timestamp};
 use unspool_store::rows::{Checkpoint, SessionFacts, StepRow};
 use unspool_store::{
     Commit, Families, FamilyId, Ground, GroundError, LooseIssue, RecordCounts, SqliteStore, Store,
@@ -63,6 +63,9 @@ pub(crate) struct Deriver {
     pub(super) gone: Vec<Id>,
     /// When what is too old or too much is looked for next.
     pub(super) retain_at: Option<Instant>,
+    /// When sessions that run are looked at next, and whether any may.
+    pub(super) look_at_running: Instant,
+    pub(super) any_running: bool,
 }
 
 /// What came of the families of one round.
@@ -99,6 +102,8 @@ impl Deriver {
             checkpoints: Vec::new(),
             gone: Vec::new(),
             retain_at: None,
+            look_at_running: Instant::now(),
+            any_running: true,
         };
         deriver.numbers = deriver.families.counts(None)?;
         deriver.tell();
@@ -113,6 +118,7 @@ impl Deriver {
         }
         loop {
             self.retain_when_due();
+            self.look_at_running_when_due();
             let stopping = self.shared.stopping.load(Ordering::Acquire);
             let patience = self.patience(stopping);
             let pulled = self.shared.queue.pull(ROUND_BYTES, patience, &self.shared.stopping);
@@ -390,6 +396,7 @@ impl Deriver {
             ids.push(flow.session.id);
             shown.insert(flow.session.id, steps);
             if let Some(change) = change {
+                self.any_running |= facts.session.status == Status::Running.name();
                 round.changes.push(change);
                 round.commit.sessions.push(facts);
             }

@@ -26,6 +26,7 @@ mod searching;
 mod snapshots;
 mod streams;
 mod upkeep;
+mod waning;
 
 pub use changes::{Change, Changes, Feed};
 pub use decode::Counted;

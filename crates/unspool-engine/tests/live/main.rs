@@ -8,4 +8,5 @@ mod rebuild;
 mod retain;
 mod same;
 mod texts;
+mod waning;
 mod watch;
