@@ -5,6 +5,7 @@
 //! Never here: text from a real session, a source of randomness other than the seed, a
 //! clock but in `timing`.
 
+mod asked;
 mod bench;
 mod flows;
 mod generate;
@@ -21,6 +22,7 @@ mod tree;
 mod truth;
 pub mod witness;
 
+pub use asked::read_answer;
 pub use bench::{Written, write_corpus, write_single_file, write_spans};
 pub use flows::large_flow;
 pub use generate::generate;

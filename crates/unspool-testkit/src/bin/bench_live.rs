@@ -1,15 +1,15 @@
 //! How long it takes until a listener is told of what arrived.
 //!
-//! In: the address of a running server, seconds, events per second. Out: the time from sending a span to the event of the live stream that has its
-//! step, as percentiles. Each event is a request of its own, with one span; spans belong to fifty sessions that grow side by side.
+//! In: the address of a running server, seconds, events per second, sessions. Out: the time from sending a span to the event of the live stream that has its
+//! step, as percentiles. Each event is a request of its own, with one span; spans belong to fifty sessions that grow side by side, or as many as said.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use unspool_testkit::read_answer;
 
-const SESSIONS: usize = 50;
 const SENDERS: usize = 4;
 /// How long stragglers are waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -20,6 +20,7 @@ const DIGITS: usize = 8;
 struct Live {
     address: String,
     rate: usize,
+    sessions: usize,
     began: Instant,
     /// Microseconds since the beginning; 0 for never.
     sent: Vec<AtomicU64>,
@@ -33,7 +34,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let number = |n: usize, usual: usize| args.get(n).and_then(|text| text.parse().ok()).unwrap_or(usual);
     let Some(address) = args.first().cloned() else {
-        say("usage: bench-live HOST:PORT [SECONDS] [EVENTS PER SECOND]");
+        say("usage: bench-live HOST:PORT [SECONDS] [EVENTS PER SECOND] [SESSIONS]");
         return ExitCode::from(2);
     };
     let (seconds, rate) = (number(1, 20), number(2, 1000).max(1));
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
     let live = Live {
         address,
         rate,
+        sessions: number(3, 50).max(1),
         began: Instant::now(),
         sent: never(seconds * rate),
         told: never(seconds * rate),
@@ -117,7 +119,7 @@ impl Live {
         for n in (first..self.sent.len()).step_by(SENDERS) {
             let due = Duration::from_micros(n as u64 * 1_000_000 / self.rate as u64);
             std::thread::sleep(due.saturating_sub(self.began.elapsed()));
-            let body = span(n);
+            let body = span(n, self.sessions);
             let request = format!(
                 "POST /v1/traces HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
                 self.address,
@@ -125,7 +127,7 @@ impl Live {
             );
             self.sent.get(n)?.store(self.now(), Ordering::Release);
             stream.write_all(request.as_bytes()).ok()?;
-            if answer(&mut reader)? != 200 {
+            if read_answer(&mut reader)?.0 != 200 {
                 self.failed.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -157,28 +159,10 @@ impl Live {
     }
 }
 
-/// The status of an answer, which is read to its end.
-fn answer(reader: &mut BufReader<TcpStream>) -> Option<u16> {
-    let mut line = String::new();
-    reader.read_line(&mut line).ok()?;
-    let status = line.split_whitespace().nth(1)?.parse().ok()?;
-    let mut length = 0;
-    loop {
-        line.clear();
-        reader.read_line(&mut line).ok()?;
-        let Some((name, value)) = line.trim().split_once(':') else { break };
-        if name.eq_ignore_ascii_case("content-length") {
-            length = value.trim().parse().ok()?;
-        }
-    }
-    reader.read_exact(&mut vec![0; length]).ok()?;
-    Some(status)
-}
-
 /// An export of one span: a tool call of one of the sessions.
-fn span(n: usize) -> String {
+fn span(n: usize, sessions: usize) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
-    let trace = now / 3_600_000_000_000 * 1000 + (n % SESSIONS) as u128 + 1;
+    let trace = now / 3_600_000_000_000 * 1000 + (n % sessions) as u128 + 1;
     let text = |key: &str, value: &str| format!(r#"{{"key":"{key}","value":{{"stringValue":"{value}"}}}}"#);
     let attributes = [
         text("gen_ai.operation.name", "execute_tool"),

@@ -4,13 +4,13 @@
 //! longest time between the two, times of requests, refusals. Spans are about 1.6 kB with prose that never repeats, 64 to a trace, children
 //! first, 512 to a request. Uses the least processor time it can: it stands beside what it measures.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Write};
 use std::net::TcpStream;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use unspool_testkit::Random;
+use unspool_testkit::{Random, read_answer};
 
 const SPANS_PER_REQUEST: usize = 512;
 const SPANS_PER_TRACE: usize = 64;
@@ -186,24 +186,6 @@ impl Load {
         let (_, rest) = text.split_once("\"steps_visible\":")?;
         rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
     }
-}
-
-fn read_answer(reader: &mut BufReader<TcpStream>) -> Option<(u16, Vec<u8>)> {
-    let mut line = String::new();
-    reader.read_line(&mut line).ok()?;
-    let status = line.split_whitespace().nth(1)?.parse().ok()?;
-    let mut length = 0;
-    loop {
-        line.clear();
-        reader.read_line(&mut line).ok()?;
-        let Some((name, value)) = line.trim().split_once(':') else { break };
-        if name.eq_ignore_ascii_case("content-length") {
-            length = value.trim().parse().ok()?;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    Some((status, body))
 }
 
 /// An export of new spans: whole traces, in each the children before their parents.
