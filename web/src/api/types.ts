@@ -30,7 +30,7 @@ export type LiveChangeDoc = {
   session_id: string;
   /** What is known of it now; null when it has become part of another. */
   session?: SessionLineDoc | null;
-  /** Steps that are new or different, as they are now; empty when there are more than `max_change_steps` (256). */
+  /** Steps that are new or different, as they are now; empty when there are more than `max_change_steps` (1,024). */
   steps: StepDoc[];
   /** Ids of the same; empty when there are more than `max_change_ids` (10,000). */
   step_ids: string[];

@@ -30,7 +30,7 @@ use unspool_model::Id;
 use unspool_view::flow_json::{StepDoc, step_doc};
 
 /// A change with more steps tells only their ids: `max_change_steps`.
-const MAX_CHANGE_STEPS: usize = 256;
+const MAX_CHANGE_STEPS: usize = 1024;
 /// A change with more steps does not even tell their ids: `max_change_ids`.
 const MAX_CHANGE_IDS: usize = 10_000;
 /// Events that wait for the connection; the next is made when there is room.
@@ -64,7 +64,7 @@ pub(crate) struct ChangeDoc {
     session_id: String,
     /// What is known of it now; null when it has become part of another.
     session: Option<SessionLineDoc>,
-    /// Steps that are new or different, as they are now; empty when there are more than `max_change_steps` (256).
+    /// Steps that are new or different, as they are now; empty when there are more than `max_change_steps` (1,024).
     steps: Vec<StepDoc>,
     /// Ids of the same; empty when there are more than `max_change_ids` (10,000).
     step_ids: Vec<String>,

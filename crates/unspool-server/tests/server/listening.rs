@@ -2,7 +2,8 @@
 
 use crate::asking::{Asked, put};
 use crate::running::Running;
-use serde_json::Value;
+use crate::upload::hook_lines;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -88,6 +89,20 @@ fn a_listener_hears_of_every_session_and_can_go_on_where_it_stopped() {
         last = again.expect("change");
     }
     assert_ne!(last.data["session_id"], first.data["session_id"]);
+}
+
+#[test]
+fn a_change_tells_its_steps_up_to_a_limit() {
+    for (count, told) in [(1000, 1000), (1100, 0)] {
+        let running = Running::start();
+        let mut listening = Listening::to(&running, "/api/v1/live?steps=true", None);
+        listening.expect("ready");
+        assert_eq!(running.post("/v1/ingest?name=e.jsonl", hook_lines(count)).status, 200);
+        let change = listening.expect("change").data;
+        assert_eq!((&change["step_count"], &change["whole"]), (&json!(count), &json!(true)));
+        assert_eq!(change["step_ids"].as_array().unwrap().len(), count);
+        assert_eq!(change["steps"].as_array().unwrap().len(), told);
+    }
 }
 
 #[test]

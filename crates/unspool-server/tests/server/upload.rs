@@ -5,7 +5,7 @@ use std::io::Write;
 
 const SESSION: &str = "11111111-1111-4111-8111-111111111111";
 
-fn hook_lines(count: usize) -> String {
+pub(crate) fn hook_lines(count: usize) -> String {
     let line = |n: usize| {
         format!(
             "{{\"ts\":{},\"hook_event_name\":\"Notification\",\"session_id\":\"{SESSION}\",\"message\":\"number {n}\"}}\n",
