@@ -11,6 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("unspool-view", &["unspool-model"]),
     ("unspool-answers", &["unspool-link", "unspool-model", "unspool-view"]),
     ("unspool-redact", &[]),
+    ("unspool-replay", &["unspool-formats", "unspool-model"]),
     (
         "unspool-report",
         &[
@@ -46,6 +47,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "unspool-formats",
             "unspool-link",
             "unspool-model",
+            "unspool-replay",
             "unspool-report",
             "unspool-server",
             "unspool-view",

@@ -252,6 +252,22 @@ Examples:
 
 The server has to be stopped meanwhile. prune, compact and import change what is kept.")]
     Db(crate::commands::DbArgs),
+    /// Answer as an LLM API did: recorded answers of a session or a file, in the time they took then.
+    #[command(after_help = "\
+Examples:
+  unspool mock 3f2a              a session by the start of its id, on http://127.0.0.1:4691
+  unspool mock traffic.jsonl --speed 10    ten times as fast
+  unspool mock 3f2a --instant --in-order   at once, and what was not recorded by the next answer that was")]
+    Mock(crate::commands::MockArgs),
+    /// Send the recorded requests of a session or a file again, and compare the answers.
+    #[command(after_help = "\
+Examples:
+  unspool replay 3f2a --upstream http://127.0.0.1:4691    to a mock, or anything else on this machine
+  unspool replay 3f2a --upstream https://api.anthropic.com --yes    with $ANTHROPIC_API_KEY; costs money
+  unspool replay traffic.jsonl --upstream URL --parallel --speed 2  as they were sent, twice as fast
+
+Exits with 0 when every answer says what it said then, with 1 when one does not.")]
+    Replay(crate::commands::ReplayArgs),
     /// Throw away everything the server derived and make it again from the records.
     #[command(after_help = "\
 Examples:

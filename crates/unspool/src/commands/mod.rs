@@ -16,12 +16,14 @@ mod inspect;
 mod link;
 mod ls;
 mod metrics;
+mod mock;
 mod otel_env;
 mod path;
 mod process;
 pub(crate) mod query;
 mod rebuild;
 mod relink;
+mod replay;
 mod report;
 mod serve;
 mod show;
@@ -36,13 +38,16 @@ pub(crate) use hook::HookArgs;
 pub(crate) use hooks::HooksArgs;
 pub(crate) use link::LinkArgs;
 pub(crate) use metrics::MetricsArgs;
+pub(crate) use mock::MockArgs;
 pub(crate) use otel_env::OtelEnvArgs;
 pub(crate) use path::PathArgs;
 pub(crate) use process::ProcessArgs;
 pub(crate) use rebuild::RebuildArgs;
+pub(crate) use rebuild::settle;
 pub(crate) use relink::RelinkArgs;
+pub(crate) use replay::ReplayArgs;
 pub(crate) use report::ReportArgs;
-pub(crate) use serve::ServeArgs;
+pub(crate) use serve::{ServeArgs, data_folder, opening, options};
 pub(crate) use token::TokenArgs;
 
 use crate::args::{Args, Color, Command};
@@ -84,6 +89,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
             Ok(())
         }
         Some(Command::Db(db)) => return db::run(args, db),
+        Some(Command::Mock(mock)) => mock::run(args, mock),
+        Some(Command::Replay(replay)) => return replay::run(args, replay),
         Some(Command::Rebuild(rebuild)) => rebuild::run(args, rebuild),
         Some(Command::Relink(relink)) => relink::run(args, relink),
         Some(Command::Link(link)) => link::run(link),

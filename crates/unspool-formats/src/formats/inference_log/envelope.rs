@@ -476,7 +476,7 @@ fn number(raw: &[u8]) -> Option<f64> {
 }
 
 /// An instant in any of the usual ways. Counted from the epoch, a small number would be before there were logs.
-fn instant(raw: &[u8]) -> Timestamp {
+pub(super) fn instant(raw: &[u8]) -> Timestamp {
     const FIRST_NS: i64 = 100_000_000 * 1_000_000_000;
     moment(raw).filter(|at| at.ns() >= Some(FIRST_NS)).unwrap_or_default()
 }

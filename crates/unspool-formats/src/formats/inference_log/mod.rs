@@ -10,9 +10,14 @@ mod envelope;
 mod history;
 mod purpose;
 mod request;
+mod said;
 mod stream;
 mod summary;
 mod usage;
+mod whole;
+
+pub use said::Said;
+pub use whole::{Arrived, WholeAnswer, WholeExchange, WireApi};
 
 use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff, rejection};
 use crate::json::{Json, Kind, Malformed};
