@@ -22,6 +22,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "unspool-view",
         ],
     ),
+    ("unspool-proxy", &[]),
     ("unspool-report-wasm", &["unspool-model", "unspool-report"]),
     ("unspool-store", &["unspool-model"]),
     (
@@ -34,6 +35,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "unspool-answers",
             "unspool-engine",
             "unspool-model",
+            "unspool-proxy",
+            "unspool-redact",
             "unspool-report",
             "unspool-store",
             "unspool-view",

@@ -19,6 +19,7 @@ mod metrics;
 mod otel_env;
 mod path;
 mod process;
+mod proxy;
 pub(crate) mod query;
 mod rebuild;
 mod relink;
@@ -39,6 +40,7 @@ pub(crate) use metrics::MetricsArgs;
 pub(crate) use otel_env::OtelEnvArgs;
 pub(crate) use path::PathArgs;
 pub(crate) use process::ProcessArgs;
+pub(crate) use proxy::ProxyArgs;
 pub(crate) use rebuild::RebuildArgs;
 pub(crate) use relink::RelinkArgs;
 pub(crate) use report::ReportArgs;
@@ -76,6 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),
         Some(Command::Serve(serve)) => serve::run(args, serve),
+        Some(Command::Proxy(proxy)) => proxy::run(args, proxy),
         Some(Command::OtelEnv(asked)) => otel_env::run(asked),
         Some(Command::Token(token)) => token::run(token),
         Some(Command::Hooks(hooks)) => hooks::run(hooks),
