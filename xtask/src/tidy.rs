@@ -23,6 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "unspool-view",
         ],
     ),
+    ("unspool-proxy", &[]),
     ("unspool-report-wasm", &["unspool-model", "unspool-report"]),
     ("unspool-store", &["unspool-model"]),
     (
@@ -35,6 +36,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "unspool-answers",
             "unspool-engine",
             "unspool-model",
+            "unspool-proxy",
+            "unspool-redact",
             "unspool-report",
             "unspool-store",
             "unspool-view",

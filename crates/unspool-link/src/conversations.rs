@@ -72,6 +72,7 @@ struct Seen {
     answered: Sym,
     histories: u32,
     message: Sym,
+    exchange: Sym,
     system: Sym,
     session: Sym,
     agent: Sym,
@@ -159,6 +160,9 @@ fn collect(batch: &Batch) -> Vec<Seen> {
             histories,
             message: call
                 .and_then(|call| batch.key(call, KeyKind::Message, Role::Provides))
+                .unwrap_or_default(),
+            exchange: call
+                .and_then(|call| batch.key(call, KeyKind::Exchange, Role::Provides))
                 .unwrap_or_default(),
             system: batch.key(event, KeyKind::System, Role::Refers).unwrap_or_default(),
             session: of_head(KeyKind::Session),
@@ -294,7 +298,9 @@ fn in_window(table: &Table, earlier: &Seen, later: &Seen) -> bool {
 /// An earlier recording of the same request: the same answer, or an attempt that failed shortly before and was not tried
 /// again yet.
 fn repeated(table: &Table, seen: &[Seen], index: &mut Index, one: &Seen) -> Option<usize> {
-    if let Some(same) = index.messages.get(&one.message).filter(|_| !one.message.is_empty()) {
+    let same = index.messages.get(&one.message).filter(|_| !one.message.is_empty());
+    // Two exchanges are two requests, though an API may answer both with one id.
+    if let Some(same) = same.filter(|same| one.exchange.is_empty() || seen[**same].exchange.is_empty()) {
         return Some(*same);
     }
     let list = index.failed.get_mut(&one.whole)?;

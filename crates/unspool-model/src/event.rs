@@ -274,6 +274,8 @@ pub enum KeyKind {
     Told,
     /// An end of a link that somebody spoke of. `Provides`: the cause. `Refers`: the effect.
     LinkEnd,
+    /// An exchange with an API, by the id that whoever carried it gave it.
+    Exchange,
 }
 
 /// A set of kinds of keys, so that nobody looks for what is not there.

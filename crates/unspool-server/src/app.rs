@@ -3,6 +3,7 @@
 use crate::guard::{self, Access, Door};
 use crate::ingest::thoughtflow::{self, Ledgers};
 use crate::notices::Notices;
+use crate::recorder::Recorder;
 use crate::refusals::{self, Refusals};
 use crate::{api, ingest, page};
 use axum::Router;
@@ -43,6 +44,8 @@ pub struct App {
     pub refusals: Refusals,
     /// The folders that are watched and there, if any are watched.
     pub watched: Option<fn() -> Vec<PathBuf>>,
+    /// Records what the proxy carries, if there is one.
+    pub recorder: Option<Arc<Recorder>>,
     pub(crate) ledgers: Ledgers,
     /// Held while somebody says something about a link.
     pub(crate) saying: Mutex<()>,
@@ -59,6 +62,7 @@ impl App {
             access: Access::default(),
             refusals: Refusals::default(),
             watched: None,
+            recorder: None,
             ledgers: Ledgers::default(),
             saying: Mutex::default(),
             layouts: Arc::default(),

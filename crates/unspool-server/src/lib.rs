@@ -13,6 +13,8 @@ mod ingest;
 mod listen;
 mod notices;
 mod page;
+mod proxy;
+mod recorder;
 mod refusals;
 mod report;
 
@@ -20,6 +22,9 @@ pub use app::{App, Limits};
 pub use guard::Access;
 pub use listen::{Addresses, ServeError, Server};
 pub use notices::{Notice, Notices};
+pub use proxy::Carrying;
+pub use recorder::{MAX_RECORDED_BODY_BYTES, MAX_RECORDING_BYTES, Recorder};
 pub use refusals::Refusals;
 pub use report::report;
+pub use unspool_proxy::{BadUpstream, Room, Routes, Upstream};
 pub use unspool_store::{Scope, Token, TokenError, Tokens};

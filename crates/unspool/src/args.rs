@@ -214,6 +214,13 @@ Examples:
   unspool serve                  on http://127.0.0.1:4680, data in your data folder
   unspool serve --listen 127.0.0.1:0 --data-dir ./data     on a free port, data here")]
     Serve(crate::commands::ServeArgs),
+    /// Stand between a client and an LLM API, change nothing, and show what is said as it is.
+    #[command(after_help = "\
+Examples:
+  unspool proxy                  Anthropic and OpenAI, by /anthropic and /openai on http://127.0.0.1:4690
+  ANTHROPIC_BASE_URL=http://127.0.0.1:4690/anthropic claude
+  unspool proxy --upstream local=http://127.0.0.1:8000     any other API, by /local or without")]
+    Proxy(crate::commands::ProxyArgs),
     /// Make, list and revoke the tokens by which other machines come in.
     #[command(after_help = "\
 Examples:

@@ -289,6 +289,14 @@ impl Engine {
         self.shared.parts(parts).map(drop)
     }
 
+    /// Keeps bodies of one source and name, all with one write; waits until there is room for them.
+    pub fn take_bodies(&self, source: &str, name: &str, bodies: Vec<Vec<u8>>) -> Result<(), Refused> {
+        if self.shared.stopping.load(Ordering::Acquire) {
+            return Err(Refused::Stopping);
+        }
+        self.shared.bodies(source, name, bodies).map(drop)
+    }
+
     /// A page of sessions.
     pub fn sessions(&self, question: &Question) -> Result<Page, StoreError> {
         held(&self.shared.reader).sessions(question)

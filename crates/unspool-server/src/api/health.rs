@@ -2,9 +2,13 @@
 
 use super::endpoint::Call;
 use crate::error::ApiError;
+use crate::proxy;
+use crate::recorder::Recorder;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use unspool_answers::Reply;
+use unspool_proxy::Loss;
 
 /// How it stands.
 #[derive(Serialize, JsonSchema)]
@@ -29,11 +33,39 @@ pub(crate) struct HealthDoc {
     problem: Option<String>,
     /// Folders that are watched; null when none is.
     watched_folders: Option<Vec<String>>,
+    /// What the proxy carried, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proxy: Option<ProxyDoc>,
     /// What was found and mended at the start and since, in plain words.
     notices: Vec<String>,
     /// Why words do not find what is new, if that is so.
     #[serde(skip_serializing_if = "Option::is_none")]
     index_problem: Option<String>,
+}
+
+/// What the proxy carried.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ProxyDoc {
+    /// Exchanges since the process began.
+    exchanges: u64,
+    /// Bytes that wait to be recorded.
+    held_bytes: u64,
+    /// Exchanges that were not recorded, or not whole, by the reason.
+    lost: BTreeMap<&'static str, u64>,
+    /// Bodies that could not be unpacked and are kept packed.
+    still_packed: u64,
+}
+
+impl ProxyDoc {
+    fn of(recorder: &Recorder) -> ProxyDoc {
+        let room = recorder.room();
+        ProxyDoc {
+            exchanges: room.exchanges(),
+            held_bytes: room.held(),
+            lost: Loss::ALL.iter().map(|loss| (loss.name(), room.lost(*loss))).collect(),
+            still_packed: recorder.still_packed(),
+        }
+    }
 }
 
 pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
@@ -58,7 +90,8 @@ pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
             .app
             .watched
             .map(|folders| folders().iter().map(|folder| folder.display().to_string()).collect()),
-        notices: engine.notices(),
+        proxy: call.app.recorder.as_deref().map(ProxyDoc::of),
+        notices: engine.notices().into_iter().chain(proxy::notice(&call.app)).collect(),
         index_problem: engine.index_problem(),
     }))
 }

@@ -20,6 +20,7 @@ mod mock;
 mod otel_env;
 mod path;
 mod process;
+mod proxy;
 pub(crate) mod query;
 mod rebuild;
 mod relink;
@@ -42,6 +43,7 @@ pub(crate) use mock::MockArgs;
 pub(crate) use otel_env::OtelEnvArgs;
 pub(crate) use path::PathArgs;
 pub(crate) use process::ProcessArgs;
+pub(crate) use proxy::ProxyArgs;
 pub(crate) use rebuild::RebuildArgs;
 pub(crate) use rebuild::settle;
 pub(crate) use relink::RelinkArgs;
@@ -81,6 +83,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),
         Some(Command::Serve(serve)) => serve::run(args, serve),
+        Some(Command::Proxy(proxy)) => proxy::run(args, proxy),
         Some(Command::OtelEnv(asked)) => otel_env::run(asked),
         Some(Command::Token(token)) => token::run(token),
         Some(Command::Hooks(hooks)) => hooks::run(hooks),

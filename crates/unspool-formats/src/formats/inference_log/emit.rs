@@ -23,6 +23,14 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// Statuses from here on are failures.
 const FIRST_ERROR_STATUS: i64 = 400;
 
+/// What a request to an API is for that asks no model.
+const NO_MODEL: &str = "other";
+
+/// How many earlier histories an exchange of our own proxy names, the longest first, and how many of the shortest: all of them, of all exchanges,
+/// would be too many. It goes on from an exchange that is further back only if that is among its first.
+const NEAR_HISTORIES: usize = 64;
+const FIRST_HISTORIES: usize = 4;
+
 /// How many earlier histories one event names; the rest goes to further events.
 const HISTORIES_PER_EVENT: usize = 128;
 
@@ -45,6 +53,9 @@ impl Told {
 pub(super) fn exchange(exchange: &Exchange<'_>, told: &mut Told, out: &mut Sink<'_>) {
     if let Some(raw) = exchange.bad_time {
         bad_time(raw, out);
+    }
+    if let Some(own) = exchange.own {
+        out.identity_is(&own.decode());
     }
     let request = exchange.body.as_deref().map(|body| (body, Request::read(body)));
     if request.as_ref().is_some_and(|(_, read)| read.is_err()) {
@@ -90,19 +101,37 @@ struct Emission<'e, 'a> {
 impl Emission<'_, '_> {
     fn run(mut self, out: &mut Sink<'_>) {
         let path = text(self.exchange.target);
+        let asks_model =
+            self.exchange.own.is_none() || self.request.model.is_some() || self.request.messages > 0;
         let purpose = purpose::purpose(&path, &text(self.exchange.headers.class), self.request);
+        let purpose = purpose.or((!asks_model).then_some(NO_MODEL));
         let failed = self.failed();
         self.answered_before(out);
         self.said(purpose, out);
         if purpose == Some("count_tokens") {
             self.begin(EventKind::System, self.exchange.started, out);
             out.name("count_tokens").text(AttrName::Purpose, "count_tokens");
+        } else if purpose == Some(NO_MODEL) {
+            self.no_model(&path, failed, out);
         } else {
             self.model_call(purpose, failed, out);
             self.calls(out);
         }
         self.conversation(purpose, failed, out);
         out.end();
+    }
+
+    /// A request that asks no model, by its method and path.
+    fn no_model(&mut self, path: &str, failed: bool, out: &mut Sink<'_>) {
+        self.begin(EventKind::System, self.exchange.started, out);
+        let path = path.split('?').next().unwrap_or_default();
+        out.name(&format!("{} {path}", text(self.exchange.method))).text(AttrName::Purpose, NO_MODEL);
+        if failed {
+            out.flag(EventFlags::API_ERROR);
+            let why = self.exchange.error.and_then(|raw| error_text(raw, &mut None));
+            let status = || self.exchange.status.map(|status| format!("status {status}"));
+            out.text(AttrName::ErrorText, &preview(&why.or_else(status).unwrap_or_default()));
+        }
     }
 
     fn failed(&self) -> bool {
@@ -118,7 +147,7 @@ impl Emission<'_, '_> {
             return;
         }
         let headers = &self.exchange.headers;
-        let user = text(self.request.user);
+        let user = text(self.request.user.or(headers.caller));
         let session = headers.session.map_or_else(|| session_of_user(&user), RawStr::decode);
         out.key(KeyKind::Session, Role::Refers, &session);
         out.key(KeyKind::Agent, Role::Refers, &text(headers.agent));
@@ -131,7 +160,9 @@ impl Emission<'_, '_> {
     /// Calls and results the client tells of for the first time: their own exchanges were not recorded.
     fn answered_before(&mut self, out: &mut Sink<'_>) {
         let at = self.exchange.started;
-        for part in self.request.older.iter().chain(self.request.answered()) {
+        // Our own proxy has told of what is older, with the exchanges before.
+        let older = self.request.older.iter().filter(|_| self.exchange.own.is_none());
+        for part in older.chain(self.request.answered()) {
             match part {
                 Part::Call { id, name, input } => {
                     let id = text(*id);
@@ -217,13 +248,16 @@ impl Emission<'_, '_> {
         out.key(KeyKind::Message, Role::Provides, &answer.id);
         let request_id = exchange.headers.request_id.or(exchange.id);
         out.key(KeyKind::Request, Role::Provides, &text(request_id));
+        out.key(KeyKind::Exchange, Role::Provides, &text(exchange.own));
         if let Some(ns) = exchange.ended.ns() {
             out.flag(EventFlags::WHOLE).int(AttrName::EndedAt, ns);
         }
         let mut flags = EventFlags::none();
         flags.set_if(failed, EventFlags::API_ERROR);
         flags.set_if(exchange.start_inferred, EventFlags::START_INFERRED);
-        flags.set_if(answer.interrupted, EventFlags::INTERRUPTED);
+        let runs = exchange.own.is_some() && !exchange.responded && !failed;
+        flags.set_if(runs, EventFlags::BEGUN);
+        flags.set_if(answer.interrupted || exchange.cut.is_some(), EventFlags::INTERRUPTED);
         flags.set_if(!answer.texts.is_empty(), EventFlags::HAS_TEXT);
         flags.set_if(!answer.calls.is_empty(), EventFlags::HAS_TOOL_USE);
         out.flag(flags);
@@ -270,7 +304,7 @@ impl Emission<'_, '_> {
         if let Some(limit) = limit {
             out.issue(Code::LimitReached, limit);
         }
-        if !answer.present && !failed && exchange.invocations.is_none() {
+        if !answer.present && !failed && !runs && exchange.invocations.is_none() {
             out.issue(Code::ResponseMissing, "");
         }
     }
@@ -345,7 +379,11 @@ impl Emission<'_, '_> {
                 out.key(KeyKind::Summary, Role::Provides, &hex(hash));
             }
         }
-        for (n, earlier) in history.earlier().enumerate() {
+        let count = history.len().saturating_sub(1);
+        let is_told = |n: usize| n < NEAR_HISTORIES || n + FIRST_HISTORIES >= count;
+        let is_own = self.exchange.own.is_some();
+        let earlier = history.earlier().enumerate().filter(|(n, _)| !is_own || is_told(*n));
+        for (n, earlier) in earlier.map(|(_, earlier)| earlier).enumerate() {
             if n > 0 && n.is_multiple_of(HISTORIES_PER_EVENT) {
                 self.begin(EventKind::Context, at, out);
             }

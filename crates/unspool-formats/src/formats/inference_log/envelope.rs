@@ -5,6 +5,9 @@ use crate::object::moment;
 use std::borrow::Cow;
 use unspool_model::Timestamp;
 
+/// What our own proxy calls what it recorded.
+pub(super) const OWN: &[u8] = b"\"exchange\"";
+
 /// What the keys of a value say it is, from as much of it as there is.
 #[derive(Default)]
 pub(super) struct Looks {
@@ -85,6 +88,10 @@ impl Looks {
                 self.request = true;
                 json.skip()
             }
+            b"unspool" => {
+                self.request |= json.raw()? == OWN;
+                Ok(())
+            }
             b"response" | b"response_body" => {
                 self.response = true;
                 json.skip()
@@ -114,6 +121,14 @@ pub(super) struct Exchange<'a> {
     pub(super) status: Option<i64>,
     /// The log's own id of the exchange.
     pub(super) id: Option<RawStr<'a>>,
+    /// The id that our own proxy gave it. It records the request first and the whole later.
+    pub(super) own: Option<RawStr<'a>>,
+    pub(super) is_own: bool,
+    pub(super) method: Option<RawStr<'a>>,
+    /// Something is said about a response.
+    pub(super) responded: bool,
+    /// Why the response has no end.
+    pub(super) cut: Option<RawStr<'a>>,
     pub(super) headers: Headers<'a>,
     pub(super) body: Option<Cow<'a, [u8]>>,
     pub(super) answer: Given<'a>,
@@ -150,7 +165,12 @@ pub(super) struct Headers<'a> {
     pub(super) agent_type: Option<RawStr<'a>>,
     pub(super) user_agent: Option<RawStr<'a>>,
     pub(super) request_id: Option<RawStr<'a>>,
+    /// What our own proxy left of the caller's key.
+    pub(super) caller: Option<RawStr<'a>>,
 }
+
+/// How what is left of a key begins.
+const MASKED: &[u8] = b"masked:";
 
 impl<'a> Headers<'a> {
     /// Reads an object of headers, or a list of pairs.
@@ -221,6 +241,10 @@ impl<'a> Headers<'a> {
             10 if is("user-agent") => &mut self.user_agent,
             10 if is("request-id") => &mut self.request_id,
             12 if is("x-request-id") && self.request_id.is_none() => &mut self.request_id,
+            13 | 9 | 7 if is("authorization") || is("x-api-key") || is("api-key") => {
+                self.caller = self.caller.or(value.filter(|value| value.raw.starts_with(MASKED)));
+                return;
+            }
             _ => return,
         };
         *slot = value.filter(|value| !value.is_empty()).or(*slot);
@@ -239,7 +263,10 @@ impl<'a> Exchange<'a> {
 
     /// Whether there is a request or a response at all.
     pub(super) fn says_something(&self) -> bool {
-        self.body.is_some() || self.invocations.is_some() || !matches!(self.answer, Given::Nothing)
+        self.is_own
+            || self.body.is_some()
+            || self.invocations.is_some()
+            || !matches!(self.answer, Given::Nothing)
     }
 
     /// Which API the request speaks, for `inspect`.
@@ -311,6 +338,18 @@ impl<'a> Exchange<'a> {
                 self.id = json.string()?.or(self.id);
                 Ok(())
             }
+            b"unspool" => {
+                self.is_own = json.raw()? == OWN;
+                Ok(())
+            }
+            b"exchange" => {
+                self.own = json.string()?;
+                Ok(())
+            }
+            b"method" => {
+                self.method = json.string()?;
+                Ok(())
+            }
             b"error" => {
                 let raw = json.raw()?;
                 self.error = (raw != b"null").then_some(raw);
@@ -358,6 +397,7 @@ impl<'a> Exchange<'a> {
 
     fn response(&mut self, json: &mut Json<'a>) -> Result<(), Malformed> {
         self.expect(json, "response", &[Kind::Object, Kind::Array, Kind::String])?;
+        self.responded = json.kind()? != Kind::Null;
         if json.kind()? != Kind::Object {
             self.answer = given(json)?;
             return Ok(());
@@ -384,6 +424,7 @@ impl<'a> Exchange<'a> {
                 b"timestamp" => self.ended = self.instant(json)?,
                 b"duration_ms" | b"durationMs" | b"latency_ms" => self.duration_ms = number(json.raw()?),
                 b"headers" => self.headers.read(json)?,
+                b"cut" => self.cut = json.string()?,
                 // As browsers export it.
                 b"content" if json.kind()? == Kind::Object => json.object(|json, key| {
                     match key {
@@ -422,6 +463,7 @@ impl<'a> Exchange<'a> {
 
     /// Puts the times in order: begin, end, or what the other and the length say.
     fn settle(&mut self) {
+        self.own = self.own.filter(|id| self.is_own && !id.is_empty());
         let length = self.duration_ms.filter(|ms| ms.is_finite() && *ms >= 0.0);
         #[expect(
             clippy::cast_possible_truncation,

@@ -28,6 +28,9 @@ use unspool_model::{Code, Witness};
 
 pub(crate) struct InferenceLog;
 
+/// How everything begins that our own proxy records: docs/proxy.md.
+const OWN_START: &[u8] = b"{\"unspool\":\"exchange\",";
+
 static DESCRIPTOR: Descriptor = Descriptor {
     id: "inference-log",
     title: "Recorded LLM traffic (requests and responses)",
@@ -50,6 +53,11 @@ impl Format for InferenceLog {
             return whole;
         }
         let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        if start.starts_with(OWN_START) {
+            // A body that was sent over several lines is kept so.
+            let is_line = Json::new(line).skip().is_ok();
+            return Sniff { score: 100, framing: if is_line { Framing::Lines } else { Framing::Whole } };
+        }
         let looks = Looks::at(line);
         // A line that ends inside its object is the first line of a text that spreads over many.
         let complete = line.len() == start.len() || Json::new(line).skip().is_ok();

@@ -1,0 +1,200 @@
+//! Bodies that go on as they come, with a look at each piece.
+
+use crate::seen::{Body as Noted, Cut, Failure, Response, Watch};
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use std::io::{Error, ErrorKind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+use tokio::time::Sleep;
+
+/// The body of a request, on its way to the upstream.
+pub(crate) struct RequestTee {
+    inner: Incoming,
+    watch: Arc<Watch>,
+}
+
+impl RequestTee {
+    pub(crate) fn new(inner: Incoming, watch: Arc<Watch>) -> RequestTee {
+        if inner.is_end_stream() {
+            watch.request_over();
+        }
+        RequestTee { inner, watch }
+    }
+}
+
+impl Body for RequestTee {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = ready!(Pin::new(&mut self.inner).poll_frame(context));
+        match &frame {
+            Some(Ok(frame)) => {
+                if let Some(bytes) = frame.data_ref() {
+                    self.watch.sent(bytes);
+                }
+                // Whoever knows the length does not ask again.
+                if self.inner.is_end_stream() {
+                    self.watch.request_over();
+                }
+            }
+            Some(Err(_)) => {}
+            None => self.watch.request_over(),
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+/// An exchange that is handed over when it is over, whichever way that comes.
+pub(crate) struct Ending {
+    watch: Arc<Watch>,
+    response: Option<Response>,
+    /// The whole proxy is being stopped.
+    stopping: Arc<AtomicBool>,
+}
+
+impl Ending {
+    pub(crate) fn new(watch: Arc<Watch>, stopping: Arc<AtomicBool>) -> Ending {
+        let body = Noted::empty(&watch.room);
+        let response = Response {
+            status: None,
+            headers: Vec::new(),
+            head_at: Duration::ZERO,
+            ended_at: Duration::ZERO,
+            body,
+            cut: None,
+        };
+        Ending { watch, response: Some(response), stopping }
+    }
+
+    pub(crate) fn answered(&mut self, status: StatusCode, headers: Vec<(HeaderName, HeaderValue)>) {
+        let head_at = self.watch.began.elapsed();
+        if let Some(response) = &mut self.response {
+            response.status = Some(status);
+            (response.headers, response.head_at) = (headers, head_at);
+        }
+    }
+
+    fn heard(&mut self, bytes: &Bytes) {
+        if let Some(response) = &mut self.response {
+            self.watch.heard(&mut response.body, bytes);
+        }
+    }
+
+    /// It is over.
+    pub(crate) fn end(&mut self, cut: Option<Cut>, failure: Option<Failure>) {
+        let Some(mut response) = self.response.take() else { return };
+        response.ended_at = self.watch.began.elapsed();
+        response.cut = cut;
+        let has_answer = response.status.is_some() || failure.is_none();
+        self.watch.over(has_answer.then_some(response), failure);
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let stopped = self.stopping.load(Ordering::Relaxed);
+        self.end(Some(if stopped { Cut::Stopped } else { Cut::Client }), None);
+    }
+}
+
+/// The body of a response, on its way to the client.
+pub(crate) struct ResponseTee {
+    inner: Incoming,
+    ending: Ending,
+    silence: Duration,
+    /// Since when nothing has come, while somebody waits for it.
+    waiting: Option<Instant>,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl ResponseTee {
+    pub(crate) fn new(inner: Incoming, mut ending: Ending, silence: Duration) -> ResponseTee {
+        if inner.is_end_stream() {
+            ending.end(None, None);
+        }
+        ResponseTee { inner, ending, silence, waiting: None, timer: None }
+    }
+
+    /// Whether nothing has come for too long. The timer is set once and looked at when it rings, not for every piece.
+    fn is_silent(&mut self, context: &mut Context<'_>) -> bool {
+        let since = *self.waiting.get_or_insert_with(Instant::now);
+        let until = since + self.silence;
+        loop {
+            let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until.into())));
+            if timer.as_mut().poll(context).is_pending() {
+                return false;
+            }
+            if Instant::now() >= until {
+                return true;
+            }
+            timer.as_mut().reset(until.into());
+        }
+    }
+}
+
+impl Body for ResponseTee {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(context) else {
+            if self.is_silent(context) {
+                let message = format!("nothing came for {} s", self.silence.as_secs());
+                self.ending.end(Some(Cut::Silence), Some(Failure { sort: "timeout", message }));
+                return Poll::Ready(Some(Err(ErrorKind::TimedOut.into())));
+            }
+            return Poll::Pending;
+        };
+        self.waiting = None;
+        Poll::Ready(match frame {
+            Some(Ok(frame)) => {
+                if let Some(bytes) = frame.data_ref() {
+                    self.ending.heard(bytes);
+                }
+                // Whoever knows the length does not ask again.
+                if self.inner.is_end_stream() {
+                    self.ending.end(None, None);
+                }
+                Some(Ok(frame))
+            }
+            Some(Err(error)) => {
+                let message = crate::upstream::causes(&error);
+                self.ending.end(Some(Cut::Upstream), Some(Failure { sort: "broken", message }));
+                Some(Err(Error::other(error)))
+            }
+            None => {
+                self.ending.end(None, None);
+                None
+            }
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
