@@ -44,6 +44,9 @@ impl Pace {
 /// A body may have so many bytes: `max_mock_body_bytes`.
 const MAX_MOCK_BODY_BYTES: usize = 256 << 20;
 
+/// What was given has to have left before a connection is broken off.
+const BEFORE_A_CUT: Duration = Duration::from_millis(20);
+
 /// Pieces of an answer that wait for a slow client.
 const PIECES_AHEAD: usize = 16;
 
@@ -187,6 +190,7 @@ impl Mock {
                 }
             }
             if is_cut {
+                tokio::time::sleep(BEFORE_A_CUT).await;
                 drop(give.send(Err(io::ErrorKind::ConnectionReset.into())).await);
             }
         });

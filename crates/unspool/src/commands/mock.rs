@@ -65,13 +65,13 @@ pub(crate) fn run(args: &Args, wanted: &MockArgs) -> Result<(), CliError> {
                 hint: "listen on 127.0.0.1, or let everybody in with --allow-network",
             });
         }
-        {
-            let mut out = anstream::stdout().lock();
-            writeln!(out, "{count} of {} on http://{address}", plain(&wanted.recorded.shown()))?;
-            writeln!(out, "  export ANTHROPIC_BASE_URL=http://{address}")?;
-            writeln!(out, "  export OPENAI_BASE_URL=http://{address}/v1")?;
-            out.flush()?;
-        }
+        let recorded = plain(&wanted.recorded.shown());
+        let said = format!(
+            "{count} of {recorded} on http://{address}\n  export ANTHROPIC_BASE_URL=http://{address}\n  export \
+             OPENAI_BASE_URL=http://{address}/v1\n"
+        );
+        // At once, so that whoever waits for the first line only has read all of it.
+        anstream::stdout().lock().write_all(said.as_bytes())?;
         Ok(mock.serve(listener, ended()).await?)
     })
 }

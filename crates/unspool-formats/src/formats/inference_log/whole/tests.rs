@@ -46,9 +46,14 @@ fn logs_of_others_are_read_as_far_as_they_go() {
     );
     assert_eq!(pieces(&proxied), [(16, 250.5)]);
     assert!(!proxied.answer.unwrap().has_times);
-    let plain = read(r#"{"request":{"model":"m","input":"Hi"},"response":{"id":"r","status":"completed","text":{"format":1},"output":[]}}"#);
+    let plain = read(
+        r#"{"request":{"model":"m","input":"Hi"},"response":{"id":"r","status":"completed","text":{"format":1},"output":[]}}"#,
+    );
     assert_eq!(plain.api(), Some(WireApi::Responses));
-    assert_eq!(plain.answer.unwrap().body, br#"{"id":"r","status":"completed","text":{"format":1},"output":[]}"#);
+    assert_eq!(
+        plain.answer.unwrap().body,
+        br#"{"id":"r","status":"completed","text":{"format":1},"output":[]}"#
+    );
     let traced = read(
         r#"{"request":{"timestamp":1767348000.25,"body":{"model":"m","messages":[]}},
           "response":{"timestamp":1767348001.5,"status_code":200,"body_raw":"event: ping\n\n"}}"#,
