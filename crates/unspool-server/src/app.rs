@@ -9,8 +9,9 @@ use crate::{api, ingest, page};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
+use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use tower_http::compression::CompressionLayer;
 use unspool_answers::Layouts;
 use unspool_engine::live::Engine;
@@ -46,6 +47,8 @@ pub struct App {
     pub watched: Option<fn() -> Vec<PathBuf>>,
     /// Records what the proxy carries, if there is one.
     pub recorder: Option<Arc<Recorder>>,
+    /// Where the proxy listens and its routes, once it does.
+    pub(crate) proxy: OnceLock<(SocketAddr, Vec<String>)>,
     pub(crate) ledgers: Ledgers,
     /// Held while somebody says something about a link.
     pub(crate) saying: Mutex<()>,
@@ -63,6 +66,7 @@ impl App {
             refusals: Refusals::default(),
             watched: None,
             recorder: None,
+            proxy: OnceLock::new(),
             ledgers: Ledgers::default(),
             saying: Mutex::default(),
             layouts: Arc::default(),

@@ -81,6 +81,9 @@ impl Server {
     pub async fn bind_proxy(&mut self, carrying: &Carrying) -> Result<SocketAddr, ServeError> {
         let (bound, local) = Bound::new(&self.app, carrying).await?;
         self.proxy = Some(bound);
+        let routes = carrying.routes.all().iter().map(|upstream| upstream.name.clone()).collect();
+        // A server has one proxy.
+        drop(self.app.proxy.set((local, routes)));
         Ok(local)
     }
 

@@ -259,6 +259,15 @@ Examples:
 
 The server has to be stopped meanwhile. prune, compact and import change what is kept.")]
     Db(crate::commands::DbArgs),
+    /// Run a command and record what it says to LLM APIs, without changing anything else.
+    #[command(after_help = "\
+Examples:
+  unspool run -- claude          Claude Code as always; its session and what it cost at the end
+  unspool run -- python agent.py any program that honours ANTHROPIC_BASE_URL or OPENAI_BASE_URL
+  unspool run --upstream openai=http://127.0.0.1:11434 -- python agent.py    with a model of this machine
+
+Exits as the command does.")]
+    Run(crate::commands::RunArgs),
     /// Answer as an LLM API did: recorded answers of a session or a file, in the time they took then.
     #[command(after_help = "\
 Examples:

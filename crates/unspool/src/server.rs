@@ -25,6 +25,11 @@ impl RunningServer {
         RunningServer { host: named.trim_start_matches("http://").trim_end_matches('/').into() }
     }
 
+    /// Where it is.
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
     /// A document.
     pub(crate) fn document(&self, path: &str) -> Result<Value, CliError> {
         Ok(serde_json::from_slice(&self.bytes(path)?)?)

@@ -1,6 +1,7 @@
 //! How it stands.
 
 use super::endpoint::Call;
+use crate::app::App;
 use crate::error::ApiError;
 use crate::proxy;
 use crate::recorder::Recorder;
@@ -46,6 +47,10 @@ pub(crate) struct HealthDoc {
 /// What the proxy carried.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ProxyDoc {
+    /// Where it listens.
+    address: Option<String>,
+    /// The first parts of the paths that lead to upstreams.
+    routes: Vec<String>,
     /// Exchanges since the process began.
     exchanges: u64,
     /// Bytes that wait to be recorded.
@@ -57,9 +62,12 @@ pub(crate) struct ProxyDoc {
 }
 
 impl ProxyDoc {
-    fn of(recorder: &Recorder) -> ProxyDoc {
+    fn of(app: &App, recorder: &Recorder) -> ProxyDoc {
         let room = recorder.room();
+        let place = app.proxy.get();
         ProxyDoc {
+            address: place.map(|(address, _)| address.to_string()),
+            routes: place.map(|(_, routes)| routes.clone()).unwrap_or_default(),
             exchanges: room.exchanges(),
             held_bytes: room.held(),
             lost: Loss::ALL.iter().map(|loss| (loss.name(), room.lost(*loss))).collect(),
@@ -90,7 +98,7 @@ pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
             .app
             .watched
             .map(|folders| folders().iter().map(|folder| folder.display().to_string()).collect()),
-        proxy: call.app.recorder.as_deref().map(ProxyDoc::of),
+        proxy: call.app.recorder.as_deref().map(|recorder| ProxyDoc::of(&call.app, recorder)),
         notices: engine.notices().into_iter().chain(proxy::notice(&call.app)).collect(),
         index_problem: engine.index_problem(),
     }))

@@ -26,6 +26,7 @@ mod rebuild;
 mod relink;
 mod replay;
 mod report;
+mod run;
 mod serve;
 mod show;
 mod stats;
@@ -49,6 +50,7 @@ pub(crate) use rebuild::settle;
 pub(crate) use relink::RelinkArgs;
 pub(crate) use replay::ReplayArgs;
 pub(crate) use report::ReportArgs;
+pub(crate) use run::RunArgs;
 pub(crate) use serve::{ServeArgs, data_folder, opening, options};
 pub(crate) use token::TokenArgs;
 
@@ -92,6 +94,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
             Ok(())
         }
         Some(Command::Db(db)) => return db::run(args, db),
+        Some(Command::Run(wanted)) => return run::run(args, wanted),
         Some(Command::Mock(mock)) => mock::run(args, mock),
         Some(Command::Replay(replay)) => return replay::run(args, replay),
         Some(Command::Rebuild(rebuild)) => rebuild::run(args, rebuild),

@@ -5,3 +5,4 @@
 mod again;
 mod carried;
 mod process;
+mod run;
