@@ -55,11 +55,13 @@ async fn forward(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Res
     parts.uri = route.uri;
     parts.version = Version::HTTP_11;
     clean_request(&mut parts.headers);
-    let request = Request::from_parts(parts, RequestTee::new(body, Arc::clone(&watch)));
+    let body = RequestTee::new(body, Arc::clone(&watch));
+    let request = Request::from_parts(parts, body.clone());
     let answer = match answer(shared, &watch, request).await {
         Ok(answer) => answer,
         Err(failure) => {
-            let refusal = Refusal::failed(&route.upstream.name, failure.sort, &failure.message);
+            body.drain().await;
+            let refusal = Refusal::failed(&route.upstream.name, &failure);
             ending.end(None, Some(failure));
             return Err(refusal);
         }

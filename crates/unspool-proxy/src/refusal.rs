@@ -1,6 +1,7 @@
 //! What is answered where no upstream answers: a status, a code, a sentence, and what can be done.
 
 use crate::routes::Routes;
+use crate::seen::Failure;
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
@@ -36,13 +37,17 @@ impl Refusal {
         }
     }
 
-    pub(crate) fn failed(upstream: &str, code: &'static str, why: &str) -> Refusal {
-        let status = if code == "timeout" { StatusCode::GATEWAY_TIMEOUT } else { StatusCode::BAD_GATEWAY };
+    pub(crate) fn failed(upstream: &str, failure: &Failure) -> Refusal {
+        let (status, code) = match failure.sort {
+            "timeout" => (StatusCode::GATEWAY_TIMEOUT, "upstream_timeout"),
+            "unreachable" => (StatusCode::BAD_GATEWAY, "upstream_unreachable"),
+            _ => (StatusCode::BAD_GATEWAY, "upstream_broken"),
+        };
         Refusal {
             status,
-            code: if code == "timeout" { "upstream_timeout" } else { "upstream_unreachable" },
-            message: format!("{upstream} did not answer: {why}"),
-            hint: "the request was not answered by the API; try again, or look at --upstream".into(),
+            code,
+            message: format!("{upstream} did not answer: {}", failure.message),
+            hint: "the API gave no answer; try again, or look at --upstream".into(),
         }
     }
 

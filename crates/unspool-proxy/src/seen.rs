@@ -89,6 +89,9 @@ pub struct Piece {
     pub at: Duration,
 }
 
+/// What comes before a body is held to be so large.
+const HEAD_BYTES: usize = 2048;
+
 /// A body, as far as it is held.
 #[derive(Debug)]
 pub struct Body {
@@ -103,6 +106,11 @@ pub struct Body {
 impl Body {
     pub(crate) fn empty(room: &Arc<Room>) -> Body {
         Body { pieces: Vec::new(), left_out: 0, bytes: 0, held: Held::none(room) }
+    }
+
+    /// Takes room for what comes before a body; false when there is none.
+    fn hold_head(&mut self) -> bool {
+        self.held.more(HEAD_BYTES)
     }
 
     /// How many bytes are held.
@@ -142,6 +150,8 @@ pub(crate) struct Watch {
     /// When something last came from the client, in milliseconds.
     client_ms: AtomicU64,
     is_lost: AtomicBool,
+    /// There was room for it when it began.
+    is_recorded: bool,
 }
 
 enum Request {
@@ -152,15 +162,28 @@ enum Request {
 }
 
 impl Watch {
-    pub(crate) fn new(sent: Sent, began: Instant, room: Arc<Room>, recorder: Arc<dyn Recorder>) -> Watch {
+    pub(crate) fn new(mut sent: Sent, began: Instant, room: Arc<Room>, recorder: Arc<dyn Recorder>) -> Watch {
+        let is_recorded = sent.body.hold_head();
+        if !is_recorded {
+            room.count_loss(Loss::NoRoom);
+        }
         Watch {
             began,
             room,
             recorder,
             request: Mutex::new(Request::Coming(sent)),
             client_ms: AtomicU64::new(0),
-            is_lost: AtomicBool::new(false),
+            is_lost: AtomicBool::new(!is_recorded),
+            is_recorded,
         }
+    }
+
+    /// A body to be noted, of a response.
+    pub(crate) fn response_body(&self) -> Body {
+        let mut body = Body::empty(&self.room);
+        // There are never more of them than of requests.
+        body.hold_head();
+        body
     }
 
     fn request(&self) -> MutexGuard<'_, Request> {
@@ -176,6 +199,9 @@ impl Watch {
     pub(crate) fn sent(&self, bytes: &Bytes) {
         let at = self.began.elapsed();
         self.client_ms.store(u64::try_from(at.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        if !self.is_recorded {
+            return;
+        }
         if let Request::Coming(sent) = &mut *self.request() {
             let loss = sent.body.note(bytes, at, &self.room);
             self.count(loss);
@@ -184,6 +210,9 @@ impl Watch {
 
     /// Notes a piece of the response.
     pub(crate) fn heard(&self, body: &mut Body, bytes: &Bytes) {
+        if !self.is_recorded {
+            return;
+        }
         let loss = body.note(bytes, self.began.elapsed(), &self.room);
         self.count(loss);
     }
@@ -203,7 +232,7 @@ impl Watch {
         if matches!(*request, Request::Coming(_)) {
             let sent = over(&mut request);
             drop(request);
-            if let Some(sent) = sent {
+            if let Some(sent) = sent.filter(|_| self.is_recorded) {
                 self.recorder.take(Seen::Sent(sent));
             }
         }
@@ -212,7 +241,7 @@ impl Watch {
     /// The exchange is over.
     pub(crate) fn over(&self, response: Option<Response>, failure: Option<Failure>) {
         let sent = over(&mut self.request());
-        if let Some(sent) = sent {
+        if let Some(sent) = sent.filter(|_| self.is_recorded) {
             self.recorder.take(Seen::Ended(sent, response, failure));
         }
     }

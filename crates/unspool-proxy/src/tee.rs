@@ -1,21 +1,25 @@
 //! Bodies that go on as they come, with a look at each piece.
 
-use crate::seen::{Body as Noted, Cut, Failure, Response, Watch};
+use crate::seen::{Cut, Failure, Response, Watch};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use std::io::{Error, ErrorKind};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
 
-/// The body of a request, on its way to the upstream.
+/// How long a client may take for the next piece of a request that no upstream wants.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// The body of a request, on its way to the upstream. It can be read on when the upstream does not want it.
+#[derive(Clone)]
 pub(crate) struct RequestTee {
-    inner: Incoming,
+    inner: Arc<Mutex<Incoming>>,
     watch: Arc<Watch>,
 }
 
@@ -24,7 +28,21 @@ impl RequestTee {
         if inner.is_end_stream() {
             watch.request_over();
         }
-        RequestTee { inner, watch }
+        RequestTee { inner: Arc::new(Mutex::new(inner)), watch }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Incoming> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads what is left of it, for whoever records.
+    pub(crate) async fn drain(mut self) {
+        while !self.is_end_stream() {
+            let next = std::future::poll_fn(|context| Pin::new(&mut self).poll_frame(context));
+            if !matches!(tokio::time::timeout(DRAIN, next).await, Ok(Some(Ok(_)))) {
+                return;
+            }
+        }
     }
 }
 
@@ -33,32 +51,31 @@ impl Body for RequestTee {
     type Error = hyper::Error;
 
     fn poll_frame(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let frame = ready!(Pin::new(&mut self.inner).poll_frame(context));
-        match &frame {
-            Some(Ok(frame)) => {
-                if let Some(bytes) = frame.data_ref() {
-                    self.watch.sent(bytes);
-                }
-                // Whoever knows the length does not ask again.
-                if self.inner.is_end_stream() {
-                    self.watch.request_over();
-                }
-            }
-            Some(Err(_)) => {}
-            None => self.watch.request_over(),
+        let mut inner = self.inner();
+        let frame = ready!(Pin::new(&mut *inner).poll_frame(context));
+        // Whoever knows the length does not ask again.
+        let is_over = inner.is_end_stream();
+        drop(inner);
+        if let Some(Ok(frame)) = &frame
+            && let Some(bytes) = frame.data_ref()
+        {
+            self.watch.sent(bytes);
+        }
+        if is_over || frame.is_none() {
+            self.watch.request_over();
         }
         Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        self.inner().is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        self.inner().size_hint()
     }
 }
 
@@ -72,7 +89,7 @@ pub(crate) struct Ending {
 
 impl Ending {
     pub(crate) fn new(watch: Arc<Watch>, stopping: Arc<AtomicBool>) -> Ending {
-        let body = Noted::empty(&watch.room);
+        let body = watch.response_body();
         let response = Response {
             status: None,
             headers: Vec::new(),

@@ -155,6 +155,8 @@ impl Recording {
     fn keep_all(&mut self, batch: Vec<Seen>) {
         let ended: HashSet<String> = batch.iter().filter_map(ended).map(ToString::to_string).collect();
         let mut bodies: Vec<Vec<u8>> = Vec::new();
+        // Its room is taken until it is kept.
+        let mut written: Vec<Seen> = Vec::new();
         let (mut bytes, mut over) = (0, 0);
         for seen in batch {
             let body = match &seen {
@@ -165,11 +167,12 @@ impl Recording {
                     self.writer.ended(sent, response.as_ref(), failure.as_ref())
                 }
             };
-            drop(seen);
+            written.push(seen);
             bytes += body.len();
             bodies.push(body);
             if bytes >= MAX_TOGETHER_BYTES {
                 self.keep(std::mem::take(&mut bodies), over);
+                written.clear();
                 (bytes, over) = (0, 0);
             }
         }

@@ -60,8 +60,13 @@ fn every_script_comes_through_as_it_is() {
                     exchanges += 1;
                     let what = format!("{} {api:?} stream {stream} {packed}", script.name);
                     assert_eq!((got.status, told(&got)), (expected.status, told(&expected)), "{what}");
+                    let is_same = if expected.is_cut {
+                        expected.body.starts_with(&got.body)
+                    } else {
+                        got.body == expected.body
+                    };
                     assert!(
-                        got.body == expected.body,
+                        is_same,
                         "{what}: {} and {}",
                         got.body.len(),
                         expected.body.len()
