@@ -47,7 +47,10 @@ fn every_script_comes_through_as_it_is() {
             for (stream, packed) in
                 [(true, "identity"), (false, "identity"), (true, "gzip"), (true, "br"), (false, "zstd")]
             {
-                if packed != "identity" && !["tools", "cut"].contains(&script.name.as_str()) {
+                let is_few = packed != "identity" && !["tools", "cut"].contains(&script.name.as_str());
+                // Ten million bytes are enough once; Responses would say them five times, which is more than is recorded of one body.
+                let is_enough = script.name == "large" && api != Api::Messages;
+                if is_few || is_enough {
                     continue;
                 }
                 let body = body(api, &script.name, stream, "Is it the same?");
@@ -65,12 +68,7 @@ fn every_script_comes_through_as_it_is() {
                     } else {
                         got.body == expected.body
                     };
-                    assert!(
-                        is_same,
-                        "{what}: {} and {}",
-                        got.body.len(),
-                        expected.body.len()
-                    );
+                    assert!(is_same, "{what}: {} and {}", got.body.len(), expected.body.len());
                     assert_eq!(got.is_cut, expected.is_cut, "{what}");
                 }
             }
