@@ -126,9 +126,10 @@ impl Carried {
                 .iter()
                 .map(|line| line["id"].as_str().unwrap().to_string());
             let flows: Vec<Value> = ids.map(|id| self.ask(&format!("/api/v1/sessions/{id}"))).collect();
-            let steps = || flows.iter().flat_map(|flow| flow["steps"].as_array().unwrap());
-            let all = steps().filter(|step| step["kind"] == "model_call").count();
-            if all == calls && steps().all(|step| step["status"] != "running") {
+            let steps = flows.iter().flat_map(|flow| flow["steps"].as_array().unwrap());
+            let called: Vec<&Value> = steps.filter(|step| step["kind"] == "model_call").collect();
+            let all = called.len();
+            if all == calls && called.iter().all(|step| step["pending"] == false) {
                 return flows;
             }
             assert!(Instant::now() < deadline, "{all} calls: {flows:?}");
