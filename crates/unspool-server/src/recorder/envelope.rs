@@ -1,5 +1,6 @@
 //! An exchange as it is kept: docs/proxy.md says what each field is.
 
+use super::redact::redact;
 use super::unpack::unpack;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,7 +9,7 @@ use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 use unspool_model::Timestamp;
 use unspool_proxy::{Body, Cut, Failure, Response, Sent};
-use unspool_redact::{Masker, Room};
+use unspool_redact::Masker;
 
 /// Writes envelopes.
 #[derive(Default)]
@@ -115,7 +116,7 @@ impl Writer {
                 }
             }
         }
-        if let Some(masked) = self.masker.as_mut().and_then(|masker| masker.mask(&bytes, Room::Any)) {
+        if let Some(masked) = self.masker.as_mut().and_then(|masker| redact(masker, &bytes)) {
             bytes = Cow::Owned(masked);
         }
         write_body(out, &bytes, is_packed);

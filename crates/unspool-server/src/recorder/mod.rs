@@ -4,6 +4,7 @@
 //! counted and told; it is not tried again, because what comes next needs the room.
 
 mod envelope;
+mod redact;
 mod unpack;
 
 use envelope::Writer;

@@ -16,7 +16,9 @@ pub(super) fn unpack<'a>(
         "gzip" | "x-gzip" => all(flate2::write::MultiGzDecoder::new(bytes()), |at| at.get_ref(), pieces),
         "deflate" => {
             let zlib = all(flate2::write::ZlibDecoder::new(bytes()), |at| at.get_ref(), pieces.clone());
-            zlib.or_else(|| all(flate2::write::DeflateDecoder::new(bytes()), |at| at.get_ref(), pieces))
+            // Some leave its head out; then nothing but its sense says that it was one.
+            let raw = || all(flate2::write::DeflateDecoder::new(bytes()), |at| at.get_ref(), pieces);
+            zlib.or_else(|| raw().filter(|(bytes, _)| std::str::from_utf8(bytes).is_ok()))
         }
         "zstd" => all(zstd::stream::write::Decoder::new(bytes()).ok()?, |at| at.get_ref(), pieces),
         "br" => all(brotli_decompressor::DecompressorWriter::new(bytes(), 4096), |at| at.get_ref(), pieces),

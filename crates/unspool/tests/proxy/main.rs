@@ -7,4 +7,5 @@ mod client;
 mod faults;
 mod linking;
 mod recording;
+mod secure;
 mod upstream;

@@ -63,12 +63,6 @@ impl Upstream {
         Upstream { address, asked, connections }
     }
 
-    /// One that answers every request with these bytes.
-    pub(crate) fn saying(bytes: impl Into<Vec<u8>>) -> Upstream {
-        let bytes = bytes.into();
-        Upstream::start(move |_, stream| drop(stream.write_all(&bytes)))
-    }
-
     /// `NAME=URL` for the command line.
     pub(crate) fn named(&self, name: &str) -> String {
         format!("{name}=http://{}", self.address)

@@ -63,13 +63,20 @@ pub(super) fn exchange(exchange: &Exchange<'_>, told: &mut Told, out: &mut Sink<
     }
     let request = request.and_then(|(_, read)| read.ok()).unwrap_or_default();
     let answer = Answer::read(&exchange.answer);
-    // A failed request may be answered in any words.
+    // A failed request may be answered in any words, and so may one that asks no model.
     let failed = exchange.status.is_some_and(|status| status >= FIRST_ERROR_STATUS);
-    let unread = answer.odd.filter(|field| !(failed && *field == "response"));
+    let counts = exchange.own.is_some() && text(exchange.target).contains("count_tokens");
+    let any_words = failed || counts || !asks_model(exchange, &request);
+    let unread = answer.odd.filter(|field| !(any_words && *field == "response"));
     for field in [exchange.odd, request.odd, unread].into_iter().flatten() {
         out.issue(Code::WrongType, field);
     }
     Emission { exchange, request: &request, answer: &answer, told, headed: false }.run(out);
+}
+
+/// Whether a request asks a model. What our own proxy recorded may be anything.
+fn asks_model(exchange: &Exchange<'_>, request: &Request<'_>) -> bool {
+    exchange.own.is_none() || request.model.is_some() || request.messages > 0
 }
 
 /// A recorded response whose request is unknown.
@@ -101,8 +108,7 @@ struct Emission<'e, 'a> {
 impl Emission<'_, '_> {
     fn run(mut self, out: &mut Sink<'_>) {
         let path = text(self.exchange.target);
-        let asks_model =
-            self.exchange.own.is_none() || self.request.model.is_some() || self.request.messages > 0;
+        let asks_model = asks_model(self.exchange, self.request);
         let purpose = purpose::purpose(&path, &text(self.exchange.headers.class), self.request);
         let purpose = purpose.or((!asks_model).then_some(NO_MODEL));
         let failed = self.failed();
