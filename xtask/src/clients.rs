@@ -1,4 +1,4 @@
-//! Real clients against a real server: OpenTelemetry's SDK, instrumented programs, curl, hooks, schemathesis; and the SDKs of Anthropic and OpenAI through the proxy.
+//! Real clients against a real server: OpenTelemetry's SDK, instrumented programs, curl, hooks, schemathesis; and the SDKs of Anthropic and `OpenAI` through the proxy.
 //!
 //! In: the release binary. Out: success, or what a client saw otherwise than it should. What clients need is installed into the target folder.
 

@@ -1,6 +1,7 @@
 //! The first place where two documents differ, in words.
 
 use serde_json::Value;
+use std::fmt::Write;
 
 /// Characters of a value that are shown.
 const MAX_SHOWN_CHARS: usize = 60;
@@ -44,7 +45,7 @@ fn walk<'a>(recorded: Option<&'a Value>, asked: Option<&'a Value>, place: &mut S
         }
         (Some(Value::Array(one)), Some(Value::Array(other))) => {
             for n in 0..one.len().max(other.len()) {
-                place.push_str(&format!("[{n}]"));
+                let _ = write!(place, "[{n}]");
                 if let Some(pair) = walk(one.get(n), other.get(n), place) {
                     return Some(pair);
                 }

@@ -81,8 +81,8 @@ impl Target {
         let mut headers = HeaderMap::new();
         for (name, value) in &exchange.headers {
             let name = name.to_ascii_lowercase();
-            let known = |one: &&str| if one.ends_with('-') { name.starts_with(one) } else { name == **one };
-            if SENT_AS_RECORDED.iter().any(|one| known(&one)) && !value.starts_with("masked:") {
+            let known = |one: &str| if one.ends_with('-') { name.starts_with(one) } else { name == one };
+            if SENT_AS_RECORDED.iter().any(|one| known(one)) && !value.starts_with("masked:") {
                 insert(&mut headers, &name, value);
             }
         }
@@ -93,10 +93,11 @@ impl Target {
             if !headers.contains_key("anthropic-version") {
                 insert(&mut headers, "anthropic-version", USUAL_ANTHROPIC_VERSION);
             }
-            self.anthropic_key.iter().for_each(|key| insert(&mut headers, "x-api-key", key));
-        } else {
-            let bearer = self.openai_key.as_ref().map(|key| format!("Bearer {key}"));
-            bearer.iter().for_each(|key| insert(&mut headers, "authorization", key));
+            if let Some(key) = &self.anthropic_key {
+                insert(&mut headers, "x-api-key", key);
+            }
+        } else if let Some(key) = &self.openai_key {
+            insert(&mut headers, "authorization", &format!("Bearer {key}"));
         }
         for (name, value) in &self.headers {
             headers.insert(name, value.clone());

@@ -45,13 +45,13 @@ impl RecordedArgs {
         let name = self.shown();
         let is_path = std::fs::symlink_metadata(&self.target).is_ok() || name == "-" || name.contains('/');
         let exchanges = if is_path || !self.places.look_in.is_empty() {
-            self.from_files(args)?
+            self.in_files(args)?
         } else if self.server.is_some() {
-            from_server(&RunningServer::named(self.server.as_deref()), &name)?
+            in_server(&RunningServer::named(self.server.as_deref()), &name)?
         } else {
-            match self.from_folder(args, &name)? {
+            match self.in_folder(args, &name)? {
                 Some(exchanges) => exchanges,
-                None => self.from_files(args)?,
+                None => self.in_files(args)?,
             }
         };
         let recordings = Recordings::new(exchanges, in_order);
@@ -63,21 +63,21 @@ impl RecordedArgs {
         Ok(recordings)
     }
 
-    fn from_files(&self, args: &Args) -> Result<Vec<WholeExchange>, CliError> {
+    fn in_files(&self, args: &Args) -> Result<Vec<WholeExchange>, CliError> {
         let loaded = load(args, std::slice::from_ref(&self.target), &self.places.look_in, Detail::Full)?;
         let mut bytes = Bytes::new(&loaded.natives, &loaded.corpus.batch);
         Ok(loaded.sessions.iter().flat_map(|session| whole(&loaded.corpus, *session, &mut bytes)).collect())
     }
 
     /// Nothing when there is no such session in the folder.
-    fn from_folder(&self, args: &Args, name: &str) -> Result<Option<Vec<WholeExchange>>, CliError> {
+    fn in_folder(&self, args: &Args, name: &str) -> Result<Option<Vec<WholeExchange>>, CliError> {
         let folder = data_folder(self.data_dir.as_deref())?;
         if !Path::new(&folder).is_dir() {
             return Ok(None);
         }
         let engine = match Engine::open(options(args, &folder, "replay")?) {
             Ok(engine) => engine,
-            Err(error) if error.is_held() => return from_server(&RunningServer::named(None), name).map(Some),
+            Err(error) if error.is_held() => return in_server(&RunningServer::named(None), name).map(Some),
             Err(error) => return Err(opening(&error)),
         };
         settle(&engine)?;
@@ -113,7 +113,7 @@ fn whole(corpus: &Corpus, session: usize, bytes: &mut impl NativeBytes) -> Vec<W
     exchanges
 }
 
-fn from_server(server: &RunningServer, name: &str) -> Result<Vec<WholeExchange>, CliError> {
+fn in_server(server: &RunningServer, name: &str) -> Result<Vec<WholeExchange>, CliError> {
     let place = format!("/api/v1/sessions/{}", encoded(&full_id(server, name)?));
     let session = server.document(&place)?;
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();

@@ -244,6 +244,10 @@ export type HealthDoc = {
 
 /** What the proxy carried. */
 export type ProxyDoc = {
+  /** Where it listens. */
+  address?: string | null;
+  /** The first parts of the paths that lead to upstreams. */
+  routes: string[];
   /** Exchanges since the process began. */
   exchanges: number;
   /** Bytes that wait to be recorded. */

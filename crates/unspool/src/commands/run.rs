@@ -220,7 +220,9 @@ fn told(variables: &Variables, proxy: SocketAddr) -> Vec<(&'static str, String)>
 fn tell(ran: &Ran) {
     if ran.exchanges == 0 {
         note("nothing went through the proxy: the command asked no API, or asked it elsewhere");
-        elsewhere::reasons().iter().for_each(|reason| note(&plain(reason)));
+        for reason in elsewhere::reasons() {
+            note(&plain(&reason));
+        }
         return;
     }
     let number = |value: &Value| value.as_u64().unwrap_or(0);

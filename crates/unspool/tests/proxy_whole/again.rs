@@ -104,7 +104,7 @@ fn what_the_proxy_kept_is_given_again_with_its_times() {
     let page = carried.proxy.addresses.last().unwrap().clone();
     let drip =
         ids.iter().find(|id| carried.ask(&format!("/api/v1/sessions/{id}")).to_string().contains("by drip?"));
-    let drip = drip.unwrap().to_string();
+    let drip = drip.unwrap().clone();
     let served = mock(carried.folder.path(), &drip, &["--server", &page]);
     let again = Client::connect(&served.addresses[0])
         .unwrap()

@@ -14,7 +14,9 @@ pub(crate) fn unspool(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_unspool"));
     let names =
         ["UNSPOOL_CONFIG", "UNSPOOL_SERVER", "UNSPOOL_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"];
-    names.iter().for_each(|name| _ = command.env_remove(name));
+    for name in names {
+        command.env_remove(name);
+    }
     for name in ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME"] {
         command.env(name, folder);
     }

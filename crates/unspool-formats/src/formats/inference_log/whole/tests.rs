@@ -1,3 +1,5 @@
+//! Whole exchanges of every kind of log.
+
 use super::{WholeAnswer, WholeExchange, WireApi};
 
 fn read(text: &str) -> WholeExchange {
@@ -92,7 +94,7 @@ fn an_answer_says_the_same_streamed_or_whole() {
         r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":5}}"#,
         r#"{"type":"message_stop"}"#,
     ];
-    let stream: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    let stream = events.map(|event| format!("data: {event}\n\n")).concat();
     let said = |text: &str| WholeAnswer { body: text.as_bytes().to_vec(), ..WholeAnswer::default() }.said();
     let (whole, stream) = (said(whole), said(&stream));
     assert_eq!(whole, stream);
