@@ -18,6 +18,7 @@ mod recorder;
 mod refusals;
 mod report;
 
+pub use api::usage::{UsageAsked, usage};
 pub use app::{App, Limits};
 pub use guard::Access;
 pub use listen::{Addresses, ServeError, Server};

@@ -259,6 +259,13 @@ Examples:
 
 The server has to be stopped meanwhile. prune, compact and import change what is kept.")]
     Db(crate::commands::DbArgs),
+    /// Add up tokens as limits of APIs do: by key, in windows of five hours, by model.
+    #[command(after_help = "\
+Examples:
+  unspool usage                  what the server keeps, of the last 7 days
+  unspool usage --hours 24 PATH  windows of a day, of files or folders
+  unspool usage --json           for programs")]
+    Usage(crate::commands::UsageArgs),
     /// Run a command and record what it says to LLM APIs, without changing anything else.
     #[command(after_help = "\
 Examples:

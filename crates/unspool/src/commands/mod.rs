@@ -32,6 +32,7 @@ mod show;
 mod stats;
 pub(crate) mod timeline;
 mod token;
+mod usage;
 
 pub(crate) use db::DbArgs;
 pub(crate) use failures::FailuresArgs;
@@ -53,6 +54,7 @@ pub(crate) use report::ReportArgs;
 pub(crate) use run::RunArgs;
 pub(crate) use serve::{ServeArgs, data_folder, opening, options};
 pub(crate) use token::TokenArgs;
+pub(crate) use usage::UsageArgs;
 
 use crate::args::{Args, Color, Command};
 use crate::error::CliError;
@@ -94,6 +96,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
             Ok(())
         }
         Some(Command::Db(db)) => return db::run(args, db),
+        Some(Command::Usage(wanted)) => usage::run(args, wanted),
         Some(Command::Run(wanted)) => return run::run(args, wanted),
         Some(Command::Mock(mock)) => mock::run(args, mock),
         Some(Command::Replay(replay)) => return replay::run(args, replay),

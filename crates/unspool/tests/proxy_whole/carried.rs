@@ -1,6 +1,6 @@
 //! What a client gets through the proxy is what it gets directly, byte for byte, and what is kept is what was said.
 
-use crate::process::{Carried, PATIENCE};
+use crate::process::{Carried, PATIENCE, said, unspool};
 use serde_json::{Value, json};
 use std::sync::Barrier;
 use std::time::Instant;
@@ -190,4 +190,52 @@ fn a_thousand_streams_at_once_stay_apart() {
     }
     assert_eq!(texts.len(), STREAMS);
     assert!(health["proxy"]["lost"].as_object().unwrap().values().all(|count| *count == 0), "{health}");
+}
+
+#[test]
+fn tokens_are_told_by_key_and_model() {
+    let carried = Carried::start();
+    let path = format!("/anthropic{}", Api::Messages.path());
+    for (n, (key, script)) in
+        [("sk-one", "text"), ("sk-one", "tools"), ("sk-two", "text")].into_iter().enumerate()
+    {
+        let body = body(Api::Messages, script, true, &format!("Question {n}"));
+        let answer =
+            Client::connect(carried.address()).unwrap().post(&path, &[("x-api-key", key)], &body).unwrap();
+        assert_eq!(answer.status, 200);
+    }
+    carried.flows(3);
+    let usage = carried.ask("/api/v1/usage");
+    let windows = usage["windows"].as_array().unwrap();
+    let told: Vec<(u64, Vec<(&str, u64)>)> = windows
+        .iter()
+        .map(|window| {
+            let models = window["models"].as_array().unwrap().iter();
+            let output = |model: &Value| model["usage"]["output"].as_u64().unwrap();
+            let models = models.map(|model| (model["model"].as_str().unwrap(), output(model)));
+            (window["calls"].as_u64().unwrap(), models.collect())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [(1, vec![("made-up-text", 17)]), (2, vec![("made-up-text", 17), ("made-up-tools", 88)])]
+    );
+    let keys: Vec<&str> = windows.iter().map(|window| window["key"].as_str().unwrap()).collect();
+    assert!(keys[0] != keys[1] && keys.iter().all(|key| key.starts_with("masked:")), "{keys:?}");
+    assert!(windows.iter().all(|window| window["open"] == true));
+    // The same in the terminal, from the server and from the folder itself.
+    let page = carried.proxy.addresses.last().unwrap().clone();
+    let shown = |flags: &[&str]| {
+        let output = unspool(carried.folder.path()).arg("usage").args(flags).output().unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let from_server = shown(&["--server", &page]);
+    assert!(
+        from_server.contains("made-up-tools") && from_server.contains(&keys[0]["masked:".len()..]),
+        "{from_server}"
+    );
+    drop(carried.proxy);
+    let output = unspool(carried.folder.path()).arg("usage").output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), from_server);
 }

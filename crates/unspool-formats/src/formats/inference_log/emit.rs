@@ -161,6 +161,7 @@ impl Emission<'_, '_> {
         out.key(KeyKind::User, Role::Refers, &user);
         let client = text(headers.user_agent);
         out.surroundings("", version_of_client(&client));
+        out.text(AttrName::Caller, &text(headers.caller));
     }
 
     /// Calls and results the client tells of for the first time: their own exchanges were not recorded.
