@@ -108,12 +108,11 @@ impl Writer {
             out.push(b',');
             field(out, "encoding", packing);
             let pieces = body.pieces.iter().map(|piece| &piece.bytes[..]);
-            match unpack(&packing.to_ascii_lowercase(), pieces) {
-                Some((unpacked, each)) => (bytes, lengths) = (Cow::Owned(unpacked), each),
-                None => {
-                    self.still_packed += 1;
-                    is_packed = true;
-                }
+            if let Some((unpacked, each)) = unpack(&packing.to_ascii_lowercase(), pieces) {
+                (bytes, lengths) = (Cow::Owned(unpacked), each);
+            } else {
+                self.still_packed += 1;
+                is_packed = true;
             }
         }
         if let Some(masked) = self.masker.as_mut().and_then(|masker| redact(masker, &bytes)) {

@@ -1,6 +1,7 @@
 //! What an exchange means, as events: what was said to the model, what it answered, and which conversation that was.
 
 use super::answer::{Answer, error_text, json_text, owned};
+use super::caller::{session_of_user, version_of_client};
 use super::envelope::{Exchange, Given};
 use super::history::Side;
 use super::purpose;
@@ -446,29 +447,4 @@ fn hex(hash: u64) -> String {
 fn command_hash(command: &str) -> String {
     let kept: String = command.chars().filter(|c| c.is_alphanumeric()).collect();
     text_hash(&kept).unwrap_or_default()
-}
-
-/// The session in a user id: `user_…_session_<uuid>`, or JSON with a session id.
-fn session_of_user(user: &str) -> Cow<'_, str> {
-    if let Some((_, session)) = user.rsplit_once("_session_") {
-        return Cow::Borrowed(session);
-    }
-    let mut session = None;
-    let mut json = Json::new(user.as_bytes());
-    if json.kind() == Ok(Kind::Object) {
-        let _ = json.object(|json, key| {
-            match key {
-                b"session_id" => session = json.string()?,
-                _ => json.skip()?,
-            }
-            Ok(())
-        });
-    }
-    Cow::Owned(text(session).into_owned())
-}
-
-/// The version in a client's name for itself, `claude-cli/2.1.0 (…)`.
-fn version_of_client(client: &str) -> &str {
-    let rest = client.strip_prefix("claude-cli/").unwrap_or_default();
-    rest.split(' ').next().unwrap_or_default()
 }
