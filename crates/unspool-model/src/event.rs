@@ -420,6 +420,8 @@ pub enum AttrName {
     Verdict,
     /// Text: who said it.
     Author,
+    /// Number: how many histories a request does not name, though it may go on from them.
+    HistoriesLeftOut,
 }
 
 impl AttrName {

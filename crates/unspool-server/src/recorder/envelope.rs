@@ -39,12 +39,13 @@ impl Writer {
         if let Some(response) = response {
             self.response(sent.received, response, &mut out);
         }
-        if let Some(Failure { sort, message }) = failure {
+        if let Some(Failure { sort, message, at }) = failure {
             out.extend_from_slice(b",\"error\":{");
             field(&mut out, "type", sort);
             out.push(b',');
             field(&mut out, "message", message);
-            out.push(b'}');
+            out.extend_from_slice(b"},");
+            field(&mut out, "ended_at", &moment(sent.received, *at).to_string());
         }
         out.push(b'}');
         out

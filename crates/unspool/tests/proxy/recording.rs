@@ -151,6 +151,7 @@ fn an_api_that_cannot_be_reached_is_a_failed_step() {
     let step = steps(&sessions, "model_call")[0];
     assert_eq!((step["is_error"].as_bool(), step["pending"].as_bool()), (Some(true), Some(false)), "{step}");
     assert!(step["error"].as_str().unwrap().contains("onnect"), "{step}");
+    assert!(step["duration_ms"].is_u64(), "{step}");
 }
 
 /// Whether some file under a folder has these bytes in it.

@@ -28,7 +28,8 @@ const FIRST_ERROR_STATUS: i64 = 400;
 const NO_MODEL: &str = "other";
 
 /// How many earlier histories an exchange of our own proxy names, the longest first, and how many of the shortest: all of them, of all exchanges,
-/// would be too many. It goes on from an exchange that is further back only if that is among its first.
+/// would be too many. It goes on from an exchange that is further back only if that is among its first; `max_near_histories` says where
+/// that may have cost a link.
 const NEAR_HISTORIES: usize = 64;
 const FIRST_HISTORIES: usize = 4;
 
@@ -389,6 +390,10 @@ impl Emission<'_, '_> {
         let count = history.len().saturating_sub(1);
         let is_told = |n: usize| n < NEAR_HISTORIES || n + FIRST_HISTORIES >= count;
         let is_own = self.exchange.own.is_some();
+        let left_out = count.saturating_sub(NEAR_HISTORIES + FIRST_HISTORIES);
+        if let Some(left_out) = i64::try_from(left_out).ok().filter(|left_out| is_own && *left_out > 0) {
+            out.int(AttrName::HistoriesLeftOut, left_out);
+        }
         let earlier = history.earlier().enumerate().filter(|(n, _)| !is_own || is_told(*n));
         for (n, earlier) in earlier.map(|(_, earlier)| earlier).enumerate() {
             if n > 0 && n.is_multiple_of(HISTORIES_PER_EVENT) {
