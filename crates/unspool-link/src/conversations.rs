@@ -12,7 +12,8 @@ use crate::Table;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 use unspool_model::{
-    AttrName, Batch, Event, EventFlags, EventKind, KeyKind, Outcome, RecordIx, Role, Sym, Timestamp, Witness,
+    AttrName, Batch, Code, Event, EventFlags, EventKind, KeyKind, Outcome, RecordIx, Role, Sym, Timestamp,
+    Witness,
 };
 
 /// What recorded traffic says about who talks with whom.
@@ -79,6 +80,8 @@ struct Seen {
     user: Sym,
     purpose: Sym,
     failed: bool,
+    /// It may go on from a history that it does not name.
+    left_out: bool,
 }
 
 /// What a client asks for to shorten its own conversation is part of it; other helpers stand apart.
@@ -96,6 +99,7 @@ pub(crate) fn resolve(batch: &mut Batch, table: &Table, rank: &[u32]) -> Convers
         (one.started, one.histories, rank[record.stream as usize], record.ordinal)
     });
     let roots = link(batch, table, &seen, &mut found);
+    note_left_out(batch, &seen, &roots);
     for (one, root) in seen.iter().zip(&roots) {
         let id = batch.records[seen[*root].record as usize].id;
         let name = batch.text.intern(&format!("conversation-{}", id.short()));
@@ -103,6 +107,16 @@ pub(crate) fn resolve(batch: &mut Batch, table: &Table, rank: &[u32]) -> Convers
     }
     sessions(batch, table, &seen, &roots, &mut found);
     found
+}
+
+/// Says which conversations seem to begin with a long history: what they go on from may be one they do not name.
+fn note_left_out(batch: &mut Batch, seen: &[Seen], roots: &[usize]) {
+    let begins = seen.iter().zip(roots).enumerate().filter(|(n, (_, root))| n == *root);
+    for (_, (one, _)) in begins.filter(|(_, (one, _))| one.left_out) {
+        let limit = batch.text.intern("max_near_histories");
+        let stream = batch.records[one.record as usize].stream;
+        batch.issues.add(Code::LimitReached, limit, stream, Some(one.record));
+    }
 }
 
 fn is_helper(batch: &Batch, purpose: Sym) -> bool {
@@ -170,6 +184,7 @@ fn collect(batch: &Batch) -> Vec<Seen> {
             user: of_head(KeyKind::User),
             purpose: batch.attr_text(event, AttrName::Purpose).unwrap_or_default(),
             failed: event.flags.has(EventFlags::API_ERROR),
+            left_out: batch.attr_int(event, AttrName::HistoriesLeftOut).is_some(),
         });
     }
     seen

@@ -420,6 +420,8 @@ pub enum AttrName {
     Verdict,
     /// Text: who said it.
     Author,
+    /// Number: how many histories a request does not name, though it may go on from them.
+    HistoriesLeftOut,
     /// Text: what is left of the key a request was made with; the same for the same key.
     Caller,
 }

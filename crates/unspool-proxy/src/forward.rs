@@ -86,12 +86,12 @@ async fn answer(
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) => {
                 let sort = if error.is_connect() { "unreachable" } else { "broken" };
-                return Err(Failure { sort, message: causes(&error) });
+                return Err(Failure { sort, message: causes(&error), at: watch.began.elapsed() });
             }
             Err(_) if watch.client_spoke() + shared.silence > until => {}
             Err(_) => {
                 let message = format!("nothing came for {} s", shared.silence.as_secs());
-                return Err(Failure { sort: "timeout", message });
+                return Err(Failure { sort: "timeout", message, at: watch.began.elapsed() });
             }
         }
     }

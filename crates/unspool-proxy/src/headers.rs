@@ -28,12 +28,16 @@ pub(crate) fn clean_request(headers: &mut HeaderMap) {
 pub(crate) fn clean(headers: &mut HeaderMap) {
     if headers.contains_key(CONNECTION) {
         let named: Vec<HeaderName> = named_by_connection(headers).collect();
-        named.iter().for_each(|name| drop(headers.remove(name)));
+        for name in named {
+            headers.remove(name);
+        }
         headers.remove(CONNECTION);
     }
     headers.remove(TRANSFER_ENCODING);
     headers.remove(UPGRADE);
-    OF_CONNECTION.iter().for_each(|name| drop(headers.remove(*name)));
+    for name in OF_CONNECTION {
+        headers.remove(name);
+    }
 }
 
 fn named_by_connection(headers: &HeaderMap) -> impl Iterator<Item = HeaderName> {

@@ -78,6 +78,8 @@ pub struct Failure {
     pub sort: &'static str,
     /// In words.
     pub message: String,
+    /// When, since the request came.
+    pub at: Duration,
 }
 
 /// A piece of a body as it came.

@@ -115,6 +115,10 @@ impl Ending {
         }
     }
 
+    pub(crate) fn failure(&self, sort: &'static str, message: String) -> Failure {
+        Failure { sort, message, at: self.watch.began.elapsed() }
+    }
+
     /// It is over.
     pub(crate) fn end(&mut self, cut: Option<Cut>, failure: Option<Failure>) {
         let Some(mut response) = self.response.take() else { return };
@@ -178,7 +182,8 @@ impl Body for ResponseTee {
         let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(context) else {
             if self.is_silent(context) {
                 let message = format!("nothing came for {} s", self.silence.as_secs());
-                self.ending.end(Some(Cut::Silence), Some(Failure { sort: "timeout", message }));
+                let failure = self.ending.failure("timeout", message);
+                self.ending.end(Some(Cut::Silence), Some(failure));
                 return Poll::Ready(Some(Err(ErrorKind::TimedOut.into())));
             }
             return Poll::Pending;
@@ -197,7 +202,8 @@ impl Body for ResponseTee {
             }
             Some(Err(error)) => {
                 let message = crate::upstream::causes(&error);
-                self.ending.end(Some(Cut::Upstream), Some(Failure { sort: "broken", message }));
+                let failure = self.ending.failure("broken", message);
+                self.ending.end(Some(Cut::Upstream), Some(failure));
                 Some(Err(Error::other(error)))
             }
             None => {

@@ -39,12 +39,13 @@ impl Writer {
         if let Some(response) = response {
             self.response(sent.received, response, &mut out);
         }
-        if let Some(Failure { sort, message }) = failure {
+        if let Some(Failure { sort, message, at }) = failure {
             out.extend_from_slice(b",\"error\":{");
             field(&mut out, "type", sort);
             out.push(b',');
             field(&mut out, "message", message);
-            out.push(b'}');
+            out.extend_from_slice(b"},");
+            field(&mut out, "ended_at", &moment(sent.received, *at).to_string());
         }
         out.push(b'}');
         out
@@ -108,12 +109,11 @@ impl Writer {
             out.push(b',');
             field(out, "encoding", packing);
             let pieces = body.pieces.iter().map(|piece| &piece.bytes[..]);
-            match unpack(&packing.to_ascii_lowercase(), pieces) {
-                Some((unpacked, each)) => (bytes, lengths) = (Cow::Owned(unpacked), each),
-                None => {
-                    self.still_packed += 1;
-                    is_packed = true;
-                }
+            if let Some((unpacked, each)) = unpack(&packing.to_ascii_lowercase(), pieces) {
+                (bytes, lengths) = (Cow::Owned(unpacked), each);
+            } else {
+                self.still_packed += 1;
+                is_packed = true;
             }
         }
         if let Some(masked) = self.masker.as_mut().and_then(|masker| redact(masker, &bytes)) {

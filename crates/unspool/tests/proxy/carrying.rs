@@ -1,7 +1,7 @@
 //! What a client gets through the proxy is what it gets without.
 
 use crate::client::{Answer, Proxied, ask, command, connect, message, request, says, send, user};
-use crate::upstream::{STREAM, STREAM_END, Upstream, chunk, events, plain, stream, text};
+use crate::upstream::{STREAM, STREAM_END, Upstream, chunk, events, noise, plain, stream, text};
 use std::io::{Read, Write};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -147,8 +147,7 @@ fn large_bodies_pass_both_ways() {
     let upstream = Upstream::start(|asked, to| drop(to.write_all(&plain("200 OK", "", &asked.body))));
     let folder = tempfile::tempdir().unwrap();
     let proxied = Proxied::of(folder.path(), &upstream.address);
-    let words: String =
-        (0..10_u64 << 17).map(|n| format!("{:07x} ", n.wrapping_mul(2_654_435_761) & 0xfff_ffff)).collect();
+    let words = noise(10 << 20);
     assert!(words.len() >= 10 << 20);
     let body = says("", &[user(words)]).to_string();
     let answer = ask(&proxied.address, "POST", "/api/v1/messages", "", body.as_bytes());

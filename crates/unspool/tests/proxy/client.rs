@@ -22,7 +22,9 @@ pub(crate) fn command(folder: &Path, upstreams: &[String]) -> Command {
     command
         .args(["proxy", "--listen", "127.0.0.1:0", "--page-listen", "127.0.0.1:0", "--data-dir"])
         .arg(folder);
-    upstreams.iter().for_each(|upstream| _ = command.arg("--upstream").arg(upstream));
+    for upstream in upstreams {
+        command.arg("--upstream").arg(upstream);
+    }
     command.env("XDG_CONFIG_HOME", folder).env_remove("UNSPOOL_CONFIG");
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     command

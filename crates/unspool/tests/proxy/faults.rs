@@ -1,7 +1,7 @@
 //! What can go wrong around an exchange: the client gets what it would get without the proxy, and what is known is recorded.
 
 use crate::client::{Answer, Proxied, ask, command, connect, message, request, says, user};
-use crate::upstream::{STREAM, STREAM_END, Upstream, chunk, events, plain, stream, text};
+use crate::upstream::{STREAM, STREAM_END, Upstream, chunk, events, noise, plain, stream, text};
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -14,19 +14,6 @@ fn model_calls(proxied: &Proxied) -> Vec<Value> {
     let steps =
         proxied.sessions().into_iter().flat_map(|session| session["steps"].as_array().unwrap().clone());
     steps.filter(|step| step["kind"] == "model_call").collect()
-}
-
-/// Words that do not pack.
-fn noise(bytes: usize) -> String {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut words = String::with_capacity(bytes);
-    while words.len() < bytes {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        words.push_str(&format!("{state:016x} "));
-    }
-    words
 }
 
 /// No file may grow beyond some size.

@@ -3,7 +3,8 @@
 use crate::client::{Proxied, ask, assistant, message, result, says, user};
 use crate::upstream::{Asked, Upstream, call, plain, stream, text};
 use serde_json::{Value, json};
-use std::io::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 
 const MAIN: &str = "You help.";
 const EXPLORER: &str = "You explore.";
@@ -116,7 +117,7 @@ fn sub_tasks_are_found_by_what_the_client_says() {
         let mut headers = String::from("X-Claude-Code-Session-Id: s1\r\n");
         for (name, value) in [("agent", agent), ("parent-agent", parent)] {
             if !value.is_empty() {
-                headers += &format!("X-Claude-Code-{name}-Id: {value}\r\n");
+                write!(headers, "X-Claude-Code-{name}-Id: {value}\r\n").unwrap();
             }
         }
         headers

@@ -3,6 +3,7 @@
 use crate::client::{Proxied, ask, assistant, command, connect, message, request, result, says, user};
 use crate::upstream::{STREAM, STREAM_END, Upstream, call, chunk, events, plain, stream, text};
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::Mutex;
@@ -150,6 +151,7 @@ fn an_api_that_cannot_be_reached_is_a_failed_step() {
     let step = steps(&sessions, "model_call")[0];
     assert_eq!((step["is_error"].as_bool(), step["pending"].as_bool()), (Some(true), Some(false)), "{step}");
     assert!(step["error"].as_str().unwrap().contains("onnect"), "{step}");
+    assert!(step["duration_ms"].is_u64(), "{step}");
 }
 
 /// Whether some file under a folder has these bytes in it.
@@ -175,7 +177,7 @@ fn secrets_are_nowhere() {
     const SECRET: &str = "sk-ant-very-secret-0123456789";
     let cookie = format!("Set-Cookie: s={SECRET}; HttpOnly\r\nContent-Type: application/json\r\n");
     let upstream = Upstream::start(move |_, to| {
-        drop(to.write_all(&plain("401 Unauthorized", &cookie, b"{\"error\":{\"message\":\"no\"}}")))
+        drop(to.write_all(&plain("401 Unauthorized", &cookie, b"{\"error\":{\"message\":\"no\"}}")));
     });
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -284,7 +286,7 @@ fn a_long_conversation_takes_the_room_of_what_was_said() {
         assert_eq!(ask(&proxied.address, "POST", "/api/v1/messages", &headers, body.as_bytes()).status, 200);
         let said = format!("{:016x}", turn.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let answered = user(json!([result(&format!("toolu_{turn}"), &said)]));
-        messages += &format!(",{},{answered}", assistant(&[called(&turn.to_string())]));
+        write!(messages, ",{},{answered}", assistant(&[called(&turn.to_string())])).unwrap();
     }
     proxied.settled(TURNS);
     let kept = size(folder.path(), "records-");

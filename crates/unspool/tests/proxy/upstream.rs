@@ -1,6 +1,7 @@
 //! An API that answers as a test tells it to.
 
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,10 +24,8 @@ impl Asked {
 
     /// The value of a header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let of = |line: &'_ str| {
-            line.split_once(": ").filter(|(known, _)| known.eq_ignore_ascii_case(name)).is_some()
-        };
-        self.head.lines().find(|line| of(line)).and_then(|line| line.split_once(": ")).map(|(_, value)| value)
+        let pairs = self.head.lines().filter_map(|line| line.split_once(": "));
+        pairs.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
     /// What the last message says.
@@ -162,7 +161,7 @@ pub(crate) fn events(id: &str, blocks: &[Value]) -> Vec<Vec<u8>> {
         } else {
             start["input"] = json!({});
             let input = block["input"].to_string();
-            let third = (input.len() / 3..).find(|at| input.is_char_boundary(*at)).unwrap();
+            let third = input.char_indices().nth(input.chars().count() / 3).map_or(0, |(at, _)| at);
             let parts = [&input[..third], &input[third..]];
             deltas.extend(parts.map(|part| json!({"type": "input_json_delta", "partial_json": part})));
         }
@@ -195,4 +194,17 @@ pub(crate) fn text(words: &str) -> Value {
 
 pub(crate) fn call(id: &str, name: &str, input: &Value) -> Value {
     json!({"type": "tool_use", "id": id, "name": name, "input": input})
+}
+
+/// Words that do not pack.
+pub(crate) fn noise(bytes: usize) -> String {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut words = String::with_capacity(bytes + 17);
+    while words.len() < bytes {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        write!(words, "{state:016x} ").unwrap();
+    }
+    words
 }

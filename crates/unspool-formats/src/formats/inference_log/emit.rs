@@ -1,6 +1,7 @@
 //! What an exchange means, as events: what was said to the model, what it answered, and which conversation that was.
 
 use super::answer::{Answer, error_text, json_text, owned};
+use super::caller::{session_of_user, version_of_client};
 use super::envelope::{Exchange, Given};
 use super::history::Side;
 use super::purpose;
@@ -27,7 +28,8 @@ const FIRST_ERROR_STATUS: i64 = 400;
 const NO_MODEL: &str = "other";
 
 /// How many earlier histories an exchange of our own proxy names, the longest first, and how many of the shortest: all of them, of all exchanges,
-/// would be too many. It goes on from an exchange that is further back only if that is among its first.
+/// would be too many. It goes on from an exchange that is further back only if that is among its first; `max_near_histories` says where
+/// that may have cost a link.
 const NEAR_HISTORIES: usize = 64;
 const FIRST_HISTORIES: usize = 4;
 
@@ -389,6 +391,10 @@ impl Emission<'_, '_> {
         let count = history.len().saturating_sub(1);
         let is_told = |n: usize| n < NEAR_HISTORIES || n + FIRST_HISTORIES >= count;
         let is_own = self.exchange.own.is_some();
+        let left_out = count.saturating_sub(NEAR_HISTORIES + FIRST_HISTORIES);
+        if let Some(left_out) = i64::try_from(left_out).ok().filter(|left_out| is_own && *left_out > 0) {
+            out.int(AttrName::HistoriesLeftOut, left_out);
+        }
         let earlier = history.earlier().enumerate().filter(|(n, _)| !is_own || is_told(*n));
         for (n, earlier) in earlier.map(|(_, earlier)| earlier).enumerate() {
             if n > 0 && n.is_multiple_of(HISTORIES_PER_EVENT) {
@@ -447,29 +453,4 @@ fn hex(hash: u64) -> String {
 fn command_hash(command: &str) -> String {
     let kept: String = command.chars().filter(|c| c.is_alphanumeric()).collect();
     text_hash(&kept).unwrap_or_default()
-}
-
-/// The session in a user id: `user_…_session_<uuid>`, or JSON with a session id.
-fn session_of_user(user: &str) -> Cow<'_, str> {
-    if let Some((_, session)) = user.rsplit_once("_session_") {
-        return Cow::Borrowed(session);
-    }
-    let mut session = None;
-    let mut json = Json::new(user.as_bytes());
-    if json.kind() == Ok(Kind::Object) {
-        let _ = json.object(|json, key| {
-            match key {
-                b"session_id" => session = json.string()?,
-                _ => json.skip()?,
-            }
-            Ok(())
-        });
-    }
-    Cow::Owned(text(session).into_owned())
-}
-
-/// The version in a client's name for itself, `claude-cli/2.1.0 (…)`.
-fn version_of_client(client: &str) -> &str {
-    let rest = client.strip_prefix("claude-cli/").unwrap_or_default();
-    rest.split(' ').next().unwrap_or_default()
 }

@@ -5,9 +5,11 @@
 //! `answer` read the bodies of the three APIs; `history` says which conversation a request goes on from.
 
 mod answer;
+mod caller;
 mod emit;
 mod envelope;
 mod history;
+mod looks;
 mod purpose;
 mod request;
 mod said;
@@ -23,7 +25,8 @@ use crate::format::{Descriptor, Format, Framing, Reader, Rejected, Sniff, reject
 use crate::json::{Json, Kind, Malformed};
 use crate::sink::Sink;
 use emit::Told;
-use envelope::{Exchange, Looks};
+use envelope::Exchange;
+use looks::Looks;
 use unspool_model::{Code, Witness};
 
 pub(crate) struct InferenceLog;

@@ -2,7 +2,8 @@
 //!
 //! In: the bytes of a record of recorded traffic. Out: its exchange, to be sent or answered again. Never here: what it means.
 
-use super::envelope::{Looks, instant};
+use super::envelope::instant;
+use super::looks::Looks;
 use crate::json::{Json, Kind, Malformed};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
