@@ -1,4 +1,4 @@
-//! Real clients against a real server: OpenTelemetry's SDK, instrumented programs, curl, hooks, schemathesis.
+//! Real clients against a real server: OpenTelemetry's SDK, instrumented programs, curl, hooks, schemathesis; and the SDKs of Anthropic and `OpenAI` through the proxy.
 //!
 //! In: the release binary. Out: success, or what a client saw otherwise than it should. What clients need is installed into the target folder.
 
@@ -17,8 +17,22 @@ pub(crate) fn run(root: &Path, binary: Option<&str>) -> Result<(), String> {
         install("curl")?;
     }
     let check = root.join("tools/clients/check.py");
-    let status = Command::new(python).arg(check).arg(binary).current_dir(target.join("clients")).status();
-    finish(status, "a client saw something else than it should")
+    let status = Command::new(&python).arg(check).arg(&binary).current_dir(target.join("clients")).status();
+    finish(status, "a client saw something else than it should")?;
+    let sdks = root.join("tools/clients/sdks.py");
+    let model = made_up_model(root, &target)?;
+    let status =
+        Command::new(python).arg(sdks).arg(binary).arg(model).current_dir(target.join("clients")).status();
+    finish(status, "an SDK saw something else through the proxy than directly")
+}
+
+/// The made-up LLM API that SDKs talk to.
+fn made_up_model(root: &Path, target: &Path) -> Result<PathBuf, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let words = ["build", "--release", "--quiet", "--package", "unspool-testkit", "--bin", "made-up-model"];
+    let built = Command::new(cargo).args(words).current_dir(root).status();
+    finish(built, "the made-up model could not be built")?;
+    Ok(target.join("release/made-up-model"))
 }
 
 /// A Python that has the clients, as `requirements.txt` names them.

@@ -11,6 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("unspool-view", &["unspool-model"]),
     ("unspool-answers", &["unspool-link", "unspool-model", "unspool-view"]),
     ("unspool-redact", &[]),
+    ("unspool-replay", &["unspool-formats", "unspool-model"]),
     (
         "unspool-report",
         &[
@@ -22,6 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "unspool-view",
         ],
     ),
+    ("unspool-proxy", &[]),
     ("unspool-report-wasm", &["unspool-model", "unspool-report"]),
     ("unspool-store", &["unspool-model"]),
     (
@@ -34,6 +36,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "unspool-answers",
             "unspool-engine",
             "unspool-model",
+            "unspool-proxy",
+            "unspool-redact",
             "unspool-report",
             "unspool-store",
             "unspool-view",
@@ -46,6 +50,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "unspool-formats",
             "unspool-link",
             "unspool-model",
+            "unspool-replay",
             "unspool-report",
             "unspool-server",
             "unspool-view",

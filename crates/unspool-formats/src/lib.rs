@@ -24,6 +24,7 @@ mod tokens;
 
 pub use decoder::{Decoder, note_cut, note_not_data, note_unreadable};
 pub use format::{Descriptor, Format, Framing, Reader, Rejected, Scope, Sniff};
+pub use formats::inference_log::{Arrived, Said, WholeAnswer, WholeExchange, WireApi};
 pub use formats::{FORMATS, readable};
 pub use json::{Json, Kind, Malformed, RawStr};
 pub use lines::{Line, LineSplitter, MAX_RECORD_BYTES};

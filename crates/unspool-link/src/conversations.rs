@@ -12,7 +12,8 @@ use crate::Table;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 use unspool_model::{
-    AttrName, Batch, Event, EventFlags, EventKind, KeyKind, Outcome, RecordIx, Role, Sym, Timestamp, Witness,
+    AttrName, Batch, Code, Event, EventFlags, EventKind, KeyKind, Outcome, RecordIx, Role, Sym, Timestamp,
+    Witness,
 };
 
 /// What recorded traffic says about who talks with whom.
@@ -72,12 +73,15 @@ struct Seen {
     answered: Sym,
     histories: u32,
     message: Sym,
+    exchange: Sym,
     system: Sym,
     session: Sym,
     agent: Sym,
     user: Sym,
     purpose: Sym,
     failed: bool,
+    /// It may go on from a history that it does not name.
+    left_out: bool,
 }
 
 /// What a client asks for to shorten its own conversation is part of it; other helpers stand apart.
@@ -95,6 +99,7 @@ pub(crate) fn resolve(batch: &mut Batch, table: &Table, rank: &[u32]) -> Convers
         (one.started, one.histories, rank[record.stream as usize], record.ordinal)
     });
     let roots = link(batch, table, &seen, &mut found);
+    note_left_out(batch, &seen, &roots);
     for (one, root) in seen.iter().zip(&roots) {
         let id = batch.records[seen[*root].record as usize].id;
         let name = batch.text.intern(&format!("conversation-{}", id.short()));
@@ -102,6 +107,16 @@ pub(crate) fn resolve(batch: &mut Batch, table: &Table, rank: &[u32]) -> Convers
     }
     sessions(batch, table, &seen, &roots, &mut found);
     found
+}
+
+/// Says which conversations seem to begin with a long history: what they go on from may be one they do not name.
+fn note_left_out(batch: &mut Batch, seen: &[Seen], roots: &[usize]) {
+    let begins = seen.iter().zip(roots).enumerate().filter(|(n, (_, root))| n == *root);
+    for (_, (one, _)) in begins.filter(|(_, (one, _))| one.left_out) {
+        let limit = batch.text.intern("max_near_histories");
+        let stream = batch.records[one.record as usize].stream;
+        batch.issues.add(Code::LimitReached, limit, stream, Some(one.record));
+    }
 }
 
 fn is_helper(batch: &Batch, purpose: Sym) -> bool {
@@ -160,12 +175,16 @@ fn collect(batch: &Batch) -> Vec<Seen> {
             message: call
                 .and_then(|call| batch.key(call, KeyKind::Message, Role::Provides))
                 .unwrap_or_default(),
+            exchange: call
+                .and_then(|call| batch.key(call, KeyKind::Exchange, Role::Provides))
+                .unwrap_or_default(),
             system: batch.key(event, KeyKind::System, Role::Refers).unwrap_or_default(),
             session: of_head(KeyKind::Session),
             agent: of_head(KeyKind::Agent),
             user: of_head(KeyKind::User),
             purpose: batch.attr_text(event, AttrName::Purpose).unwrap_or_default(),
             failed: event.flags.has(EventFlags::API_ERROR),
+            left_out: batch.attr_int(event, AttrName::HistoriesLeftOut).is_some(),
         });
     }
     seen
@@ -294,7 +313,9 @@ fn in_window(table: &Table, earlier: &Seen, later: &Seen) -> bool {
 /// An earlier recording of the same request: the same answer, or an attempt that failed shortly before and was not tried
 /// again yet.
 fn repeated(table: &Table, seen: &[Seen], index: &mut Index, one: &Seen) -> Option<usize> {
-    if let Some(same) = index.messages.get(&one.message).filter(|_| !one.message.is_empty()) {
+    let same = index.messages.get(&one.message).filter(|_| !one.message.is_empty());
+    // Two exchanges are two requests, though an API may answer both with one id.
+    if let Some(same) = same.filter(|same| one.exchange.is_empty() || seen[**same].exchange.is_empty()) {
         return Some(*same);
     }
     let list = index.failed.get_mut(&one.whole)?;

@@ -6,6 +6,7 @@ use crate::grouping::{Group, group};
 use crate::limits::Limits;
 use crate::{Table, draft};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use unspool_model::issue::{Occurrence, add_up};
 use unspool_model::prompt::text_hash;
@@ -249,13 +250,13 @@ fn rank_streams(batch: &Batch) -> Vec<u32> {
     rank
 }
 
-/// Of equal records, the first in the order of streams is the one that counts.
+/// Of records with one id, the longest counts, and of equal ones the first in the order of streams.
 fn mark_duplicates(batch: &mut Batch, stream_rank: &[u32]) {
     let mut first: FxHashMap<Id, RecordIx> = FxHashMap::default();
     first.reserve(batch.records.len());
     let place = |batch: &Batch, n: RecordIx| {
         let record = &batch.records[n as usize];
-        (stream_rank[record.stream as usize], record.ordinal)
+        (Reverse(record.len), stream_rank[record.stream as usize], record.ordinal)
     };
     for n in 0..batch.records.len() {
         let record = batch.records[n];

@@ -226,8 +226,10 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
         draft.lines.push((index, Lines { first, last }));
     }
     let uuid = draft.key(at, KeyKind::Uuid, Role::Provides).unwrap_or_default();
+    let exchange = draft.key(at, KeyKind::Exchange, Role::Provides).unwrap_or_default();
     let step = &mut draft.steps[n];
     first(&mut step.uuid, uuid);
+    first(&mut step.exchange, exchange);
     step.flags.set(event.flags);
     step.has_end |= !event.flags.has(EventFlags::BEGUN);
     match event.kind {

@@ -140,6 +140,9 @@ impl Cut<'_> {
             self.event(event);
         }
         if row.witness == Witness::Wire {
+            // What was recorded of it earlier has the same id.
+            let id = batch.records[record as usize].id;
+            self.push("record", &id.to_bytes(), true);
             self.request(head, events);
         }
     }

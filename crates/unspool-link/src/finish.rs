@@ -339,6 +339,10 @@ pub(crate) fn step_id(draft: &Draft<'_>, step: &StepDraft, first_record: Option<
     let agent = &draft.agents[step.agent as usize];
     let session = draft.text(agent.session).as_bytes();
     let kind = step.kind.name().as_bytes();
+    if !step.exchange.is_empty() {
+        // While it runs and when it is over it is the same.
+        return Id::of(&[b"step", kind, b"exchange", draft.text(step.exchange).as_bytes()]);
+    }
     if step.key.is_empty() {
         let record =
             first_record.map(|record| draft.corpus.batch.records[record as usize].id).unwrap_or_default();

@@ -274,6 +274,8 @@ pub enum KeyKind {
     Told,
     /// An end of a link that somebody spoke of. `Provides`: the cause. `Refers`: the effect.
     LinkEnd,
+    /// An exchange with an API, by the id that whoever carried it gave it.
+    Exchange,
 }
 
 /// A set of kinds of keys, so that nobody looks for what is not there.
@@ -418,6 +420,10 @@ pub enum AttrName {
     Verdict,
     /// Text: who said it.
     Author,
+    /// Number: how many histories a request does not name, though it may go on from them.
+    HistoriesLeftOut,
+    /// Text: what is left of the key a request was made with; the same for the same key.
+    Caller,
 }
 
 impl AttrName {

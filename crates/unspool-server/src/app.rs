@@ -4,13 +4,15 @@ use crate::body::Reading;
 use crate::guard::{self, Access, Door};
 use crate::ingest::thoughtflow::{self, Ledgers};
 use crate::notices::Notices;
+use crate::recorder::Recorder;
 use crate::refusals::{self, Refusals};
 use crate::{api, ingest, page};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
+use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use tower_http::compression::CompressionLayer;
 use unspool_answers::Layouts;
 use unspool_engine::live::Engine;
@@ -48,6 +50,10 @@ pub struct App {
     pub watched: Option<fn() -> Vec<PathBuf>>,
     /// How much of requests is being read.
     pub(crate) reading: Reading,
+    /// Records what the proxy carries, if there is one.
+    pub recorder: Option<Arc<Recorder>>,
+    /// Where the proxy listens and its routes, once it does.
+    pub(crate) proxy: OnceLock<(SocketAddr, Vec<String>)>,
     pub(crate) ledgers: Ledgers,
     /// Held while somebody says something about a link.
     pub(crate) saying: Mutex<()>,
@@ -65,6 +71,8 @@ impl App {
             refusals: Refusals::default(),
             watched: None,
             reading: Reading::default(),
+            recorder: None,
+            proxy: OnceLock::new(),
             ledgers: Ledgers::default(),
             saying: Mutex::default(),
             layouts: Arc::default(),

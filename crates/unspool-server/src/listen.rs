@@ -4,6 +4,7 @@ use crate::api::Stopping;
 use crate::app::{App, router};
 use crate::grpc;
 use crate::guard::{self, Access, Door, Keys};
+use crate::proxy::{Bound, Carrying};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -42,6 +43,15 @@ pub enum ServeError {
         /// Which one.
         address: String,
     },
+    /// Everybody could send through the proxy, and nobody said that this is meant.
+    #[error("{address} can be reached from other machines, and everybody there could send through the proxy")]
+    OpenProxy {
+        /// Which one.
+        address: String,
+    },
+    /// The proxy.
+    #[error("the proxy cannot be started: {0}")]
+    Proxy(String),
     /// The tokens.
     #[error(transparent)]
     Tokens(#[from] TokenError),
@@ -55,6 +65,7 @@ pub struct Server {
     app: Arc<App>,
     http: (TcpListener, Door),
     grpc: (TcpListener, Door),
+    proxy: Option<Bound>,
 }
 
 impl Server {
@@ -63,7 +74,17 @@ impl Server {
         let keys = Arc::new(Keys::of(&app.engine.options().folder));
         let http = bind(&addresses.http, &keys, &app.access).await?;
         let grpc = bind(&addresses.grpc, &keys, &app.access).await?;
-        Ok(Server { app, http, grpc })
+        Ok(Server { app, http, grpc, proxy: None })
+    }
+
+    /// Takes the address of a proxy, too, and says which one that is.
+    pub async fn bind_proxy(&mut self, carrying: &Carrying) -> Result<SocketAddr, ServeError> {
+        let (bound, local) = Bound::new(&self.app, carrying).await?;
+        self.proxy = Some(bound);
+        let routes = carrying.routes.all().iter().map(|upstream| upstream.name.clone()).collect();
+        // A server has one proxy.
+        drop(self.app.proxy.set((local, routes)));
+        Ok(local)
     }
 
     /// Where it listens: HTTP, and gRPC.
@@ -87,17 +108,29 @@ impl Server {
         let grpc = tonic::transport::Server::builder()
             .add_routes(tonic::service::Routes::from(methods))
             .serve_with_incoming_shutdown(incoming, until(stopped.clone()));
+        let carried = {
+            let (proxy, stopped) = (self.proxy, until(stopped.clone()));
+            async move {
+                if let Some(Bound { listener, proxy }) = proxy {
+                    proxy.serve(listener, stopped).await;
+                }
+            }
+        };
         let spooled = take_spooled(Arc::clone(&self.app), until(stopped));
         let stopper = async move {
             stop.await;
             told.send_replace(true);
         };
         let failed = |error: String| ServeError::Serve(error);
-        let (http, grpc, (), ()) = tokio::join!(http, grpc, spooled, stopper);
+        let (http, grpc, (), (), ()) = tokio::join!(http, grpc, carried, spooled, stopper);
         http.map_err(|error| failed(error.to_string()))?;
         grpc.map_err(|error| failed(error.to_string()))?;
         let app = self.app;
-        drop(tokio::task::spawn_blocking(move || app.engine.close()).await);
+        let close = move || {
+            app.recorder.iter().for_each(|recorder| recorder.close());
+            app.engine.close();
+        };
+        drop(tokio::task::spawn_blocking(close).await);
         Ok(())
     }
 }

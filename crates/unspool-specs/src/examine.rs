@@ -43,6 +43,35 @@ pub fn examine(example: &Example) -> Result<Vec<String>, String> {
     Ok(drawings)
 }
 
+/// The drawing of recorded traffic as our own proxy keeps it: all exchanges in one file, or `apart`, each request and each whole exchange in a file
+/// of its own. `None` when the example holds anything else.
+pub fn draw_own(example: &Example, apart: bool) -> Result<Option<String>, String> {
+    let options = Options::read(&example.options)?;
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    for (n, input) in example.inputs.iter().enumerate() {
+        if input.notation != "log" {
+            return Ok(None);
+        }
+        let exchanges = traffic::own(&format!("{n}"), &input.text)?;
+        if !apart {
+            let lines = exchanges.iter().map(|exchange| exchange.to_string() + "\n");
+            files.push((input.path.clone(), lines.collect::<String>().into_bytes()));
+            continue;
+        }
+        for (line, mut exchange) in exchanges.into_iter().enumerate() {
+            files.push((format!("{n}/{line}/over"), exchange.to_string().into_bytes()));
+            if let Some(fields) = exchange.as_object_mut() {
+                fields.remove("response");
+                fields.remove("error");
+            }
+            files.push((format!("{n}/{line}/sent"), exchange.to_string().into_bytes()));
+        }
+    }
+    let drawn = draw(&link(&files, usize::MAX, &options), options.show);
+    // How many records there are is another matter.
+    Ok(drawn.rsplit_once("records ").map(|(drawn, _)| drawn.to_string()))
+}
+
 fn stated_drawings(example: &Example, corpus: &Corpus, options: &Options) -> Result<Vec<String>, String> {
     let one = |stated: &Stated| match stated.view.as_str() {
         "flow" => Ok(draw(corpus, options.show)),

@@ -16,5 +16,5 @@ mod transcript;
 
 pub use diff::diff;
 pub use draw::{draw, draw_view};
-pub use examine::{drawings, examine};
+pub use examine::{draw_own, drawings, examine};
 pub use spec::{Example, Input, Spec, Stated};

@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use unspool_model::{Code, Rule};
-use unspool_specs::{Spec, diff, drawings};
+use unspool_specs::{Spec, diff, draw_own, drawings};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../specs")
@@ -83,6 +83,23 @@ fn every_specification_holds() {
         println!("rewrote the drawings of {name}; read them before you commit them");
     }
     assert!(failed == 0, "{failed} specifications do not hold\n\n{report}");
+}
+
+/// Our own proxy keeps each request and each whole exchange by itself.
+#[test]
+fn exchanges_that_are_kept_apart_are_linked_as_in_one_file() {
+    let mut compared = 0;
+    for (name, text) in all().into_iter().filter(|(_, text)| text.contains("```log ")) {
+        let spec = Spec::read(&text).unwrap();
+        for example in &spec.examples {
+            if let Some(together) = draw_own(example, false).unwrap() {
+                let apart = draw_own(example, true).unwrap().unwrap_or_default();
+                assert!(together == apart, "{name}   (- in one file, + apart)\n{}", diff(&together, &apart));
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 20, "{compared} examples were compared");
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod memory;
 mod packer;
 pub mod question;
 pub mod rows;
+mod secret;
 mod sqlite;
 mod store;
 mod texts;
@@ -29,6 +30,7 @@ pub use log::{
 };
 pub use memory::MemoryStore;
 pub use question::{Cursor, Facet, FacetValues, Filter, MAX_FACET_VALUES, Page, Question, Sort};
+pub use secret::secret_key;
 pub use sqlite::{Changed, SqliteStore};
 pub use store::{Commit, Forgotten, Standing, Store, Totals};
 pub use texts::{ChunkId, NewChunk, SessionNumber, Texts, TextsReader, WantedWord};

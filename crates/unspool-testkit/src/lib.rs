@@ -3,7 +3,7 @@
 //! In: a shape and a seed. Out: the files Claude Code would have written, in memory, and beside them who started
 //! whom and what it cost; the same files without any explicit id; a score; and large folders to measure speed on.
 //! Never here: text from a real session, a source of randomness other than the seed, a
-//! clock but in `timing`.
+//! clock but in `timing`. `model` is a made-up LLM API that listens on this machine.
 
 mod asked;
 mod bench;
@@ -11,6 +11,7 @@ mod flows;
 mod generate;
 mod graphs;
 mod hide;
+pub mod model;
 mod random;
 mod said;
 mod score;

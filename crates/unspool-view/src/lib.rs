@@ -22,6 +22,7 @@ pub mod flow_json;
 pub mod graph;
 pub mod labels;
 pub mod layout;
+pub mod limits;
 pub mod list;
 pub mod metrics;
 pub mod path;

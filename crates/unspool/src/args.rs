@@ -214,6 +214,13 @@ Examples:
   unspool serve                  on http://127.0.0.1:4680, data in your data folder
   unspool serve --listen 127.0.0.1:0 --data-dir ./data     on a free port, data here")]
     Serve(crate::commands::ServeArgs),
+    /// Stand between a client and an LLM API, change nothing, and show what is said as it is.
+    #[command(after_help = "\
+Examples:
+  unspool proxy                  Anthropic and OpenAI, by /anthropic and /openai on http://127.0.0.1:4690
+  ANTHROPIC_BASE_URL=http://127.0.0.1:4690/anthropic claude
+  unspool proxy --upstream local=http://127.0.0.1:8000     any other API, by /local or without")]
+    Proxy(crate::commands::ProxyArgs),
     /// Make, list and revoke the tokens by which other machines come in.
     #[command(after_help = "\
 Examples:
@@ -252,6 +259,38 @@ Examples:
 
 The server has to be stopped meanwhile. prune, compact and import change what is kept.")]
     Db(crate::commands::DbArgs),
+    /// Add up tokens as limits of APIs do: by key, in windows of five hours, by model.
+    #[command(after_help = "\
+Examples:
+  unspool usage                  what the server keeps, of the last 7 days
+  unspool usage --hours 24 PATH  windows of a day, of files or folders
+  unspool usage --json           for programs")]
+    Usage(crate::commands::UsageArgs),
+    /// Run a command and record what it says to LLM APIs, without changing anything else.
+    #[command(after_help = "\
+Examples:
+  unspool run -- claude          Claude Code as always; its session and what it cost at the end
+  unspool run -- python agent.py any program that honours ANTHROPIC_BASE_URL or OPENAI_BASE_URL
+  unspool run --upstream openai=http://127.0.0.1:11434 -- python agent.py    with a model of this machine
+
+Exits as the command does.")]
+    Run(crate::commands::RunArgs),
+    /// Answer as an LLM API did: recorded answers of a session or a file, in the time they took then.
+    #[command(after_help = "\
+Examples:
+  unspool mock 3f2a              a session by the start of its id, on http://127.0.0.1:4691
+  unspool mock traffic.jsonl --speed 10    ten times as fast
+  unspool mock 3f2a --instant --in-order   at once, and what was not recorded by the next answer that was")]
+    Mock(crate::commands::MockArgs),
+    /// Send the recorded requests of a session or a file again, and compare the answers.
+    #[command(after_help = "\
+Examples:
+  unspool replay 3f2a --upstream http://127.0.0.1:4691    to a mock, or anything else on this machine
+  unspool replay 3f2a --upstream https://api.anthropic.com --yes    with $ANTHROPIC_API_KEY; costs money
+  unspool replay traffic.jsonl --upstream URL --parallel --speed 2  as they were sent, twice as fast
+
+Exits with 0 when every answer says what it said then, with 1 when one does not.")]
+    Replay(crate::commands::ReplayArgs),
     /// Throw away everything the server derived and make it again from the records.
     #[command(after_help = "\
 Examples:

@@ -10,7 +10,9 @@ mod load;
 mod natives;
 mod output;
 mod progress;
+mod recorded;
 mod retention;
+mod server;
 mod table;
 mod term;
 

@@ -234,10 +234,28 @@ export type HealthDoc = {
   problem?: string | null;
   /** Folders that are watched; null when none is. */
   watched_folders?: string[] | null;
+  /** What the proxy carried, if there is one. */
+  proxy?: ProxyDoc | null;
   /** What was found and mended at the start and since, in plain words. */
   notices: string[];
   /** Why words do not find what is new, if that is so. */
   index_problem?: string | null;
+};
+
+/** What the proxy carried. */
+export type ProxyDoc = {
+  /** Where it listens. */
+  address?: string | null;
+  /** The first parts of the paths that lead to upstreams. */
+  routes: string[];
+  /** Exchanges since the process began. */
+  exchanges: number;
+  /** Bytes that wait to be recorded. */
+  held_bytes: number;
+  /** Exchanges that were not recorded, or not whole, by the reason. */
+  lost: Record<string, number>;
+  /** Bodies that could not be unpacked and are kept packed. */
+  still_packed: number;
 };
 
 /** A page of sessions. */

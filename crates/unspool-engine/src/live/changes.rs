@@ -79,7 +79,7 @@ impl Changes {
     /// Changes behind a number.
     pub fn since(&self, sequence: u64) -> Feed {
         let kept = held(&self.kept);
-        let first = kept.front().map_or(self.last() + 1, |change| change.sequence);
+        let first = kept.front().map_or(self.last().saturating_add(1), |change| change.sequence);
         let from = kept.partition_point(|change| change.sequence <= sequence);
         let missed = sequence + 1 < first || sequence > self.last();
         Feed { changes: kept.range(from..).cloned().collect(), missed }

@@ -119,6 +119,35 @@ impl Shared {
         Ok(receipt)
     }
 
+    /// Keeps bodies of one source and name, all with one write; waits for room. One that no format knows is not kept.
+    pub(crate) fn bodies(&self, source: &str, name: &str, bodies: Vec<Vec<u8>>) -> Result<Receipt, Refused> {
+        let room = bodies.iter().map(|bytes| bytes.len() as u64).sum();
+        if !self.queue.promise_when_there_is_room(room, &self.stopping) {
+            return Err(Refused::Stopping);
+        }
+        let (stream, received) = (streams::body(source, name), (self.options.now)());
+        let shown = streams::Sort::of(&stream).shown(0);
+        let mut decoded: Vec<Decoded> = Vec::with_capacity(bodies.len());
+        for bytes in &bodies {
+            let Some(one) = decode(&shown, bytes) else {
+                self.queue.release(room);
+                return Err(Refused::Unknown { name: name.into() });
+            };
+            decoded.push(one);
+        }
+        let lengths: Vec<u64> = bodies.iter().map(|bytes| bytes.len() as u64).collect();
+        let entry = |bytes| Entry { stream: stream.clone(), offset: 0, received, bytes };
+        let entries: Vec<Entry> = bodies.into_iter().map(entry).collect();
+        let receipt = self.log.append(entries).inspect_err(|_| self.queue.release(room))?;
+        let waiting = (receipt.first..).zip(lengths).zip(decoded).map(|((position, bytes), mut decoded)| {
+            name_streams(&mut decoded, &stream, position);
+            let decoded = Some(decoded);
+            Waiting { position, place: Place::default(), stream: stream.clone(), received, bytes, decoded }
+        });
+        self.queue.push(waiting.collect());
+        Ok(receipt)
+    }
+
     fn body(&self, source: &str, name: &str, bytes: Vec<u8>) -> Result<Taken, Refused> {
         let room = bytes.len() as u64;
         if !self.queue.promise(room) {
@@ -154,13 +183,18 @@ impl Shared {
         let entry = Entry { stream: stream.clone(), offset: place.offset, received, bytes };
         let receipt = self.log.append([entry]).inspect_err(|_| self.queue.release(room))?;
         let position = receipt.first;
-        if let Some(Decoded { batch, .. }) = &mut decoded {
-            let name = streams::Sort::of(&stream).shown(position);
-            let name = batch.text.intern(&name);
-            batch.streams.iter_mut().for_each(|row| row.name = name);
+        if let Some(decoded) = &mut decoded {
+            name_streams(decoded, &stream, position);
         }
         let counted = decoded.as_ref().map(|decoded| decoded.counted.clone()).unwrap_or_default();
         self.queue.push(vec![Waiting { position, place, stream, received, bytes: room, decoded }]);
         Ok(Taken { position, counted })
     }
+}
+
+/// Names what was read before its position was known.
+fn name_streams(Decoded { batch, .. }: &mut Decoded, stream: &str, position: u64) {
+    let name = streams::Sort::of(stream).shown(position);
+    let name = batch.text.intern(&name);
+    batch.streams.iter_mut().for_each(|row| row.name = name);
 }

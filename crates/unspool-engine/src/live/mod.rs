@@ -53,7 +53,7 @@ use unspool_link::Table;
 use unspool_model::{Id, Timestamp};
 use unspool_store::files::FolderLock;
 use unspool_store::{
-    Families, FamilyId, Ground, GroundError, Log, LogOptions, LogSize, LooseIssue, Page, Question,
+    Families, FamilyId, Ground, GroundError, Log, LogError, LogOptions, LogSize, LooseIssue, Page, Question,
     RecordCounts, Recovery, SqliteStore, Store, StoreError, Texts,
 };
 use unspool_view::Prices;
@@ -195,6 +195,11 @@ pub enum OpenError {
 }
 
 impl OpenError {
+    /// Whether another process has the folder.
+    pub fn is_held(&self) -> bool {
+        matches!(self, OpenError::Ground(GroundError::Log(LogError::Held { .. })))
+    }
+
     /// What the user can do, if anything.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -291,9 +296,38 @@ impl Engine {
         self.shared.parts(parts).map(drop)
     }
 
+    /// Keeps bodies of one source and name, all with one write; waits until there is room for them.
+    pub fn take_bodies(&self, source: &str, name: &str, bodies: Vec<Vec<u8>>) -> Result<(), Refused> {
+        if self.shared.stopping.load(Ordering::Acquire) {
+            return Err(Refused::Stopping);
+        }
+        self.shared.bodies(source, name, bodies).map(drop)
+    }
+
     /// A page of sessions.
     pub fn sessions(&self, question: &Question) -> Result<Page, StoreError> {
         held(&self.shared.reader).sessions(question)
+    }
+
+    /// Sessions whose own id, or one that a source gave them, begins like this, each with the id that does. One that is exactly this is meant alone.
+    pub fn sessions_named(&self, start: &str) -> Result<Vec<(Id, String)>, StoreError> {
+        let mut question = Question::default();
+        let mut found = Vec::new();
+        loop {
+            let page = self.sessions(&question)?;
+            for row in &page.sessions {
+                let own = row.id.show('x');
+                if row.native_ids.iter().any(|id| id == start) || own == start {
+                    return Ok(vec![(row.id, start.into())]);
+                }
+                let known = row.native_ids.iter().chain([&own]).find(|id| id.starts_with(start));
+                found.extend(known.map(|known| (row.id, known.clone())));
+            }
+            match page.next {
+                Some(next) => question.after = Some(next),
+                None => return Ok(found),
+            }
+        }
     }
 
     /// The store, to be asked.

@@ -25,6 +25,7 @@ pub(crate) struct Scopes {
 pub(super) struct Identity {
     needs_name: bool,
     within: Option<Id>,
+    instead: Option<Id>,
     needs_place: bool,
 }
 
@@ -58,6 +59,11 @@ impl Sink<'_> {
     pub fn identity_within(&mut self, parts: &[&str]) {
         let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
         self.identity.within = Some(Id::of(&parts));
+    }
+
+    /// Says that this record is known by a name, whatever its bytes: others of that name tell of the same, and the longest tells most.
+    pub fn identity_is(&mut self, name: &str) {
+        self.identity.instead = Some(Id::of(&[name.as_bytes()]));
     }
 
     /// Says that this record has nothing of its own that tells it from an equal one elsewhere in its stream, so that only
@@ -190,7 +196,7 @@ impl Sink<'_> {
         let scope =
             self.identity.within.map_or(scope, |within| Id::of(&[&scope.to_bytes(), &within.to_bytes()]));
         if let Some(record) = self.batch.records.get_mut(self.record as usize) {
-            record.id = record_id(scope, content);
+            record.id = record_id(scope, self.identity.instead.unwrap_or(content));
             record.outcome = outcome;
         }
         if let Some(stream) = self.batch.streams.get_mut(self.stream as usize) {

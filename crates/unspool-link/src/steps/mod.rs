@@ -39,6 +39,8 @@ pub(crate) struct StepDraft {
     pub(crate) name: Sym,
     pub(crate) tool_use: Sym,
     pub(crate) message: Sym,
+    /// The exchange it was carried by, which is known before its message is.
+    pub(crate) exchange: Sym,
     pub(crate) uuid: Sym,
     pub(crate) model: Sym,
     pub(crate) preview: Sym,
@@ -98,6 +100,7 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
     }
     let mut index = Index::new(draft);
     let mut head_of_uuid = draft.id_map();
+    let mut exchange_of: FxHashMap<Sym, Sym> = FxHashMap::default();
     // Records that say something else than the first of their uuid: each such content is a step of its own.
     let mut contradicting: FxHashMap<(Sym, Content), RecordIx> = FxHashMap::default();
     // Memory that is not touched costs nothing, growing by copying does.
@@ -109,6 +112,13 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
             continue;
         };
         let mut key = key_of(draft, at, kind, &known);
+        // Two exchanges are two calls, though an API may answer both with one id.
+        if key.0 == BY_MESSAGE
+            && let Some(exchange) = draft.key(at, KeyKind::Exchange, Role::Provides)
+            && *exchange_of.entry(key.1).or_insert(exchange) != exchange
+        {
+            key = (BY_RECORD, Sym::EMPTY, draft.event(at).record);
+        }
         // Only a record that bears the uuid itself can contradict another; a fused one was matched by its text.
         if key.0 == BY_UUID && draft.key(at, KeyKind::Uuid, Role::Provides) == Some(key.1) {
             let first = head_of_uuid.first(key.1, u32::try_from(at).unwrap_or(NONE)) as usize;
@@ -155,6 +165,7 @@ fn new_step(kind: StepKind, key: StepKey) -> StepDraft {
         name: Sym::EMPTY,
         tool_use: if key.0 == BY_TOOL_USE { key.1 } else { Sym::EMPTY },
         message: if key.0 == BY_MESSAGE { key.1 } else { Sym::EMPTY },
+        exchange: Sym::EMPTY,
         uuid: Sym::EMPTY,
         model: Sym::EMPTY,
         preview: Sym::EMPTY,

@@ -1,12 +1,15 @@
 //! All endpoints.
 
 use super::endpoint::{Ask, Endpoint};
-use super::{health, live, oddities, openapi, prometheus, questions, report, search, sessions, subtasks};
+use super::{
+    health, live, oddities, openapi, prometheus, questions, report, search, sessions, subtasks, usage,
+};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use std::borrow::Cow;
 use std::sync::LazyLock;
 use unspool_answers::{Answer, AskSession, SESSION_ENDPOINTS};
 use unspool_view::diff::DiffDoc;
+use unspool_view::limits::UsageWindowsDoc;
 use unspool_view::screen::WordsDoc;
 
 /// Everything that can be asked, in the order people read it.
@@ -124,6 +127,14 @@ const BEHIND: &[Endpoint] = &[
         answer: Answer::of::<oddities::ReceiptsDoc>(),
         example: "",
         ask: Ask::Now(oddities::receipts),
+    },
+    Endpoint {
+        path: "/api/v1/usage",
+        about: "Tokens by key, window of some hours and model",
+        params: usage::USAGE,
+        answer: Answer::of::<UsageWindowsDoc>(),
+        example: "?hours=5",
+        ask: Ask::All(usage::answer),
     },
     Endpoint {
         path: "/api/v1/live",

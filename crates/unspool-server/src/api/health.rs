@@ -1,10 +1,15 @@
 //! How it stands.
 
 use super::endpoint::Call;
+use crate::app::App;
 use crate::error::ApiError;
+use crate::proxy;
+use crate::recorder::Recorder;
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use unspool_answers::Reply;
+use unspool_proxy::Loss;
 
 /// How it stands.
 #[derive(Serialize, JsonSchema)]
@@ -29,11 +34,46 @@ pub(crate) struct HealthDoc {
     problem: Option<String>,
     /// Folders that are watched; null when none is.
     watched_folders: Option<Vec<String>>,
+    /// What the proxy carried, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proxy: Option<ProxyDoc>,
     /// What was found and mended at the start and since, in plain words.
     notices: Vec<String>,
     /// Why words do not find what is new, if that is so.
     #[serde(skip_serializing_if = "Option::is_none")]
     index_problem: Option<String>,
+}
+
+/// What the proxy carried.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ProxyDoc {
+    /// Where it listens.
+    address: Option<String>,
+    /// The first parts of the paths that lead to upstreams.
+    routes: Vec<String>,
+    /// Exchanges since the process began.
+    exchanges: u64,
+    /// Bytes that wait to be recorded.
+    held_bytes: u64,
+    /// Exchanges that were not recorded, or not whole, by the reason.
+    lost: BTreeMap<&'static str, u64>,
+    /// Bodies that could not be unpacked and are kept packed.
+    still_packed: u64,
+}
+
+impl ProxyDoc {
+    fn of(app: &App, recorder: &Recorder) -> ProxyDoc {
+        let room = recorder.room();
+        let place = app.proxy.get();
+        ProxyDoc {
+            address: place.map(|(address, _)| address.to_string()),
+            routes: place.map(|(_, routes)| routes.clone()).unwrap_or_default(),
+            exchanges: room.exchanges(),
+            held_bytes: room.held(),
+            lost: Loss::ALL.iter().map(|loss| (loss.name(), room.lost(*loss))).collect(),
+            still_packed: recorder.still_packed(),
+        }
+    }
 }
 
 pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
@@ -58,7 +98,8 @@ pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
             .app
             .watched
             .map(|folders| folders().iter().map(|folder| folder.display().to_string()).collect()),
-        notices: engine.notices(),
+        proxy: call.app.recorder.as_deref().map(|recorder| ProxyDoc::of(&call.app, recorder)),
+        notices: engine.notices().into_iter().chain(proxy::notice(&call.app)).collect(),
         index_problem: engine.index_problem(),
     }))
 }

@@ -22,6 +22,7 @@ mod search;
 mod sessions;
 mod subtasks;
 mod tally;
+pub(crate) mod usage;
 
 use crate::app::App;
 use crate::error::ApiError;

@@ -3,9 +3,11 @@
 use super::endpoint::Call;
 use super::endpoints::ENDPOINTS;
 use crate::error::ApiError;
+use crate::recorder::Recorder;
 use std::fmt::Write as _;
 use unspool_answers::Reply;
 use unspool_engine::HookSpool;
+use unspool_proxy::Loss;
 
 /// The media type of the text format.
 pub(crate) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -72,6 +74,9 @@ pub(crate) fn metrics(call: &Call) -> Result<Reply, ApiError> {
         "Hook events that found no server and no room to wait (max_spool_bytes).",
         hooks.dropped,
     );
+    if let Some(recorder) = call.app.recorder.as_deref() {
+        proxy(&mut page, recorder);
+    }
     page.one("sessions", "gauge", "Sessions that can be asked for.", health.sessions);
     page.one("steps", "gauge", "Steps that can be asked for.", health.steps_visible);
     page.one("subagents", "gauge", "Sub-agents of the sessions, without internal ones.", health.subagents);
@@ -93,4 +98,21 @@ pub(crate) fn metrics(call: &Call) -> Result<Reply, ApiError> {
         page.line("requests_total", &labels, count);
     }
     Ok(Reply::ready(MEDIA, page.text))
+}
+
+fn proxy(page: &mut Page, recorder: &Recorder) {
+    let room = recorder.room();
+    page.one("proxy_exchanges_total", "counter", "Exchanges that the proxy carried.", room.exchanges());
+    page.one("proxy_held_bytes", "gauge", "Bytes of exchanges that wait to be recorded.", room.held());
+    page.one("proxy_held_bytes_limit", "gauge", "Bytes that may wait (max_recording_bytes).", room.max_bytes);
+    page.head(
+        "proxy_lost_total",
+        "counter",
+        "Exchanges that were not recorded, or not whole, by the reason.",
+    );
+    for loss in Loss::ALL {
+        page.line("proxy_lost_total", &format!("{{reason=\"{}\"}}", loss.name()), room.lost(loss));
+    }
+    let about = "Bodies of exchanges that could not be unpacked and are kept packed.";
+    page.one("proxy_still_packed_total", "counter", about, recorder.still_packed());
 }

@@ -38,6 +38,8 @@ pub(crate) struct Exchange {
     /// Pairs of the line: `session`, `agent`, `in`, `error`, ….
     pub(crate) pairs: BTreeMap<String, Value>,
     pub(crate) id: Option<String>,
+    /// Its place in the block.
+    pub(crate) number: usize,
     /// The stream broke off.
     pub(crate) torn: bool,
     /// Nothing came back.
@@ -66,23 +68,34 @@ struct Block {
     /// Each conversation's messages so far, and where they stood after each answer.
     conversations: BTreeMap<String, Vec<Message>>,
     answers: BTreeMap<String, Vec<Vec<Message>>>,
+    /// All lines are of this shape, whatever they say.
+    shape: Option<Shape>,
+    lines: usize,
 }
 
 /// Expands a block.
 pub(crate) fn expand(path: &str, text: &str) -> Result<Vec<u8>, String> {
-    let mut block = Block::default();
-    let mut bytes = Vec::new();
+    let lines = lines(path, text, Block::default())?;
+    Ok(lines.iter().flat_map(|line| (line.to_string() + "\n").into_bytes()).collect())
+}
+
+/// The exchanges of a block as our own proxy keeps them.
+pub(crate) fn own(path: &str, text: &str) -> Result<Vec<Value>, String> {
+    lines(path, text, Block { shape: Some(Shape::Own), ..Block::default() })
+}
+
+fn lines(path: &str, text: &str, mut block: Block) -> Result<Vec<Value>, String> {
+    let mut values = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let error = |why: String| format!("{path}: {why}\n  in: {line}");
         let found = tokens(line).map_err(error)?;
         if found.first() == Some(&Token::Word("with".into())) {
             block.with(&found[1..]).map_err(error)?;
         } else if let Some(made) = block.line(&found).map_err(error)? {
-            bytes.extend_from_slice(made.to_string().as_bytes());
-            bytes.push(b'\n');
+            values.push(made);
         }
     }
-    Ok(bytes)
+    Ok(values)
 }
 
 impl Block {
@@ -103,7 +116,9 @@ impl Block {
         };
         let cut = rest.iter().position(|token| *token == Token::Word("->".into()));
         let cut = cut.ok_or("a line has `->` between what is said and what is answered")?;
+        self.lines += 1;
         let mut exchange = Exchange {
+            number: self.lines,
             at: time(at),
             ms: milliseconds(length)?,
             pairs: self.defaults.clone(),
@@ -145,7 +160,8 @@ impl Block {
             return Ok(None);
         }
         let api = Api::named(exchange.text("api").unwrap_or("anthropic"))?;
-        let shape = Shape::named(exchange.text("shape").unwrap_or("proxy"))?;
+        let named = || Shape::named(exchange.text("shape").unwrap_or("proxy"));
+        let shape = self.shape.map_or_else(named, Ok)?;
         Ok(Some(wrap::wrap(&exchange, api, shape, self.stream)))
     }
 

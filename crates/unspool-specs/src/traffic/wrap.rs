@@ -15,6 +15,8 @@ pub(crate) enum Shape {
     Trace,
     /// A row of a proxy's database.
     Row,
+    /// What our own proxy keeps.
+    Own,
 }
 
 impl Shape {
@@ -24,7 +26,8 @@ impl Shape {
             "plain" => Ok(Shape::Plain),
             "trace" => Ok(Shape::Trace),
             "row" => Ok(Shape::Row),
-            other => Err(format!("no shape is called {other}; there are proxy, plain, trace and row")),
+            "own" => Ok(Shape::Own),
+            other => Err(format!("no shape is called {other}; there are proxy, plain, trace, row and own")),
         }
     }
 }
@@ -98,6 +101,26 @@ pub(crate) fn wrap(exchange: &Exchange, api: Api, shape: Shape, stream: bool) ->
             ("duration_ms", Some(exchange.ms.into())),
             ("error", error),
         ]),
+        Shape::Own => {
+            let at = exchange.at.as_deref().and_then(Timestamp::parse).unwrap_or_default();
+            let end = at.plus_ms(i64::try_from(exchange.ms).unwrap_or(0)).to_string();
+            let body = if stream { "text" } else { "body" };
+            object([
+                ("unspool", Some("exchange".into())),
+                ("exchange", Some(format!("own-{}", exchange.number).into())),
+                (
+                    "request",
+                    Some(
+                        json!({"timestamp": at.to_string(), "method": "POST", "path": path, "headers": headers, "body": request}),
+                    ),
+                ),
+                (
+                    "response",
+                    answered.map(|answer| json!({"timestamp": end, "status": status, body: answer})),
+                ),
+                ("error", error),
+            ])
+        }
     }
 }
 

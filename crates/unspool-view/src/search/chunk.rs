@@ -53,6 +53,8 @@ impl Chunks {
             let Some(record) = batch.records.get(group[0].0 as usize) else { continue };
             size += u64::from(record.len);
             sum.extend(record.id.to_bytes());
+            // Of an exchange more may be told later, under the same id.
+            sum.extend(record.len.to_le_bytes());
             for (_, step) in group {
                 let step = &flow.steps[*step];
                 sum.extend(step.id.to_bytes());

@@ -5,6 +5,7 @@
 use super::hook::USUAL_SERVER;
 use crate::error::CliError;
 use crate::output::print_document;
+use crate::server::encoded;
 use clap::ArgGroup;
 use serde_json::{Value, json};
 use std::io::{self, Read, Write};
@@ -109,13 +110,6 @@ pub(crate) fn run(link: &LinkArgs) -> Result<(), CliError> {
         writeln!(out, "  {} takes it back", text("id"))?;
     }
     Ok(())
-}
-
-/// A session's id as a part of a path.
-fn encoded(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-    let one = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    text.bytes().map(one).collect()
 }
 
 /// Sends a document, and gives the status and the document that comes back.

@@ -16,18 +16,23 @@ mod inspect;
 mod link;
 mod ls;
 mod metrics;
+mod mock;
 mod otel_env;
 mod path;
 mod process;
+mod proxy;
 pub(crate) mod query;
 mod rebuild;
 mod relink;
+mod replay;
 mod report;
+mod run;
 mod serve;
 mod show;
 mod stats;
 pub(crate) mod timeline;
 mod token;
+mod usage;
 
 pub(crate) use db::DbArgs;
 pub(crate) use failures::FailuresArgs;
@@ -36,14 +41,20 @@ pub(crate) use hook::HookArgs;
 pub(crate) use hooks::HooksArgs;
 pub(crate) use link::LinkArgs;
 pub(crate) use metrics::MetricsArgs;
+pub(crate) use mock::MockArgs;
 pub(crate) use otel_env::OtelEnvArgs;
 pub(crate) use path::PathArgs;
 pub(crate) use process::ProcessArgs;
+pub(crate) use proxy::ProxyArgs;
 pub(crate) use rebuild::RebuildArgs;
+pub(crate) use rebuild::settle;
 pub(crate) use relink::RelinkArgs;
+pub(crate) use replay::ReplayArgs;
 pub(crate) use report::ReportArgs;
-pub(crate) use serve::ServeArgs;
+pub(crate) use run::RunArgs;
+pub(crate) use serve::{ServeArgs, data_folder, opening, options};
 pub(crate) use token::TokenArgs;
+pub(crate) use usage::UsageArgs;
 
 use crate::args::{Args, Color, Command};
 use crate::error::CliError;
@@ -76,6 +87,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
         Some(Command::Inspect(inspect)) => inspect::run(args, inspect),
         Some(Command::Doctor(doctor)) => doctor::run(args, doctor),
         Some(Command::Serve(serve)) => serve::run(args, serve),
+        Some(Command::Proxy(proxy)) => proxy::run(args, proxy),
         Some(Command::OtelEnv(asked)) => otel_env::run(asked),
         Some(Command::Token(token)) => token::run(token),
         Some(Command::Hooks(hooks)) => hooks::run(hooks),
@@ -84,6 +96,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CliError> {
             Ok(())
         }
         Some(Command::Db(db)) => return db::run(args, db),
+        Some(Command::Usage(wanted)) => usage::run(args, wanted),
+        Some(Command::Run(wanted)) => return run::run(args, wanted),
+        Some(Command::Mock(mock)) => mock::run(args, mock),
+        Some(Command::Replay(replay)) => return replay::run(args, replay),
         Some(Command::Rebuild(rebuild)) => rebuild::run(args, rebuild),
         Some(Command::Relink(relink)) => relink::run(args, relink),
         Some(Command::Link(link)) => link::run(link),

@@ -51,7 +51,7 @@ pub(super) fn options(args: &Args, folder: Option<&Path>, command: &str) -> Resu
 }
 
 /// Waits until everything is derived, or something is in the way.
-pub(super) fn settle(engine: &Engine) -> Result<(), CliError> {
+pub(crate) fn settle(engine: &Engine) -> Result<(), CliError> {
     while !engine.settle_within(GLANCE) {
         if let Some(why) = engine.broken() {
             engine.close();

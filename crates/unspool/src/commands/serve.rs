@@ -1,5 +1,6 @@
 //! `unspool serve`: everything that arrives is kept, linked and shown.
 
+use super::proxy::CarryArgs;
 use crate::args::Args;
 use crate::error::CliError;
 use crate::load::{settings, with_rules_of};
@@ -25,6 +26,13 @@ pub(crate) struct ServeArgs {
     /// Where everything is kept (default: `$UNSPOOL_DATA_DIR`, else unspool in your data folder).
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
+
+    /// Where to listen for requests to LLM APIs, to carry them there and record them.
+    #[arg(long, value_name = "HOST:PORT")]
+    proxy_listen: Option<String>,
+
+    #[command(flatten)]
+    carry: CarryArgs,
 
     /// Do not watch the usual session folders.
     #[arg(long)]
@@ -55,18 +63,27 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
         require_token: serve.require_token,
         hosts: serve.allow_hosts.clone(),
     };
+    if serve.proxy_listen.is_some() {
+        app.recorder = Some(serve.carry.recorder(&engine)?);
+    }
     app.watched = (!serve.no_watch).then_some(usual_places as fn() -> Vec<PathBuf>);
     let app = Arc::new(app);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let addresses = Addresses { http: serve.listen.clone(), grpc: serve.grpc_listen.clone() };
-        let server = Server::bind(app, &addresses).await.map_err(|error| serving(&error))?;
+        let mut server = Server::bind(app, &addresses).await.map_err(|error| serving(&error))?;
         let (http, grpc) = server.local()?;
+        let mut carried = String::new();
+        if let Some(listen) = &serve.proxy_listen {
+            let carrying = serve.carry.carrying(listen)?;
+            let proxy = server.bind_proxy(&carrying).await.map_err(|error| serving(&error))?;
+            carried = format!(", proxy on http://{proxy}");
+        }
         {
             let mut out = anstream::stdout().lock();
             writeln!(
                 out,
-                "unspool is listening on http://{http} (OTLP/gRPC on {grpc}); data in {}",
+                "unspool is listening on http://{http} (OTLP/gRPC on {grpc}{carried}); data in {}",
                 folder.display()
             )?;
             out.flush()?;
@@ -116,6 +133,10 @@ pub(crate) fn serving(error: &ServeError) -> CliError {
             "make a token with `unspool token create --scope admin`, or let everybody in with --allow-unauthenticated"
                 .into(),
         ),
+        ServeError::OpenProxy { .. } => {
+            Some("listen on 127.0.0.1, or let everybody send through it with --allow-network".into())
+        }
+        ServeError::Proxy(_) => None,
         ServeError::Tokens(_) => Some("mend or remove that file".into()),
         ServeError::Serve(_) => None,
     };

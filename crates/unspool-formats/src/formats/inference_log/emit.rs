@@ -1,6 +1,7 @@
 //! What an exchange means, as events: what was said to the model, what it answered, and which conversation that was.
 
 use super::answer::{Answer, error_text, json_text, owned};
+use super::caller::{session_of_user, version_of_client};
 use super::envelope::{Exchange, Given};
 use super::history::Side;
 use super::purpose;
@@ -22,6 +23,15 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Statuses from here on are failures.
 const FIRST_ERROR_STATUS: i64 = 400;
+
+/// What a request to an API is for that asks no model.
+const NO_MODEL: &str = "other";
+
+/// How many earlier histories an exchange of our own proxy names, the longest first, and how many of the shortest: all of them, of all exchanges,
+/// would be too many. It goes on from an exchange that is further back only if that is among its first; `max_near_histories` says where
+/// that may have cost a link.
+const NEAR_HISTORIES: usize = 64;
+const FIRST_HISTORIES: usize = 4;
 
 /// How many earlier histories one event names; the rest goes to further events.
 const HISTORIES_PER_EVENT: usize = 128;
@@ -46,19 +56,29 @@ pub(super) fn exchange(exchange: &Exchange<'_>, told: &mut Told, out: &mut Sink<
     if let Some(raw) = exchange.bad_time {
         bad_time(raw, out);
     }
+    if let Some(own) = exchange.own {
+        out.identity_is(&own.decode());
+    }
     let request = exchange.body.as_deref().map(|body| (body, Request::read(body)));
     if request.as_ref().is_some_and(|(_, read)| read.is_err()) {
         out.issue(Code::WrongType, "body");
     }
     let request = request.and_then(|(_, read)| read.ok()).unwrap_or_default();
     let answer = Answer::read(&exchange.answer);
-    // A failed request may be answered in any words.
+    // A failed request may be answered in any words, and so may one that asks no model.
     let failed = exchange.status.is_some_and(|status| status >= FIRST_ERROR_STATUS);
-    let unread = answer.odd.filter(|field| !(failed && *field == "response"));
+    let counts = exchange.own.is_some() && text(exchange.target).contains("count_tokens");
+    let any_words = failed || counts || !asks_model(exchange, &request);
+    let unread = answer.odd.filter(|field| !(any_words && *field == "response"));
     for field in [exchange.odd, request.odd, unread].into_iter().flatten() {
         out.issue(Code::WrongType, field);
     }
     Emission { exchange, request: &request, answer: &answer, told, headed: false }.run(out);
+}
+
+/// Whether a request asks a model. What our own proxy recorded may be anything.
+fn asks_model(exchange: &Exchange<'_>, request: &Request<'_>) -> bool {
+    exchange.own.is_none() || request.model.is_some() || request.messages > 0
 }
 
 /// A recorded response whose request is unknown.
@@ -90,19 +110,36 @@ struct Emission<'e, 'a> {
 impl Emission<'_, '_> {
     fn run(mut self, out: &mut Sink<'_>) {
         let path = text(self.exchange.target);
+        let asks_model = asks_model(self.exchange, self.request);
         let purpose = purpose::purpose(&path, &text(self.exchange.headers.class), self.request);
+        let purpose = purpose.or((!asks_model).then_some(NO_MODEL));
         let failed = self.failed();
         self.answered_before(out);
         self.said(purpose, out);
         if purpose == Some("count_tokens") {
             self.begin(EventKind::System, self.exchange.started, out);
             out.name("count_tokens").text(AttrName::Purpose, "count_tokens");
+        } else if purpose == Some(NO_MODEL) {
+            self.no_model(&path, failed, out);
         } else {
             self.model_call(purpose, failed, out);
             self.calls(out);
         }
         self.conversation(purpose, failed, out);
         out.end();
+    }
+
+    /// A request that asks no model, by its method and path.
+    fn no_model(&mut self, path: &str, failed: bool, out: &mut Sink<'_>) {
+        self.begin(EventKind::System, self.exchange.started, out);
+        let path = path.split('?').next().unwrap_or_default();
+        out.name(&format!("{} {path}", text(self.exchange.method))).text(AttrName::Purpose, NO_MODEL);
+        if failed {
+            out.flag(EventFlags::API_ERROR);
+            let why = self.exchange.error.and_then(|raw| error_text(raw, &mut None));
+            let status = || self.exchange.status.map(|status| format!("status {status}"));
+            out.text(AttrName::ErrorText, &preview(&why.or_else(status).unwrap_or_default()));
+        }
     }
 
     fn failed(&self) -> bool {
@@ -118,7 +155,7 @@ impl Emission<'_, '_> {
             return;
         }
         let headers = &self.exchange.headers;
-        let user = text(self.request.user);
+        let user = text(self.request.user.or(headers.caller));
         let session = headers.session.map_or_else(|| session_of_user(&user), RawStr::decode);
         out.key(KeyKind::Session, Role::Refers, &session);
         out.key(KeyKind::Agent, Role::Refers, &text(headers.agent));
@@ -126,12 +163,15 @@ impl Emission<'_, '_> {
         out.key(KeyKind::User, Role::Refers, &user);
         let client = text(headers.user_agent);
         out.surroundings("", version_of_client(&client));
+        out.text(AttrName::Caller, &text(headers.caller));
     }
 
     /// Calls and results the client tells of for the first time: their own exchanges were not recorded.
     fn answered_before(&mut self, out: &mut Sink<'_>) {
         let at = self.exchange.started;
-        for part in self.request.older.iter().chain(self.request.answered()) {
+        // Our own proxy has told of what is older, with the exchanges before.
+        let older = self.request.older.iter().filter(|_| self.exchange.own.is_none());
+        for part in older.chain(self.request.answered()) {
             match part {
                 Part::Call { id, name, input } => {
                     let id = text(*id);
@@ -217,13 +257,16 @@ impl Emission<'_, '_> {
         out.key(KeyKind::Message, Role::Provides, &answer.id);
         let request_id = exchange.headers.request_id.or(exchange.id);
         out.key(KeyKind::Request, Role::Provides, &text(request_id));
+        out.key(KeyKind::Exchange, Role::Provides, &text(exchange.own));
         if let Some(ns) = exchange.ended.ns() {
             out.flag(EventFlags::WHOLE).int(AttrName::EndedAt, ns);
         }
         let mut flags = EventFlags::none();
         flags.set_if(failed, EventFlags::API_ERROR);
         flags.set_if(exchange.start_inferred, EventFlags::START_INFERRED);
-        flags.set_if(answer.interrupted, EventFlags::INTERRUPTED);
+        let runs = exchange.own.is_some() && !exchange.responded && !failed;
+        flags.set_if(runs, EventFlags::BEGUN);
+        flags.set_if(answer.interrupted || exchange.cut.is_some(), EventFlags::INTERRUPTED);
         flags.set_if(!answer.texts.is_empty(), EventFlags::HAS_TEXT);
         flags.set_if(!answer.calls.is_empty(), EventFlags::HAS_TOOL_USE);
         out.flag(flags);
@@ -270,7 +313,7 @@ impl Emission<'_, '_> {
         if let Some(limit) = limit {
             out.issue(Code::LimitReached, limit);
         }
-        if !answer.present && !failed && exchange.invocations.is_none() {
+        if !answer.present && !failed && !runs && exchange.invocations.is_none() {
             out.issue(Code::ResponseMissing, "");
         }
     }
@@ -345,7 +388,15 @@ impl Emission<'_, '_> {
                 out.key(KeyKind::Summary, Role::Provides, &hex(hash));
             }
         }
-        for (n, earlier) in history.earlier().enumerate() {
+        let count = history.len().saturating_sub(1);
+        let is_told = |n: usize| n < NEAR_HISTORIES || n + FIRST_HISTORIES >= count;
+        let is_own = self.exchange.own.is_some();
+        let left_out = count.saturating_sub(NEAR_HISTORIES + FIRST_HISTORIES);
+        if let Some(left_out) = i64::try_from(left_out).ok().filter(|left_out| is_own && *left_out > 0) {
+            out.int(AttrName::HistoriesLeftOut, left_out);
+        }
+        let earlier = history.earlier().enumerate().filter(|(n, _)| !is_own || is_told(*n));
+        for (n, earlier) in earlier.map(|(_, earlier)| earlier).enumerate() {
             if n > 0 && n.is_multiple_of(HISTORIES_PER_EVENT) {
                 self.begin(EventKind::Context, at, out);
             }
@@ -402,29 +453,4 @@ fn hex(hash: u64) -> String {
 fn command_hash(command: &str) -> String {
     let kept: String = command.chars().filter(|c| c.is_alphanumeric()).collect();
     text_hash(&kept).unwrap_or_default()
-}
-
-/// The session in a user id: `user_…_session_<uuid>`, or JSON with a session id.
-fn session_of_user(user: &str) -> Cow<'_, str> {
-    if let Some((_, session)) = user.rsplit_once("_session_") {
-        return Cow::Borrowed(session);
-    }
-    let mut session = None;
-    let mut json = Json::new(user.as_bytes());
-    if json.kind() == Ok(Kind::Object) {
-        let _ = json.object(|json, key| {
-            match key {
-                b"session_id" => session = json.string()?,
-                _ => json.skip()?,
-            }
-            Ok(())
-        });
-    }
-    Cow::Owned(text(session).into_owned())
-}
-
-/// The version in a client's name for itself, `claude-cli/2.1.0 (…)`.
-fn version_of_client(client: &str) -> &str {
-    let rest = client.strip_prefix("claude-cli/").unwrap_or_default();
-    rest.split(' ').next().unwrap_or_default()
 }

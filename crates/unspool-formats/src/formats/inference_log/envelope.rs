@@ -1,107 +1,11 @@
 //! The envelope of an exchange: where request and response lie, when they happened, and what the headers say.
 
+use super::caller::Headers;
+use super::looks::OWN;
 use crate::json::{Json, Kind, Malformed, RawStr};
 use crate::object::moment;
 use std::borrow::Cow;
 use unspool_model::Timestamp;
-
-/// What the keys of a value say it is, from as much of it as there is.
-#[derive(Default)]
-pub(super) struct Looks {
-    request: bool,
-    response: bool,
-    /// Holds exchanges rather than being one.
-    pub(super) list: bool,
-}
-
-impl Looks {
-    pub(super) fn at(bytes: &[u8]) -> Looks {
-        let mut looks = Looks::default();
-        let mut json = Json::new(bytes);
-        match json.kind() {
-            // The text may be cut anywhere; what was seen until then counts.
-            Ok(Kind::Object) => _ = json.object(|json, key| looks.field(json, key)),
-            Ok(Kind::Array) => {
-                let _ = json.array(|json| {
-                    let mut inner = Looks::default();
-                    let read = inner.value(json);
-                    looks.list |= inner.exchange();
-                    read
-                });
-            }
-            _ => {}
-        }
-        looks
-    }
-
-    /// Whether this is a request with or without its response.
-    pub(super) fn exchange(&self) -> bool {
-        self.request
-    }
-
-    fn value(&mut self, json: &mut Json<'_>) -> Result<(), Malformed> {
-        if json.kind()? == Kind::Object {
-            json.object(|json, key| self.field(json, key))
-        } else {
-            json.skip()
-        }
-    }
-
-    fn field(&mut self, json: &mut Json<'_>, key: &[u8]) -> Result<(), Malformed> {
-        match key {
-            b"body" | b"request_body" | b"requestBody" => match json.kind()? {
-                Kind::Object => json.object(|json, key| self.body_field(json, key)),
-                Kind::String => {
-                    let text = json.string()?.map(RawStr::decode).unwrap_or_default();
-                    let mut inner = Json::new(text.as_bytes());
-                    if inner.kind() == Ok(Kind::Object) {
-                        let _ = inner.object(|json, key| self.body_field(json, key));
-                    }
-                    Ok(())
-                }
-                _ => json.skip(),
-            },
-            b"request" if json.kind()? == Kind::Object => json.object(|json, key| match key {
-                b"body" => match json.kind()? {
-                    Kind::Object => json.object(|json, key| self.body_field(json, key)),
-                    Kind::String => {
-                        self.request = true;
-                        json.skip()
-                    }
-                    _ => json.skip(),
-                },
-                // As browsers export it.
-                b"postData" if json.kind()? == Kind::Object => json.object(|json, key| match key {
-                    b"text" => self.field(json, b"body"),
-                    _ => json.skip(),
-                }),
-                _ => self.body_field(json, key),
-            }),
-            b"log" if json.kind()? == Kind::Object => json.object(|json, key| {
-                self.list |= key == b"entries";
-                json.skip()
-            }),
-            b"task_invocations" | b"task_tool_invocation" => {
-                self.request = true;
-                json.skip()
-            }
-            b"response" | b"response_body" => {
-                self.response = true;
-                json.skip()
-            }
-            b"recordings" | b"parent" | b"child" | b"requests" | b"exchanges" | b"entries" => {
-                self.list = true;
-                json.skip()
-            }
-            _ => json.skip(),
-        }
-    }
-
-    fn body_field(&mut self, json: &mut Json<'_>, key: &[u8]) -> Result<(), Malformed> {
-        self.request |= matches!(key, b"messages" | b"input" | b"model");
-        json.skip()
-    }
-}
 
 /// One request and what came back.
 #[derive(Default)]
@@ -114,6 +18,14 @@ pub(super) struct Exchange<'a> {
     pub(super) status: Option<i64>,
     /// The log's own id of the exchange.
     pub(super) id: Option<RawStr<'a>>,
+    /// The id that our own proxy gave it. It records the request first and the whole later.
+    pub(super) own: Option<RawStr<'a>>,
+    pub(super) is_own: bool,
+    pub(super) method: Option<RawStr<'a>>,
+    /// Something is said about a response.
+    pub(super) responded: bool,
+    /// Why the response has no end.
+    pub(super) cut: Option<RawStr<'a>>,
     pub(super) headers: Headers<'a>,
     pub(super) body: Option<Cow<'a, [u8]>>,
     pub(super) answer: Given<'a>,
@@ -140,93 +52,6 @@ pub(super) enum Given<'a> {
     Chunks(&'a [u8]),
 }
 
-/// The headers that say who calls.
-#[derive(Default)]
-pub(super) struct Headers<'a> {
-    pub(super) session: Option<RawStr<'a>>,
-    pub(super) agent: Option<RawStr<'a>>,
-    pub(super) parent_agent: Option<RawStr<'a>>,
-    pub(super) class: Option<RawStr<'a>>,
-    pub(super) agent_type: Option<RawStr<'a>>,
-    pub(super) user_agent: Option<RawStr<'a>>,
-    pub(super) request_id: Option<RawStr<'a>>,
-}
-
-impl<'a> Headers<'a> {
-    /// Reads an object of headers, or a list of pairs.
-    fn read(&mut self, json: &mut Json<'a>) -> Result<(), Malformed> {
-        match json.kind()? {
-            Kind::Object => json.object(|json, key| {
-                // Some recorders keep every value of a header.
-                let value = if json.kind()? == Kind::Array {
-                    let mut first = None;
-                    json.array(|json| {
-                        let value = json.string()?;
-                        first = first.or(value);
-                        Ok(())
-                    })?;
-                    first
-                } else {
-                    json.string()?
-                };
-                self.take(key, value);
-                Ok(())
-            }),
-            Kind::Array => json.array(|json| {
-                if json.kind()? == Kind::Object {
-                    let (mut name, mut value) = (None, None);
-                    json.object(|json, key| {
-                        match key {
-                            b"name" => name = json.string()?,
-                            b"value" => value = json.string()?,
-                            _ => json.skip()?,
-                        }
-                        Ok(())
-                    })?;
-                    if let Some(name) = name {
-                        self.take(name.raw, value);
-                    }
-                    return Ok(());
-                }
-                if json.kind()? != Kind::Array {
-                    return json.skip();
-                }
-                let mut pair = [None; 2];
-                let mut n = 0;
-                json.array(|json| {
-                    let value = json.string()?;
-                    if let Some(slot) = pair.get_mut(n) {
-                        *slot = value;
-                    }
-                    n += 1;
-                    Ok(())
-                })?;
-                if let Some(name) = pair[0] {
-                    self.take(name.raw, pair[1]);
-                }
-                Ok(())
-            }),
-            _ => json.skip(),
-        }
-    }
-
-    fn take(&mut self, name: &[u8], value: Option<RawStr<'a>>) {
-        let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
-        let slot = match name.len() {
-            24 if is("x-claude-code-session-id") => &mut self.session,
-            22 if is("x-claude-code-agent-id") => &mut self.agent,
-            29 if is("x-claude-code-parent-agent-id") => &mut self.parent_agent,
-            27 if is("x-claude-code-request-class") => &mut self.class,
-            24 if is("x-claude-code-agent-type") => &mut self.agent_type,
-            10 if is("user-agent") => &mut self.user_agent,
-            10 if is("request-id") => &mut self.request_id,
-            12 if is("x-request-id") && self.request_id.is_none() => &mut self.request_id,
-            _ => return,
-        };
-        *slot = value.filter(|value| !value.is_empty()).or(*slot);
-    }
-}
-
 impl<'a> Exchange<'a> {
     pub(super) fn read(bytes: &'a [u8]) -> Result<Exchange<'a>, Malformed> {
         let mut read = Exchange::default();
@@ -239,7 +64,10 @@ impl<'a> Exchange<'a> {
 
     /// Whether there is a request or a response at all.
     pub(super) fn says_something(&self) -> bool {
-        self.body.is_some() || self.invocations.is_some() || !matches!(self.answer, Given::Nothing)
+        self.is_own
+            || self.body.is_some()
+            || self.invocations.is_some()
+            || !matches!(self.answer, Given::Nothing)
     }
 
     /// Which API the request speaks, for `inspect`.
@@ -311,6 +139,18 @@ impl<'a> Exchange<'a> {
                 self.id = json.string()?.or(self.id);
                 Ok(())
             }
+            b"unspool" => {
+                self.is_own = json.raw()? == OWN;
+                Ok(())
+            }
+            b"exchange" => {
+                self.own = json.string()?;
+                Ok(())
+            }
+            b"method" => {
+                self.method = json.string()?;
+                Ok(())
+            }
             b"error" => {
                 let raw = json.raw()?;
                 self.error = (raw != b"null").then_some(raw);
@@ -358,6 +198,7 @@ impl<'a> Exchange<'a> {
 
     fn response(&mut self, json: &mut Json<'a>) -> Result<(), Malformed> {
         self.expect(json, "response", &[Kind::Object, Kind::Array, Kind::String])?;
+        self.responded = json.kind()? != Kind::Null;
         if json.kind()? != Kind::Object {
             self.answer = given(json)?;
             return Ok(());
@@ -384,6 +225,7 @@ impl<'a> Exchange<'a> {
                 b"timestamp" => self.ended = self.instant(json)?,
                 b"duration_ms" | b"durationMs" | b"latency_ms" => self.duration_ms = number(json.raw()?),
                 b"headers" => self.headers.read(json)?,
+                b"cut" => self.cut = json.string()?,
                 // As browsers export it.
                 b"content" if json.kind()? == Kind::Object => json.object(|json, key| {
                     match key {
@@ -422,6 +264,7 @@ impl<'a> Exchange<'a> {
 
     /// Puts the times in order: begin, end, or what the other and the length say.
     fn settle(&mut self) {
+        self.own = self.own.filter(|id| self.is_own && !id.is_empty());
         let length = self.duration_ms.filter(|ms| ms.is_finite() && *ms >= 0.0);
         #[expect(
             clippy::cast_possible_truncation,
@@ -476,7 +319,7 @@ fn number(raw: &[u8]) -> Option<f64> {
 }
 
 /// An instant in any of the usual ways. Counted from the epoch, a small number would be before there were logs.
-fn instant(raw: &[u8]) -> Timestamp {
+pub(super) fn instant(raw: &[u8]) -> Timestamp {
     const FIRST_NS: i64 = 100_000_000 * 1_000_000_000;
     moment(raw).filter(|at| at.ns() >= Some(FIRST_NS)).unwrap_or_default()
 }

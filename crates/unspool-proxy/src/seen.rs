@@ -1,0 +1,260 @@
+//! What was seen of an exchange, without secrets.
+
+use crate::room::{Held, Loss, Room};
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method, StatusCode};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Takes what was seen. It must not wait: traffic waits with it.
+pub trait Recorder: Send + Sync {
+    /// Takes it.
+    fn take(&self, seen: Seen);
+}
+
+/// One thing seen.
+#[derive(Debug)]
+pub enum Seen {
+    /// A request has been sent.
+    Sent(Arc<Sent>),
+    /// An exchange is over; the request may not have been told before.
+    Ended(Arc<Sent>, Option<Response>, Option<Failure>),
+}
+
+/// A request.
+#[derive(Debug)]
+pub struct Sent {
+    /// Tells this exchange from all others.
+    pub exchange: String,
+    /// The name of its upstream.
+    pub upstream: String,
+    /// When it came.
+    pub received: SystemTime,
+    /// Its method.
+    pub method: Method,
+    /// Path and query behind the route.
+    pub path: String,
+    /// Its headers as the client sent them.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// Its body.
+    pub body: Body,
+}
+
+/// A response.
+#[derive(Debug)]
+pub struct Response {
+    /// Its status; none when the client did not wait for it.
+    pub status: Option<StatusCode>,
+    /// Its headers as the upstream sent them.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// When its head came, since the request did.
+    pub head_at: Duration,
+    /// When it ended, since the request came.
+    pub ended_at: Duration,
+    /// Its body.
+    pub body: Body,
+    /// Why it has no end.
+    pub cut: Option<Cut>,
+}
+
+/// Why a response has no end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The client went away.
+    Client,
+    /// The upstream broke off.
+    Upstream,
+    /// The upstream said nothing for too long.
+    Silence,
+    /// The proxy was stopped.
+    Stopped,
+}
+
+/// Why there is no response, or not all of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// `unreachable`, `timeout` or `broken`.
+    pub sort: &'static str,
+    /// In words.
+    pub message: String,
+    /// When, since the request came.
+    pub at: Duration,
+}
+
+/// A piece of a body as it came.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// Its bytes, shared with what goes on.
+    pub bytes: Bytes,
+    /// When it came, since the request did.
+    pub at: Duration,
+}
+
+/// What comes before a body is held to be so large.
+const HEAD_BYTES: usize = 2048;
+
+/// A body, as far as it is held.
+#[derive(Debug)]
+pub struct Body {
+    /// What is held, from the beginning.
+    pub pieces: Vec<Piece>,
+    /// How many bytes behind that are not.
+    pub left_out: u64,
+    bytes: u64,
+    held: Held,
+}
+
+impl Body {
+    pub(crate) fn empty(room: &Arc<Room>) -> Body {
+        Body { pieces: Vec::new(), left_out: 0, bytes: 0, held: Held::none(room) }
+    }
+
+    /// Takes room for what comes before a body; false when there is none.
+    fn hold_head(&mut self) -> bool {
+        self.held.more(HEAD_BYTES)
+    }
+
+    /// How many bytes are held.
+    pub fn len(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// Holds one more piece, or counts it as left out and says why.
+    fn note(&mut self, bytes: &Bytes, at: Duration, room: &Room) -> Option<Loss> {
+        let loss = if self.left_out > 0 {
+            None
+        } else if self.bytes + bytes.len() as u64 > room.max_body_bytes {
+            Some(Loss::TooLarge)
+        } else if !self.held.more(bytes.len() + size_of::<Piece>()) {
+            Some(Loss::NoRoom)
+        } else {
+            self.bytes += bytes.len() as u64;
+            self.pieces.push(Piece { bytes: bytes.clone(), at });
+            return None;
+        };
+        self.left_out += bytes.len() as u64;
+        loss
+    }
+}
+
+/// Watches one exchange.
+pub(crate) struct Watch {
+    pub(crate) began: Instant,
+    pub(crate) room: Arc<Room>,
+    recorder: Arc<dyn Recorder>,
+    request: Mutex<Request>,
+    /// When something last came from the client, in milliseconds.
+    client_ms: AtomicU64,
+    is_lost: AtomicBool,
+    /// There was room for it when it began.
+    is_recorded: bool,
+}
+
+enum Request {
+    Coming(Sent),
+    Over(Arc<Sent>),
+    /// Between the two.
+    Moving,
+}
+
+impl Watch {
+    pub(crate) fn new(mut sent: Sent, began: Instant, room: Arc<Room>, recorder: Arc<dyn Recorder>) -> Watch {
+        let is_recorded = sent.body.hold_head();
+        if !is_recorded {
+            room.count_loss(Loss::NoRoom);
+        }
+        Watch {
+            began,
+            room,
+            recorder,
+            request: Mutex::new(Request::Coming(sent)),
+            client_ms: AtomicU64::new(0),
+            is_lost: AtomicBool::new(!is_recorded),
+            is_recorded,
+        }
+    }
+
+    /// A body to be noted, of a response.
+    pub(crate) fn response_body(&self) -> Body {
+        let mut body = Body::empty(&self.room);
+        // There are never more of them than of requests.
+        body.hold_head();
+        body
+    }
+
+    fn request(&self) -> MutexGuard<'_, Request> {
+        self.request.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// When something last came from the client.
+    pub(crate) fn client_spoke(&self) -> Instant {
+        self.began + Duration::from_millis(self.client_ms.load(Ordering::Relaxed))
+    }
+
+    /// Notes a piece of the request.
+    pub(crate) fn sent(&self, bytes: &Bytes) {
+        let at = self.began.elapsed();
+        self.client_ms.store(u64::try_from(at.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        if !self.is_recorded {
+            return;
+        }
+        if let Request::Coming(sent) = &mut *self.request() {
+            let loss = sent.body.note(bytes, at, &self.room);
+            self.count(loss);
+        }
+    }
+
+    /// Notes a piece of the response.
+    pub(crate) fn heard(&self, body: &mut Body, bytes: &Bytes) {
+        if !self.is_recorded {
+            return;
+        }
+        let loss = body.note(bytes, self.began.elapsed(), &self.room);
+        self.count(loss);
+    }
+
+    /// An exchange is counted as lost once.
+    fn count(&self, loss: Option<Loss>) {
+        if let Some(loss) = loss
+            && !self.is_lost.swap(true, Ordering::Relaxed)
+        {
+            self.room.count_loss(loss);
+        }
+    }
+
+    /// All of the request has been sent.
+    pub(crate) fn request_over(&self) {
+        let mut request = self.request();
+        if matches!(*request, Request::Coming(_)) {
+            let sent = over(&mut request);
+            drop(request);
+            if let Some(sent) = sent.filter(|_| self.is_recorded) {
+                self.recorder.take(Seen::Sent(sent));
+            }
+        }
+    }
+
+    /// The exchange is over.
+    pub(crate) fn over(&self, response: Option<Response>, failure: Option<Failure>) {
+        let sent = over(&mut self.request());
+        if let Some(sent) = sent.filter(|_| self.is_recorded) {
+            self.recorder.take(Seen::Ended(sent, response, failure));
+        }
+    }
+}
+
+fn over(request: &mut Request) -> Option<Arc<Sent>> {
+    let sent = match std::mem::replace(request, Request::Moving) {
+        Request::Coming(sent) => Arc::new(sent),
+        Request::Over(sent) => sent,
+        Request::Moving => return None,
+    };
+    *request = Request::Over(Arc::clone(&sent));
+    Some(sent)
+}

@@ -1,0 +1,223 @@
+//! Bodies that go on as they come, with a look at each piece.
+
+use crate::seen::{Cut, Failure, Response, Watch};
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, StatusCode};
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
+use std::io::{Error, ErrorKind};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+use tokio::time::Sleep;
+
+/// How long a client may take for the next piece of a request that no upstream wants.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// The body of a request, on its way to the upstream. It can be read on when the upstream does not want it.
+#[derive(Clone)]
+pub(crate) struct RequestTee {
+    inner: Arc<Mutex<Incoming>>,
+    watch: Arc<Watch>,
+}
+
+impl RequestTee {
+    pub(crate) fn new(inner: Incoming, watch: Arc<Watch>) -> RequestTee {
+        if inner.is_end_stream() {
+            watch.request_over();
+        }
+        RequestTee { inner: Arc::new(Mutex::new(inner)), watch }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Incoming> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads what is left of it, for whoever records.
+    pub(crate) async fn drain(mut self) {
+        while !self.is_end_stream() {
+            let next = std::future::poll_fn(|context| Pin::new(&mut self).poll_frame(context));
+            if !matches!(tokio::time::timeout(DRAIN, next).await, Ok(Some(Ok(_)))) {
+                return;
+            }
+        }
+    }
+}
+
+impl Body for RequestTee {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let mut inner = self.inner();
+        let frame = ready!(Pin::new(&mut *inner).poll_frame(context));
+        // Whoever knows the length does not ask again.
+        let is_over = inner.is_end_stream();
+        drop(inner);
+        if let Some(Ok(frame)) = &frame
+            && let Some(bytes) = frame.data_ref()
+        {
+            self.watch.sent(bytes);
+        }
+        if is_over || frame.is_none() {
+            self.watch.request_over();
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner().is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner().size_hint()
+    }
+}
+
+/// An exchange that is handed over when it is over, whichever way that comes.
+pub(crate) struct Ending {
+    watch: Arc<Watch>,
+    response: Option<Response>,
+    /// The whole proxy is being stopped.
+    stopping: Arc<AtomicBool>,
+}
+
+impl Ending {
+    pub(crate) fn new(watch: Arc<Watch>, stopping: Arc<AtomicBool>) -> Ending {
+        let body = watch.response_body();
+        let response = Response {
+            status: None,
+            headers: Vec::new(),
+            head_at: Duration::ZERO,
+            ended_at: Duration::ZERO,
+            body,
+            cut: None,
+        };
+        Ending { watch, response: Some(response), stopping }
+    }
+
+    pub(crate) fn answered(&mut self, status: StatusCode, headers: Vec<(HeaderName, HeaderValue)>) {
+        let head_at = self.watch.began.elapsed();
+        if let Some(response) = &mut self.response {
+            response.status = Some(status);
+            (response.headers, response.head_at) = (headers, head_at);
+        }
+    }
+
+    fn heard(&mut self, bytes: &Bytes) {
+        if let Some(response) = &mut self.response {
+            self.watch.heard(&mut response.body, bytes);
+        }
+    }
+
+    pub(crate) fn failure(&self, sort: &'static str, message: String) -> Failure {
+        Failure { sort, message, at: self.watch.began.elapsed() }
+    }
+
+    /// It is over.
+    pub(crate) fn end(&mut self, cut: Option<Cut>, failure: Option<Failure>) {
+        let Some(mut response) = self.response.take() else { return };
+        response.ended_at = self.watch.began.elapsed();
+        response.cut = cut;
+        let has_answer = response.status.is_some() || failure.is_none();
+        self.watch.over(has_answer.then_some(response), failure);
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let stopped = self.stopping.load(Ordering::Relaxed);
+        self.end(Some(if stopped { Cut::Stopped } else { Cut::Client }), None);
+    }
+}
+
+/// The body of a response, on its way to the client.
+pub(crate) struct ResponseTee {
+    inner: Incoming,
+    ending: Ending,
+    silence: Duration,
+    /// Since when nothing has come, while somebody waits for it.
+    waiting: Option<Instant>,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl ResponseTee {
+    pub(crate) fn new(inner: Incoming, mut ending: Ending, silence: Duration) -> ResponseTee {
+        if inner.is_end_stream() {
+            ending.end(None, None);
+        }
+        ResponseTee { inner, ending, silence, waiting: None, timer: None }
+    }
+
+    /// Whether nothing has come for too long. The timer is set once and looked at when it rings, not for every piece.
+    fn is_silent(&mut self, context: &mut Context<'_>) -> bool {
+        let since = *self.waiting.get_or_insert_with(Instant::now);
+        let until = since + self.silence;
+        loop {
+            let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until.into())));
+            if timer.as_mut().poll(context).is_pending() {
+                return false;
+            }
+            if Instant::now() >= until {
+                return true;
+            }
+            timer.as_mut().reset(until.into());
+        }
+    }
+}
+
+impl Body for ResponseTee {
+    type Data = Bytes;
+    type Error = Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(context) else {
+            if self.is_silent(context) {
+                let message = format!("nothing came for {} s", self.silence.as_secs());
+                let failure = self.ending.failure("timeout", message);
+                self.ending.end(Some(Cut::Silence), Some(failure));
+                return Poll::Ready(Some(Err(ErrorKind::TimedOut.into())));
+            }
+            return Poll::Pending;
+        };
+        self.waiting = None;
+        Poll::Ready(match frame {
+            Some(Ok(frame)) => {
+                if let Some(bytes) = frame.data_ref() {
+                    self.ending.heard(bytes);
+                }
+                // Whoever knows the length does not ask again.
+                if self.inner.is_end_stream() {
+                    self.ending.end(None, None);
+                }
+                Some(Ok(frame))
+            }
+            Some(Err(error)) => {
+                let message = crate::upstream::causes(&error);
+                let failure = self.ending.failure("broken", message);
+                self.ending.end(Some(Cut::Upstream), Some(failure));
+                Some(Err(Error::other(error)))
+            }
+            None => {
+                self.ending.end(None, None);
+                None
+            }
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

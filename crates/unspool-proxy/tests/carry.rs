@@ -1,0 +1,232 @@
+//! Limits and times of the proxy, with an upstream and a recorder that do what a test wants.
+
+#![expect(clippy::unwrap_used, reason = "tests may stop")]
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use unspool_proxy::{Cut, Loss, Masks, Options, Proxy, Recorder, Room, Routes, Seen, Upstream};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Keeps everything it is given, and so never gives room back.
+#[derive(Default)]
+struct Keeper(Mutex<Vec<Seen>>);
+
+impl Recorder for Keeper {
+    fn take(&self, seen: Seen) {
+        self.0.lock().unwrap().push(seen);
+    }
+}
+
+impl Keeper {
+    /// The last exchange that is over.
+    fn last_over(&self) -> Seen {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let mut all = self.0.lock().unwrap();
+            if let Some(at) = all.iter().rposition(|seen| matches!(seen, Seen::Ended(..))) {
+                return all.remove(at);
+            }
+            drop(all);
+            assert!(Instant::now() < deadline);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// Answers every connection with what `answer` writes after the head of a request.
+fn upstream(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let answer = Arc::new(answer);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let answer = Arc::clone(&answer);
+            std::thread::spawn(move || {
+                let mut head = [0; 4096];
+                if stream.read(&mut head).is_ok_and(|n| n > 0) {
+                    answer(&mut stream);
+                }
+            });
+        }
+    });
+    address
+}
+
+struct Running {
+    address: SocketAddr,
+    room: Arc<Room>,
+    keeper: Arc<Keeper>,
+    stop: Option<tokio::sync::oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Running {
+    fn start(upstream: SocketAddr, room: &Arc<Room>, set: impl FnOnce(&mut Options)) -> Running {
+        let keeper = Arc::new(Keeper::default());
+        let routes = Routes::new(vec![Upstream::parse(&format!("api=http://{upstream}")).unwrap()]).unwrap();
+        let recorder: Arc<dyn Recorder> = Arc::clone(&keeper) as Arc<_>;
+        let mut options = Options::new(routes, Masks::new([1; 32], Vec::new()), Arc::clone(room), recorder);
+        set(&mut options);
+        let (stop, stopped) = tokio::sync::oneshot::channel();
+        let (told, address) = channel();
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+                told.send(listener.local_addr().unwrap()).unwrap();
+                Proxy::new(options).unwrap().serve(listener, async { drop(stopped.await) }).await;
+            });
+        });
+        Running {
+            address: address.recv().unwrap(),
+            room: Arc::clone(room),
+            keeper,
+            stop: Some(stop),
+            thread: Some(thread),
+        }
+    }
+
+    fn get(&self) -> String {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.write_all(b"GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = Vec::new();
+        drop(stream.read_to_end(&mut answer));
+        String::from_utf8(answer).unwrap()
+    }
+
+    fn stop(mut self) {
+        drop(self.stop.take());
+        self.thread.take().unwrap().join().unwrap();
+    }
+}
+
+fn whole(body: &str) -> Vec<u8> {
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len())
+        .into_bytes()
+}
+
+/// Waits until the other side closes.
+fn wait_for_end(stream: &mut TcpStream, ended: &Sender<()>) {
+    while stream.read(&mut [0; 64]).is_ok_and(|n| n > 0) {}
+    // Whoever waited for it may be gone.
+    let _ = ended.send(());
+}
+
+fn ended() -> (Mutex<Sender<()>>, Receiver<()>) {
+    let (sender, receiver) = channel();
+    (Mutex::new(sender), receiver)
+}
+
+#[test]
+fn an_upstream_that_says_nothing_is_given_up() {
+    let (told, heard) = ended();
+    let address = upstream(move |stream| wait_for_end(stream, &told.lock().unwrap()));
+    let running = Running::start(address, &Room::new(1 << 20, 1 << 20), |options| {
+        options.silence = Duration::from_millis(100);
+    });
+    let answer = running.get();
+    assert!(answer.starts_with("HTTP/1.1 504 ") && answer.contains("upstream_timeout"), "{answer}");
+    heard.recv_timeout(PATIENCE).unwrap();
+    let Seen::Ended(_, response, failure) = running.keeper.last_over() else { unreachable!() };
+    assert!(response.is_none());
+    assert_eq!(failure.unwrap().sort, "timeout");
+}
+
+#[test]
+fn an_answer_that_stops_is_given_up() {
+    let (told, heard) = ended();
+    let address = upstream(move |stream| {
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf").unwrap();
+        wait_for_end(stream, &told.lock().unwrap());
+    });
+    let running = Running::start(address, &Room::new(1 << 20, 1 << 20), |options| {
+        options.silence = Duration::from_millis(100);
+    });
+    assert!(running.get().ends_with("\r\n\r\nhalf"));
+    heard.recv_timeout(PATIENCE).unwrap();
+    let Seen::Ended(_, response, failure) = running.keeper.last_over() else { unreachable!() };
+    let response = response.unwrap();
+    assert_eq!((response.cut, failure.unwrap().sort), (Some(Cut::Silence), "timeout"));
+    assert_eq!(&response.body.pieces[0].bytes[..], b"half");
+}
+
+/// Pieces come for longer than the silence that is allowed, one after the other.
+#[test]
+fn a_slow_drip_is_no_silence() {
+    let address = upstream(|stream| {
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n").unwrap();
+        for _ in 0..20 {
+            std::thread::sleep(Duration::from_millis(20));
+            stream.write_all(b"x").unwrap();
+        }
+    });
+    let running = Running::start(address, &Room::new(1 << 20, 1 << 20), |options| {
+        options.silence = Duration::from_millis(300);
+    });
+    assert!(running.get().ends_with(&"x".repeat(20)));
+    let Seen::Ended(_, response, failure) = running.keeper.last_over() else { unreachable!() };
+    assert_eq!((response.unwrap().cut, failure), (None, None));
+}
+
+#[test]
+fn when_there_is_no_room_traffic_goes_on_and_losses_are_counted() {
+    const MOST: u64 = 20_000;
+    let body = "a".repeat(3000);
+    let sent = whole(&body);
+    let address = upstream(move |stream| drop(stream.write_all(&sent)));
+    let running = Running::start(address, &Room::new(MOST, 1 << 20), |_| {});
+    let answers: Vec<String> = (0..20).map(|_| running.get()).collect();
+    assert!(answers.iter().all(|answer| answer.ends_with(&body)), "every answer is whole");
+    let lost = running.room.lost(Loss::NoRoom);
+    assert!(lost >= 15 && running.room.held() <= MOST, "{lost} {}", running.room.held());
+    assert_eq!(running.room.lost_in_all(), lost);
+    assert!(!answers[0].contains("x-unspool-recording"));
+    assert!(
+        answers[19].contains(&format!("x-unspool-recording: lost {lost}\r\n")),
+        "{}",
+        &answers[19][..200]
+    );
+    // When there is room again, it is used.
+    running.keeper.0.lock().unwrap().clear();
+    running.get();
+    assert_eq!(running.room.lost(Loss::NoRoom), lost);
+    drop(running.keeper.last_over());
+}
+
+#[test]
+fn of_a_body_that_is_too_large_the_beginning_is_held() {
+    let sent = whole(&"b".repeat(100_000));
+    let address = upstream(move |stream| drop(stream.write_all(&sent)));
+    let running = Running::start(address, &Room::new(1 << 20, 50_000), |_| {});
+    assert!(running.get().ends_with("bbb"));
+    let Seen::Ended(_, response, _) = running.keeper.last_over() else { unreachable!() };
+    let body = response.unwrap().body;
+    assert_eq!(body.len() + body.left_out, 100_000);
+    assert!(body.len() <= 50_000 && body.left_out > 0);
+    assert_eq!(running.room.lost(Loss::TooLarge), 1);
+}
+
+#[test]
+fn what_does_not_end_in_time_is_cut_when_the_proxy_ends() {
+    let (told, heard) = ended();
+    let address = upstream(move |stream| {
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf").unwrap();
+        wait_for_end(stream, &told.lock().unwrap());
+    });
+    let running = Running::start(address, &Room::new(1 << 20, 1 << 20), |options| {
+        options.drain = Duration::from_millis(100);
+    });
+    let mut client = TcpStream::connect(running.address).unwrap();
+    client.write_all(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    client.read_exact(&mut [0; 20]).unwrap();
+    let keeper = Arc::clone(&running.keeper);
+    running.stop();
+    heard.recv_timeout(PATIENCE).unwrap();
+    let Seen::Ended(_, response, _) = keeper.last_over() else { unreachable!() };
+    assert_eq!(response.unwrap().cut, Some(Cut::Stopped));
+}

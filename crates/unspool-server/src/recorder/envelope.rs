@@ -1,0 +1,215 @@
+//! An exchange as it is kept: docs/proxy.md says what each field is.
+
+use super::redact::redact;
+use super::unpack::unpack;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::time::{Duration, SystemTime};
+use unspool_model::Timestamp;
+use unspool_proxy::{Body, Cut, Failure, Response, Sent};
+use unspool_redact::Masker;
+
+/// Writes envelopes.
+#[derive(Default)]
+pub(super) struct Writer {
+    /// Masks what looks like a secret in bodies, if that is wanted.
+    pub(super) masker: Option<Masker>,
+    /// Bodies that could not be unpacked.
+    pub(super) still_packed: u64,
+}
+
+impl Writer {
+    /// A request that has been sent.
+    pub(super) fn sent(&mut self, sent: &Sent) -> Vec<u8> {
+        let mut out = self.open(sent);
+        out.push(b'}');
+        out
+    }
+
+    /// An exchange that is over.
+    pub(super) fn ended(
+        &mut self,
+        sent: &Sent,
+        response: Option<&Response>,
+        failure: Option<&Failure>,
+    ) -> Vec<u8> {
+        let mut out = self.open(sent);
+        if let Some(response) = response {
+            self.response(sent.received, response, &mut out);
+        }
+        if let Some(Failure { sort, message, at }) = failure {
+            out.extend_from_slice(b",\"error\":{");
+            field(&mut out, "type", sort);
+            out.push(b',');
+            field(&mut out, "message", message);
+            out.extend_from_slice(b"},");
+            field(&mut out, "ended_at", &moment(sent.received, *at).to_string());
+        }
+        out.push(b'}');
+        out
+    }
+
+    fn open(&mut self, sent: &Sent) -> Vec<u8> {
+        let mut out = Vec::with_capacity(usize::try_from(sent.body.len()).unwrap_or(0) + 2048);
+        out.extend_from_slice(b"{\"unspool\":\"exchange\",");
+        field(&mut out, "exchange", &sent.exchange);
+        out.push(b',');
+        field(&mut out, "upstream", &sent.upstream);
+        out.extend_from_slice(b",\"request\":{");
+        field(&mut out, "timestamp", &moment(sent.received, Duration::ZERO).to_string());
+        out.push(b',');
+        field(&mut out, "method", sent.method.as_str());
+        out.push(b',');
+        field(&mut out, "path", &sent.path);
+        headers(&mut out, &sent.headers);
+        self.body(&mut out, &sent.body, &sent.headers);
+        out.push(b'}');
+        out
+    }
+
+    fn response(&mut self, received: SystemTime, response: &Response, out: &mut Vec<u8>) {
+        out.extend_from_slice(b",\"response\":{");
+        field(out, "timestamp", &moment(received, response.ended_at).to_string());
+        if let Some(status) = response.status {
+            let head = format!(",\"status\":{},\"head_ms\":{}", status.as_u16(), ms(response.head_at));
+            out.extend_from_slice(head.as_bytes());
+            headers(out, &response.headers);
+        }
+        let lengths = self.body(out, &response.body, &response.headers);
+        arrived(out, &response.body, &lengths);
+        if let Some(cut) = response.cut {
+            out.push(b',');
+            let why = match cut {
+                Cut::Client => "client",
+                Cut::Upstream => "upstream",
+                Cut::Silence => "silence",
+                Cut::Stopped => "stopped",
+            };
+            field(out, "cut", why);
+        }
+        out.push(b'}');
+    }
+
+    /// Writes a body in the form that fits it; gives the length of each piece as it is kept.
+    fn body(
+        &mut self,
+        out: &mut Vec<u8>,
+        body: &Body,
+        headers: &[(axum::http::HeaderName, axum::http::HeaderValue)],
+    ) -> Vec<usize> {
+        let mut lengths: Vec<usize> = body.pieces.iter().map(|piece| piece.bytes.len()).collect();
+        let mut bytes = whole(body);
+        let packing = headers.iter().find(|(name, _)| name == "content-encoding");
+        let packing = packing.and_then(|(_, value)| value.to_str().ok()).map(str::trim);
+        let packing = packing.filter(|packing| !packing.is_empty() && *packing != "identity");
+        let mut is_packed = false;
+        if let Some(packing) = packing.filter(|_| !body.is_empty()) {
+            out.push(b',');
+            field(out, "encoding", packing);
+            let pieces = body.pieces.iter().map(|piece| &piece.bytes[..]);
+            if let Some((unpacked, each)) = unpack(&packing.to_ascii_lowercase(), pieces) {
+                (bytes, lengths) = (Cow::Owned(unpacked), each);
+            } else {
+                self.still_packed += 1;
+                is_packed = true;
+            }
+        }
+        if let Some(masked) = self.masker.as_mut().and_then(|masker| redact(masker, &bytes)) {
+            bytes = Cow::Owned(masked);
+        }
+        write_body(out, &bytes, is_packed);
+        if body.left_out > 0 {
+            out.extend_from_slice(format!(",\"left_out_bytes\":{}", body.left_out).as_bytes());
+        }
+        lengths
+    }
+}
+
+fn whole(body: &Body) -> Cow<'_, [u8]> {
+    match body.pieces.as_slice() {
+        [only] => Cow::Borrowed(&only.bytes),
+        pieces => Cow::Owned(pieces.iter().flat_map(|piece| piece.bytes.iter().copied()).collect()),
+    }
+}
+
+fn write_body(out: &mut Vec<u8>, bytes: &[u8], is_packed: bool) {
+    if bytes.is_empty() {
+        return;
+    }
+    let text = std::str::from_utf8(bytes).ok().filter(|_| !is_packed);
+    let is_object = bytes.trim_ascii_start().starts_with(b"{");
+    match text {
+        Some(text) if is_object && serde_json::from_str::<&RawValue>(text).is_ok() => {
+            out.extend_from_slice(b",\"body\":");
+            out.extend_from_slice(bytes);
+        }
+        Some(text) => {
+            out.push(b',');
+            field(out, "text", text);
+        }
+        None => {
+            out.push(b',');
+            field(out, "base64", &STANDARD.encode(bytes));
+        }
+    }
+}
+
+/// When the pieces came; those of one moment are one.
+fn arrived(out: &mut Vec<u8>, body: &Body, lengths: &[usize]) {
+    let mut pieces: Vec<(usize, String)> = Vec::new();
+    for (piece, length) in body.pieces.iter().zip(lengths) {
+        let at = ms(piece.at);
+        match pieces.last_mut() {
+            Some((bytes, last)) if *last == at => *bytes += length,
+            _ => pieces.push((*length, at)),
+        }
+    }
+    if pieces.is_empty() {
+        return;
+    }
+    out.extend_from_slice(b",\"arrived\":[");
+    for (n, (bytes, at)) in pieces.iter().enumerate() {
+        let comma = if n > 0 { "," } else { "" };
+        out.extend_from_slice(format!("{comma}[{bytes},{at}]").as_bytes());
+    }
+    out.push(b']');
+}
+
+fn headers(out: &mut Vec<u8>, headers: &[(axum::http::HeaderName, axum::http::HeaderValue)]) {
+    out.extend_from_slice(b",\"headers\":[");
+    for (n, (name, value)) in headers.iter().enumerate() {
+        if n > 0 {
+            out.push(b',');
+        }
+        out.push(b'[');
+        string(out, name.as_str());
+        out.push(b',');
+        string(out, &String::from_utf8_lossy(value.as_bytes()));
+        out.push(b']');
+    }
+    out.push(b']');
+}
+
+fn field(out: &mut Vec<u8>, name: &str, value: &str) {
+    string(out, name);
+    out.push(b':');
+    string(out, value);
+}
+
+fn string(out: &mut Vec<u8>, text: &str) {
+    // Writing a string into memory does not fail.
+    drop(serde_json::to_writer(out, text));
+}
+
+/// Tenths of a millisecond are enough to send it again as it came.
+fn ms(since: Duration) -> String {
+    let tenths = since.as_micros() / 100;
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+fn moment(received: SystemTime, later: Duration) -> Timestamp {
+    let since = received.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default() + later;
+    Timestamp::from_ns(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+}

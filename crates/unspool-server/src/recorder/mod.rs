@@ -1,0 +1,209 @@
+//! Recording what the proxy carries, beside it and never in its way.
+//!
+//! In: exchanges, as the proxy hands them over. Out: bodies of the source `proxy` in the engine, many with one write. What cannot be kept is
+//! counted and told; it is not tried again, because what comes next needs the room.
+
+mod envelope;
+mod redact;
+mod unpack;
+
+use envelope::Writer;
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use unspool_engine::live::Engine;
+use unspool_proxy::{Loss, Room, Seen};
+use unspool_redact::Masker;
+
+/// The source of what the proxy saw, and the name of each body.
+const SOURCE: &str = "proxy";
+const NAME: &str = "exchange.json";
+/// Exchanges that come within this time share a write.
+const TOGETHER: Duration = Duration::from_millis(10);
+/// No more bytes share a write.
+const MAX_TOGETHER_BYTES: usize = 8 << 20;
+/// Losses are told so often at most.
+const TELL_AGAIN: Duration = Duration::from_secs(10);
+
+/// Bytes that may be held for the recorder, of all exchanges together: `max_recording_bytes`.
+pub const MAX_RECORDING_BYTES: u64 = 64 << 20;
+/// Bytes of one body that are recorded: `max_recorded_body_bytes`.
+pub const MAX_RECORDED_BODY_BYTES: u64 = 32 << 20;
+
+enum Message {
+    Seen(Seen),
+    Stop,
+}
+
+/// Records exchanges.
+pub struct Recorder {
+    room: Arc<Room>,
+    sender: Sender<Message>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    still_packed: Arc<AtomicU64>,
+}
+
+impl unspool_proxy::Recorder for Recorder {
+    fn take(&self, seen: Seen) {
+        if self.sender.send(Message::Seen(seen)).is_err() {
+            self.room.count_loss(Loss::NotKept);
+        }
+    }
+}
+
+impl Recorder {
+    /// Starts to record. `tell` is given words for people when something was lost.
+    pub fn start(
+        engine: Arc<Engine>,
+        room: Arc<Room>,
+        redact: bool,
+        tell: fn(&str),
+    ) -> std::io::Result<Recorder> {
+        let (sender, messages) = channel();
+        let still_packed = Arc::new(AtomicU64::new(0));
+        let mut recording = Recording {
+            engine,
+            room: Arc::clone(&room),
+            writer: Writer { masker: redact.then(Masker::default), still_packed: 0 },
+            still_packed: Arc::clone(&still_packed),
+            tell,
+            told: (0, None),
+        };
+        let thread = std::thread::Builder::new().name("record".into());
+        let thread = thread.spawn(move || recording.run(&messages))?;
+        Ok(Recorder { room, sender, thread: Mutex::new(Some(thread)), still_packed })
+    }
+
+    /// What is held and what was lost.
+    pub fn room(&self) -> &Arc<Room> {
+        &self.room
+    }
+
+    /// Bodies that could not be unpacked and are kept packed.
+    pub fn still_packed(&self) -> u64 {
+        self.still_packed.load(Ordering::Relaxed)
+    }
+
+    /// What was lost so far, in words for people.
+    pub fn notice(&self) -> Option<String> {
+        notice(&self.room)
+    }
+
+    /// Keeps what was handed over, and ends.
+    pub fn close(&self) {
+        // An error means that it has ended.
+        drop(self.sender.send(Message::Stop));
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            drop(thread.join());
+        }
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn notice(room: &Room) -> Option<String> {
+    let lost = room.lost_in_all();
+    let reasons =
+        Loss::ALL.iter().map(|loss| (loss.name(), room.lost(*loss))).filter(|(_, count)| *count > 0);
+    let reasons: Vec<String> = reasons.map(|(name, count)| format!("{name} {count}")).collect();
+    (lost > 0).then(|| {
+        let exchanges = if lost == 1 { "exchange was" } else { "exchanges were" };
+        format!("{lost} {exchanges} not recorded, or not whole: {}", reasons.join(", "))
+    })
+}
+
+/// The thread's own.
+struct Recording {
+    engine: Arc<Engine>,
+    room: Arc<Room>,
+    writer: Writer,
+    still_packed: Arc<AtomicU64>,
+    tell: fn(&str),
+    /// How many losses were told of, and when.
+    told: (u64, Option<Instant>),
+}
+
+impl Recording {
+    fn run(&mut self, messages: &Receiver<Message>) {
+        let mut is_open = true;
+        while is_open {
+            let Ok(Message::Seen(first)) = messages.recv() else { break };
+            std::thread::sleep(TOGETHER);
+            let mut batch = vec![first];
+            while let Ok(message) = messages.try_recv() {
+                match message {
+                    Message::Seen(seen) => batch.push(seen),
+                    Message::Stop => {
+                        is_open = false;
+                        break;
+                    }
+                }
+            }
+            self.keep_all(batch);
+            self.tell_losses();
+        }
+    }
+
+    /// An exchange that is over is kept once, whole.
+    fn keep_all(&mut self, batch: Vec<Seen>) {
+        let ended: HashSet<String> = batch.iter().filter_map(ended).map(ToString::to_string).collect();
+        let mut bodies: Vec<Vec<u8>> = Vec::new();
+        // Its room is taken until it is kept.
+        let mut written: Vec<Seen> = Vec::new();
+        let (mut bytes, mut over) = (0, 0);
+        for seen in batch {
+            let body = match &seen {
+                Seen::Sent(sent) if ended.contains(&sent.exchange) => continue,
+                Seen::Sent(sent) => self.writer.sent(sent),
+                Seen::Ended(sent, response, failure) => {
+                    over += 1;
+                    self.writer.ended(sent, response.as_ref(), failure.as_ref())
+                }
+            };
+            written.push(seen);
+            bytes += body.len();
+            bodies.push(body);
+            if bytes >= MAX_TOGETHER_BYTES {
+                self.keep(std::mem::take(&mut bodies), over);
+                written.clear();
+                (bytes, over) = (0, 0);
+            }
+        }
+        self.keep(bodies, over);
+        self.still_packed.store(self.writer.still_packed, Ordering::Relaxed);
+    }
+
+    /// Keeps bodies, of which so many are exchanges that are over. A request that is not kept may be kept with its response.
+    fn keep(&self, bodies: Vec<Vec<u8>>, over: usize) {
+        if !bodies.is_empty() && self.engine.take_bodies(SOURCE, NAME, bodies).is_err() {
+            (0..over).for_each(|_| self.room.count_loss(Loss::NotKept));
+        }
+    }
+
+    fn tell_losses(&mut self) {
+        let (known, at) = self.told;
+        let lost = self.room.lost_in_all();
+        if lost > known
+            && at.is_none_or(|at| at.elapsed() >= TELL_AGAIN)
+            && let Some(words) = notice(&self.room)
+        {
+            (self.tell)(&words);
+            self.told = (lost, Some(Instant::now()));
+        }
+    }
+}
+
+fn ended(seen: &Seen) -> Option<&str> {
+    match seen {
+        Seen::Ended(sent, ..) => Some(&sent.exchange),
+        Seen::Sent(_) => None,
+    }
+}

@@ -1,0 +1,159 @@
+//! Recorded exchanges of a session or a file, wherever they are kept.
+//!
+//! In: what the user named. Out: the exchanges whole, in the order they were sent. A path is read; an id is looked for in the data folder, or asked of the
+//! server that has it, and then in the usual places.
+
+use crate::args::{Args, Places};
+use crate::commands::{data_folder, opening, options, settle};
+use crate::error::CliError;
+use crate::load::load;
+use crate::natives::Bytes;
+use crate::server::{RunningServer, encoded};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use unspool_engine::live::{Engine, Snapshot};
+use unspool_formats::{Detail, WholeExchange};
+use unspool_link::Corpus;
+use unspool_model::Witness;
+use unspool_replay::Recordings;
+use unspool_view::search::NativeBytes;
+
+/// What holds the exchanges.
+#[derive(clap::Args)]
+pub(crate) struct RecordedArgs {
+    /// A session id or a unique start of one, or a file or folder of recorded traffic.
+    #[arg(value_name = "SESSION|PATH")]
+    target: PathBuf,
+    #[command(flatten)]
+    places: Places,
+    /// Where sessions are kept, if no server has them (default: `$UNSPOOL_DATA_DIR`, else unspool in your data folder).
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Ask the server here (default: the data folder, or `$UNSPOOL_SERVER`, else 127.0.0.1:4680 if a server has it).
+    #[arg(long, value_name = "HOST:PORT")]
+    server: Option<String>,
+}
+
+impl RecordedArgs {
+    /// How the user named it.
+    pub(crate) fn shown(&self) -> String {
+        self.target.display().to_string()
+    }
+
+    /// The exchanges.
+    pub(crate) fn read(&self, args: &Args, in_order: bool) -> Result<Recordings, CliError> {
+        let name = self.shown();
+        let is_path = std::fs::symlink_metadata(&self.target).is_ok() || name == "-" || name.contains('/');
+        let exchanges = if is_path || !self.places.look_in.is_empty() {
+            self.in_files(args)?
+        } else if self.server.is_some() {
+            in_server(&RunningServer::named(self.server.as_deref()), &name)?
+        } else {
+            match self.in_folder(args, &name)? {
+                Some(exchanges) => exchanges,
+                None => self.in_files(args)?,
+            }
+        };
+        let recordings = Recordings::new(exchanges, in_order);
+        if recordings.exchanges().is_empty() {
+            let why = format!("{name} has no recorded requests");
+            let hint = "recorded traffic is what `unspool proxy` keeps, or what docs/traffic.md lists".into();
+            return Err(CliError::Data { why, hint: Some(hint) });
+        }
+        Ok(recordings)
+    }
+
+    fn in_files(&self, args: &Args) -> Result<Vec<WholeExchange>, CliError> {
+        let loaded = load(args, std::slice::from_ref(&self.target), &self.places.look_in, Detail::Full)?;
+        let mut bytes = Bytes::new(&loaded.natives, &loaded.corpus.batch);
+        Ok(loaded.sessions.iter().flat_map(|session| whole(&loaded.corpus, *session, &mut bytes)).collect())
+    }
+
+    /// Nothing when there is no such session in the folder.
+    fn in_folder(&self, args: &Args, name: &str) -> Result<Option<Vec<WholeExchange>>, CliError> {
+        let folder = data_folder(self.data_dir.as_deref())?;
+        if !Path::new(&folder).is_dir() {
+            return Ok(None);
+        }
+        let engine = match Engine::open(options(args, &folder, "replay")?) {
+            Ok(engine) => engine,
+            Err(error) if error.is_held() => return in_server(&RunningServer::named(None), name).map(Some),
+            Err(error) => return Err(opening(&error)),
+        };
+        settle(&engine)?;
+        let found = snapshot(&engine, name);
+        engine.close();
+        Ok(found?.map(|snapshot| whole(&snapshot.corpus, snapshot.session, &mut snapshot.natives())))
+    }
+}
+
+fn snapshot(engine: &Engine, name: &str) -> Result<Option<std::sync::Arc<Snapshot>>, CliError> {
+    let failed = |why: String| CliError::Data { why, hint: None };
+    let found = engine.sessions_named(name).map_err(|error| failed(error.to_string()))?;
+    match found.as_slice() {
+        [] => Ok(None),
+        [(id, _)] => engine.snapshot(*id).map_err(|error| failed(error.to_string())),
+        _ => Err(CliError::AmbiguousSession {
+            prefix: name.into(),
+            candidates: found.into_iter().map(|(_, id)| id).collect(),
+        }),
+    }
+}
+
+/// The exchanges among the records of a session.
+fn whole(corpus: &Corpus, session: usize, bytes: &mut impl NativeBytes) -> Vec<WholeExchange> {
+    let batch = &corpus.batch;
+    let mut exchanges = Vec::new();
+    for record in corpus.records_of(session) {
+        let stream = batch.streams.get(batch.records[record as usize].stream as usize);
+        if stream.is_some_and(|stream| stream.witness == Witness::Wire) {
+            exchanges.extend(bytes.bytes(record).and_then(WholeExchange::read));
+        }
+    }
+    exchanges
+}
+
+fn in_server(server: &RunningServer, name: &str) -> Result<Vec<WholeExchange>, CliError> {
+    let place = format!("/api/v1/sessions/{}", encoded(&full_id(server, name)?));
+    let session = server.document(&place)?;
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let mut records: Vec<String> = Vec::new();
+    for step in list(&session["steps"]) {
+        let wire = list(&step["witnesses"]).into_iter().filter(|one| one["format"] == "inference-log");
+        records.extend(wire.filter_map(|one| one["record_id"].as_str().map(String::from)));
+    }
+    records.sort_unstable();
+    records.dedup();
+    let mut exchanges = Vec::with_capacity(records.len());
+    for record in records {
+        exchanges.extend(WholeExchange::read(&server.bytes(&format!("{place}/records/{record}"))?));
+    }
+    Ok(exchanges)
+}
+
+/// The id of the session that a name is the beginning of.
+fn full_id(server: &RunningServer, name: &str) -> Result<String, CliError> {
+    let mut found: Vec<String> = Vec::new();
+    let mut cursor = String::new();
+    loop {
+        let page = server.document(&format!("/api/v1/sessions?limit=1000{cursor}"))?;
+        for row in page["sessions"].as_array().into_iter().flatten() {
+            let native = row["native_ids"].as_array().into_iter().flatten();
+            let ids = native.chain([&row["id"]]).filter_map(Value::as_str);
+            let begins: Vec<&str> = ids.filter(|id| id.starts_with(name)).collect();
+            if begins.contains(&name) {
+                return Ok(name.into());
+            }
+            found.extend(begins.first().map(ToString::to_string));
+        }
+        match page["next_cursor"].as_str() {
+            Some(next) => cursor = format!("&cursor={}", encoded(next)),
+            None => break,
+        }
+    }
+    match found.as_slice() {
+        [] => Err(CliError::NoSuchSession(name.into())),
+        [one] => Ok(one.clone()),
+        _ => Err(CliError::AmbiguousSession { prefix: name.into(), candidates: found }),
+    }
+}
