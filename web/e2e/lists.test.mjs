@@ -1,13 +1,11 @@
 // Lists: sessions by every filter, what was odd, files that are dropped, what can be typed, and the palette.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { after, afterEach, before, beforeEach, test } from "node:test";
-import { filesBelow, launch, open, Server, until } from "./harness.mjs";
+import { test } from "node:test";
+import { filesBelow, page, param, server, testPage, until, violations } from "./harness.mjs";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const ODD = "0dd00000-0000-4000-8000-000000000001";
-let server, browser, opened, page, shop, odd;
+let shop, odd;
 
 const line = (fields) => JSON.stringify(fields);
 const user = (uuid, at, content, more = {}) => line({ type: "user", sessionId: ODD, uuid, timestamp: `2026-11-15T20:0${at}:00Z`, cwd: "/home/sam/odd", message: { role: "user", content }, ...more });
@@ -27,35 +25,18 @@ function oddSession() {
 /** A session of its own that one hook event tells of. */
 const hook = (name, at = 1_763_000_000) => `${line({ hook_event_name: "UserPromptSubmit", ts: at, session_id: name, prompt: `Prompt of ${name}`, cwd: "/home/sam/hooked" })}\n`;
 
-before(async () => {
-  server = await Server.start();
-  browser = await launch();
-  server.demo();
-  for (const path of filesBelow(`${server.folder}/demo`)) await server.put(path.slice(server.folder.length + 6), readFileSync(path));
-  await server.put("odd.jsonl", oddSession());
-  await server.put("newer.json", '{"schema": "unspool.flow/99", "sessions": []}');
-  await server.session("5e55a9e0-0c0a-4b0d-9d3e-0000000000d0", 41);
-  odd = await server.session(ODD, 4);
-  [shop] = (await server.json("/api/v1/sessions?title=checkout")).sessions;
+testPage({
+  async prepare() {
+    server.demo();
+    for (const path of filesBelow(`${server.folder}/demo`)) await server.put(path.slice(server.folder.length + 6), readFileSync(path));
+    await server.put("odd.jsonl", oddSession());
+    await server.put("newer.json", '{"schema": "unspool.flow/99", "sessions": []}');
+    await server.session("5e55a9e0-0c0a-4b0d-9d3e-0000000000d0", 41);
+    odd = await server.session(ODD, 4);
+    [shop] = (await server.json("/api/v1/sessions?title=checkout")).sessions;
+  },
 });
 
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-beforeEach(async () => {
-  opened = await open(browser, server.base);
-  page = opened.page;
-});
-
-afterEach(async () => {
-  const { wrong } = opened;
-  await opened.close();
-  assert.deepEqual(wrong, []);
-});
-
-const param = (name) => new URL(page.url()).searchParams.get(name);
 const shownIds = () => page.locator(".list .row-title").evaluateAll((all) => all.map((one) => one.getAttribute("href").split("/").pop()));
 const ids = async (query) => (await server.json(`/api/v1/sessions?${query}`)).sessions.map(({ id }) => id);
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -195,9 +176,7 @@ test("a server with nothing says what to do next, and a dropped file opens there
     await start.getByText("unspool otel-env").waitFor();
     await start.getByText("--no-watch").waitFor();
     assert.equal(await start.getByRole("button", { name: "Copy" }).count(), 3);
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }));
-    assert.deepEqual(violations.map(({ id, nodes }) => `${id} ${nodes[0].html}`), []);
+    assert.deepEqual(await violations(), []);
     await drop("first.jsonl", hook("the-first"));
     await page.locator(".session-head h1", { hasText: "Prompt of the-first" }).waitFor();
     assert.deepEqual(own.wrong, []);
@@ -230,9 +209,7 @@ test("fields and values are offered, and taken by keys", async () => {
   await page.locator(".filter-note", { hasText: /\d+ steps/ }).waitFor();
   await page.keyboard.type("is:er");
   await until(async () => (await current().catch(() => "")) === "error", "a mark is offered");
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document.querySelector(".filter"), { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }));
-  assert.deepEqual(violations.map(({ id, nodes }) => `${id} ${nodes[0].html}`), []);
+  assert.deepEqual(await violations({ within: ".filter" }), []);
   await page.keyboard.press("Escape");
   await page.getByRole("listbox", { name: "What can be typed" }).waitFor({ state: "detached" });
   await page.locator(".hint", { hasText: "knows no `er`" }).waitFor();
