@@ -4,8 +4,8 @@
 export type Light = "plain" | "selected" | "chain" | "dim";
 
 /** What a filter leaves out is a tint, what lies beside a lit chain a stronger one. */
-export const DIM_ALPHA = 0.14;
-export const BESIDE_ALPHA = 0.38;
+export const DIM_ALPHA = 0.11;
+export const BESIDE_ALPHA = 0.34;
 
 export function alphaOf(light: Light, hasChain: boolean): number {
   if (light === "dim") return DIM_ALPHA;

@@ -63,8 +63,9 @@ function drawnSpan({ from, to, folds = NO_FOLDS }: Span & { folds?: Folds }): Sp
 }
 
 export function toX(scale: Scale, at: number): number {
-  const { from, to } = drawnSpan(scale);
-  return ((drawnAt(scale.folds ?? NO_FOLDS, at) - from) / (to - from)) * scale.width;
+  const { folds = NO_FOLDS } = scale;
+  const from = drawnAt(folds, scale.from);
+  return ((drawnAt(folds, at) - from) / (drawnAt(folds, scale.to) - from)) * scale.width;
 }
 
 export function toTime(scale: Scale, x: number): number {
