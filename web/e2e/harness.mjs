@@ -1,8 +1,11 @@
 // A server of its own with its own folder, the demo in it, and Chromium in front of it.
+import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { after, afterEach, before, beforeEach } from "node:test";
 import { chromium } from "playwright-core";
 
 export const DEMO = "5e55a9e0-0c0a-4b0d-9d3e-0000000000d0";
@@ -102,4 +105,79 @@ export async function open(browser, base, options = {}) {
 
 export function launch() {
   return chromium.launch({ executablePath: browserPath, args: ["--no-sandbox"] });
+}
+
+/** What the tests of a file share, once `testPage` has begun: a server, Chromium, and a page of its own for every test. */
+export let server, browser, page;
+
+/** Every test of a file has a fresh page in front of one server; nothing may go wrong in it. */
+export function testPage({ options = {}, prepare, open: begin } = {}) {
+  let opened;
+  before(async () => {
+    server = await Server.start();
+    browser = await launch();
+    await prepare?.();
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+  beforeEach(async () => {
+    opened = await open(browser, server.base, options);
+    page = opened.page;
+    await begin?.();
+  });
+  afterEach(async () => {
+    const { wrong } = opened;
+    await opened.close();
+    assert.deepEqual(wrong, []);
+  });
+}
+
+/** The demo's session `shop`, and the first step of it that failed. */
+export let demo, failing;
+
+export async function putDemo() {
+  for (const [name, text] of server.demo()) await server.put(name, text);
+  demo = await server.session(DEMO, 41);
+  failing = (await server.json(`/api/v1/query?q=is:error&session=${demo.id}`)).sessions[0].steps[0];
+}
+
+export const session = (query = "", id = demo.id) => `${server.base}/sessions/${id}${query}`;
+export const param = (name) => new URL(page.url()).searchParams.get(name);
+export const shown = (text) => page.getByText(text, { exact: false }).first().waitFor();
+export const detail = () => page.getByRole("complementary", { name: "Step" });
+
+/** The main file of the demo as another session. */
+export function anotherDemo(n) {
+  const [, text] = server.demo().find(([name]) => name.endsWith(`${DEMO}.jsonl`));
+  return text.replaceAll(DEMO, DEMO.slice(0, -2) + n).replaceAll("d0d0d0d0-", `${n}${n}${n}${n}-`).replaceAll("msg_demo", `msg_${n}`).replaceAll("toolu_", `toolu_${n}`).replaceAll("req_demo", `req_${n}`).replaceAll("Fix checkout total", `Session ${n}`);
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"];
+
+/** What of a page, or of a part of it, not everybody can use; by some rules, or by all of them (`null`). */
+export async function violations({ of = page, within = "html", rules = WCAG } = {}) {
+  await of.evaluate(axe);
+  const found = await of.evaluate(([part, runOnly]) => globalThis.axe.run(document.querySelector(part), runOnly ? { runOnly } : {}), [within, rules]);
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
+}
+
+/** Waits until nothing is drawn any more, and gives the picture's bytes. */
+export async function picture(of = page.locator("canvas").first()) {
+  const bytes = () => of.evaluate((one) => one.toDataURL());
+  let last = await bytes();
+  return until(async () => {
+    await page.waitForTimeout(120);
+    const next = await bytes();
+    const isStill = next === last;
+    last = next;
+    return isStill && next;
+  }, "a picture that stays");
+}
+
+export async function saved(click) {
+  const [download] = await Promise.all([page.waitForEvent("download"), click()]);
+  return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
 }

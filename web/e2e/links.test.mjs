@@ -1,51 +1,71 @@
 // What people say about links: confirmed, denied, taken back, added, refused; and all views follow.
 import assert from "node:assert/strict";
-import { after, afterEach, before, beforeEach, test } from "node:test";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { test } from "node:test";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { filesBelow, launch, open, Server, until } from "./harness.mjs";
+import { pathToFileURL } from "node:url";
+import { browser, filesBelow, open, page, server, testPage, until, violations } from "./harness.mjs";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-let server, browser, id, guess, opened, page, detail;
+let id, guess, detail;
 
-before(async () => {
-  server = await Server.start();
-  browser = await launch();
-  const folder = join(server.folder, "demo");
-  server.unspool("demo", "--write", folder);
-  for (const path of filesBelow(join(folder, "support"))) await server.put(relative(folder, path), readFileSync(path, "utf8"));
-  id = await until(async () => (await server.json("/api/v1/sessions")).sessions[0]?.id, "the session");
-  const { edges } = await until(async () => {
-    const flow = await server.json(`/api/v1/sessions/${id}`);
-    return flow.edges.some((edge) => edge.kind === "subagent_spawn") && flow;
-  }, "its agents");
-  guess = edges.find((edge) => edge.kind === "subagent_spawn");
-  assert.equal(guess.inferred, true);
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-beforeEach(async () => {
-  opened = await open(browser, server.base);
-  page = opened.page;
-  await page.goto(`${server.base}/sessions/${id}?step=${guess.to}`);
-  detail = page.getByRole("complementary", { name: "Step" });
-  await detail.getByRole("tab", { name: "Why" }).click();
-});
-
-afterEach(async () => {
-  const { wrong } = opened;
-  await opened.close();
-  assert.deepEqual(wrong, []);
+testPage({
+  async prepare() {
+    const folder = join(server.folder, "demo");
+    server.unspool("demo", "--write", folder);
+    for (const path of filesBelow(join(folder, "support"))) await server.put(relative(folder, path), readFileSync(path, "utf8"));
+    id = await until(async () => (await server.json("/api/v1/sessions")).sessions[0]?.id, "the session");
+    const { edges } = await until(async () => {
+      const flow = await server.json(`/api/v1/sessions/${id}`);
+      return flow.edges.some((edge) => edge.kind === "subagent_spawn") && flow;
+    }, "its agents");
+    guess = edges.find((edge) => edge.kind === "subagent_spawn");
+    assert.equal(guess.inferred, true);
+  },
+  async open() {
+    await page.goto(`${server.base}/sessions/${id}?step=${guess.to}`);
+    detail = page.getByRole("complementary", { name: "Step" });
+    await detail.getByRole("tab", { name: "Why" }).click();
+  },
 });
 
 const spawns = async () => (await server.json(`/api/v1/sessions/${id}`)).edges.filter((edge) => edge.kind === "subagent_spawn" && edge.to === guess.to);
 const act = (name) => detail.getByRole("button", { name, exact: true }).first();
 const agentRow = () => page.locator(".tree-row.agent").filter({ hasText: "returns-desk" });
+
+/** What a report says about the same step, opened from the disk without a network. */
+async function reported(of) {
+  const folder = mkdtempSync(join(tmpdir(), "unspool-said-"));
+  try {
+    const file = join(folder, "said.html");
+    writeFileSync(file, await (await fetch(`${server.base}/api/v1/sessions/${id}/report`)).text());
+    const report = await open(browser, "file:", { offline: true });
+    await report.page.goto(`${pathToFileURL(file).href}#/sessions/${id}?step=${guess.to}`);
+    const told = report.page.getByRole("complementary", { name: "Step" });
+    await told.getByRole("tab", { name: "Why" }).click();
+    await of(told, report.page);
+    assert.deepEqual(report.wrong, []);
+    await report.close();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+test("what was said is in a report, too, where nothing more can be said", async () => {
+  await detail.getByLabel("Your name").fill("Ada");
+  await detail.getByLabel("Your name").press("Tab");
+  await act("Confirm").click();
+  await detail.getByText("Confirmed").waitFor();
+  await reported(async (told, page) => {
+    await told.getByText("Confirmed").waitFor();
+    await told.getByText("by Ada", { exact: false }).first().waitFor();
+    await told.getByText("declared", { exact: true }).first().waitFor();
+    assert.equal(await page.locator(".tree-row.agent").filter({ hasText: "returns-desk" }).getByText("inferred").count(), 0);
+    for (const name of ["Confirm", "Deny", "Undo"]) assert.equal(await told.getByRole("button", { name, exact: true }).count(), 0, name);
+  });
+  await act("Undo").click();
+  await detail.getByText("Confirmed").waitFor({ state: "detached" });
+});
 
 test("a guess that is confirmed is declared in all views, and is a guess again when that is taken back", async () => {
   await agentRow().getByText("inferred").waitFor();
@@ -59,9 +79,7 @@ test("a guess that is confirmed is declared in all views, and is a guess again w
   await detail.getByText("declared", { exact: true }).first().waitFor();
   await agentRow().getByText("inferred").waitFor({ state: "detached" });
   assert.deepEqual((await spawns()).map((edge) => [edge.rule, edge.confidence]), [["manual", 1]]);
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document.querySelector(".detail")));
-  assert.deepEqual(violations.map((one) => [one.id, ...one.nodes.map((node) => node.html)]), []);
+  assert.deepEqual(await violations({ within: ".detail", rules: null }), []);
   await act("Undo").click();
   await act("Confirm").waitFor();
   await agentRow().getByText("inferred").waitFor();

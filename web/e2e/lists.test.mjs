@@ -1,13 +1,11 @@
 // Lists: sessions by every filter, what was odd, files that are dropped, what can be typed, and the palette.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { after, afterEach, before, beforeEach, test } from "node:test";
-import { filesBelow, launch, open, Server, until } from "./harness.mjs";
+import { test } from "node:test";
+import { browser, filesBelow, open, page, param, Server, server, testPage, until, violations } from "./harness.mjs";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const ODD = "0dd00000-0000-4000-8000-000000000001";
-let server, browser, opened, page, shop, odd;
+let shop, odd;
 
 const line = (fields) => JSON.stringify(fields);
 const user = (uuid, at, content, more = {}) => line({ type: "user", sessionId: ODD, uuid, timestamp: `2026-11-15T20:0${at}:00Z`, cwd: "/home/sam/odd", message: { role: "user", content }, ...more });
@@ -27,35 +25,18 @@ function oddSession() {
 /** A session of its own that one hook event tells of. */
 const hook = (name, at = 1_763_000_000) => `${line({ hook_event_name: "UserPromptSubmit", ts: at, session_id: name, prompt: `Prompt of ${name}`, cwd: "/home/sam/hooked" })}\n`;
 
-before(async () => {
-  server = await Server.start();
-  browser = await launch();
-  server.demo();
-  for (const path of filesBelow(`${server.folder}/demo`)) await server.put(path.slice(server.folder.length + 6), readFileSync(path));
-  await server.put("odd.jsonl", oddSession());
-  await server.put("newer.json", '{"schema": "unspool.flow/99", "sessions": []}');
-  await server.session("5e55a9e0-0c0a-4b0d-9d3e-0000000000d0", 41);
-  odd = await server.session(ODD, 4);
-  [shop] = (await server.json("/api/v1/sessions?title=checkout")).sessions;
+testPage({
+  async prepare() {
+    server.demo();
+    for (const path of filesBelow(`${server.folder}/demo`)) await server.put(path.slice(server.folder.length + 6), readFileSync(path));
+    await server.put("odd.jsonl", oddSession());
+    await server.put("newer.json", '{"schema": "unspool.flow/99", "sessions": []}');
+    await server.session("5e55a9e0-0c0a-4b0d-9d3e-0000000000d0", 41);
+    odd = await server.session(ODD, 4);
+    [shop] = (await server.json("/api/v1/sessions?title=checkout")).sessions;
+  },
 });
 
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-beforeEach(async () => {
-  opened = await open(browser, server.base);
-  page = opened.page;
-});
-
-afterEach(async () => {
-  const { wrong } = opened;
-  await opened.close();
-  assert.deepEqual(wrong, []);
-});
-
-const param = (name) => new URL(page.url()).searchParams.get(name);
 const shownIds = () => page.locator(".list .row-title").evaluateAll((all) => all.map((one) => one.getAttribute("href").split("/").pop()));
 const ids = async (query) => (await server.json(`/api/v1/sessions?${query}`)).sessions.map(({ id }) => id);
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
@@ -159,15 +140,15 @@ test("what is odd in records of no session is listed by source, with the record"
 });
 
 /** Drops a file as a browser does. */
-async function drop(name, text) {
-  const data = await page.evaluateHandle(([file, content]) => {
+async function drop(name, text, on = page) {
+  const data = await on.evaluateHandle(([file, content]) => {
     const transfer = new DataTransfer();
     transfer.items.add(new File([content], file));
     return transfer;
   }, [name, text]);
-  await page.dispatchEvent("body", "dragover", { dataTransfer: data });
-  await page.locator(".drop-veil").waitFor();
-  await page.dispatchEvent("body", "drop", { dataTransfer: data });
+  await on.dispatchEvent("body", "dragover", { dataTransfer: data });
+  await on.locator(".drop-veil").waitFor();
+  await on.dispatchEvent("body", "drop", { dataTransfer: data });
 }
 
 test("a file that is dropped opens, also on a session; one that nobody knows says so", async () => {
@@ -188,17 +169,15 @@ test("a server with nothing says what to do next, and a dropped file opens there
   const empty = await Server.start();
   try {
     const own = await open(browser, empty.base);
-    page = own.page;
+    const { page } = own;
     await page.goto(empty.base);
     const start = page.getByRole("region", { name: "What to do next" });
     await start.getByText(`unspool hooks install --server ${new URL(empty.base).host}`).waitFor();
     await start.getByText("unspool otel-env").waitFor();
     await start.getByText("--no-watch").waitFor();
     assert.equal(await start.getByRole("button", { name: "Copy" }).count(), 3);
-    await page.evaluate(axe);
-    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }));
-    assert.deepEqual(violations.map(({ id, nodes }) => `${id} ${nodes[0].html}`), []);
-    await drop("first.jsonl", hook("the-first"));
+    assert.deepEqual(await violations({ of: page }), []);
+    await drop("first.jsonl", hook("the-first"), page);
     await page.locator(".session-head h1", { hasText: "Prompt of the-first" }).waitFor();
     assert.deepEqual(own.wrong, []);
     await own.close();
@@ -230,9 +209,7 @@ test("fields and values are offered, and taken by keys", async () => {
   await page.locator(".filter-note", { hasText: /\d+ steps/ }).waitFor();
   await page.keyboard.type("is:er");
   await until(async () => (await current().catch(() => "")) === "error", "a mark is offered");
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document.querySelector(".filter"), { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }));
-  assert.deepEqual(violations.map(({ id, nodes }) => `${id} ${nodes[0].html}`), []);
+  assert.deepEqual(await violations({ within: ".filter" }), []);
   await page.keyboard.press("Escape");
   await page.getByRole("listbox", { name: "What can be typed" }).waitFor({ state: "detached" });
   await page.locator(".hint", { hasText: "knows no `er`" }).waitFor();
@@ -283,12 +260,16 @@ test("a finding is found by its words", async () => {
 });
 
 test("the sheet has every key of commands, lists and offers", async () => {
-  await page.goto(server.base);
-  await page.locator(".list").waitFor();
-  await page.keyboard.press("?");
   const sheet = page.getByRole("dialog", { name: "Keys" });
-  for (const heading of ["Everywhere", "The list of sessions", "Offers while typing", "Timeline, tree and graph"]) await sheet.getByRole("heading", { name: heading }).waitFor();
-  assert.ok((await sheet.locator("dt").count()) > 30);
+  const seen = new Set();
+  for (const [address, headings] of [[server.base, ["The list of sessions"]], [`${server.base}/sessions/${shop.id}`, ["The timeline", "The tree"]], [`${server.base}/sessions/${shop.id}?view=graph`, ["The graph"]]]) {
+    await page.goto(address);
+    await page.locator(".list, canvas").first().waitFor();
+    await page.keyboard.press("?");
+    for (const heading of ["Everywhere here", "Offers while typing", ...headings]) await sheet.getByRole("heading", { name: heading }).waitFor();
+    for (const title of await sheet.locator("dd").allTextContents()) seen.add(title);
+  }
+  assert.ok(seen.size > 45, `${seen.size}`);
 });
 
 test("while somebody reads further down, nothing moves; a button says what came", async () => {

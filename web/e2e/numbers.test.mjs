@@ -1,14 +1,11 @@
 // The numbers of a session, its runs, its tree by keyboard, a step whole, preferences: as a person uses them.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { after, afterEach, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { fitted } from "../src/logic/camera.ts";
-import { DEMO, launch, open, Server, until } from "./harness.mjs";
+import { demo, detail, failing, page, param, putDemo, server, session, testPage, until, violations } from "./harness.mjs";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const BIG = "b16b00b5-0000-4000-8000-000000000010";
-let server, browser, demo, failing, big, opened, page;
+let big;
 
 /** A session whose one call printed more than ten megabytes, then edited a file and was compacted. */
 function bigSession() {
@@ -33,36 +30,16 @@ function bigSession() {
   return lines.join("\n");
 }
 
-before(async () => {
-  server = await Server.start();
-  browser = await launch();
-  for (const [name, text] of server.demo()) await server.put(name, text);
-  await server.put("shop/big.jsonl", bigSession());
-  demo = await server.session(DEMO, 41);
-  big = await server.session(BIG, 6);
-  failing = (await server.json(`/api/v1/query?q=is:error&session=${demo.id}`)).sessions[0].steps[0];
+testPage({
+  options: { permissions: ["clipboard-read", "clipboard-write"] },
+  async prepare() {
+    await putDemo();
+    await server.put("shop/big.jsonl", bigSession());
+    big = await server.session(BIG, 6);
+  },
 });
 
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-beforeEach(async () => {
-  opened = await open(browser, server.base, { permissions: ["clipboard-read", "clipboard-write"] });
-  page = opened.page;
-});
-
-afterEach(async () => {
-  const { wrong } = opened;
-  await opened.close();
-  assert.deepEqual(wrong, []);
-});
-
-const session = (query = "", id = demo.id) => `${server.base}/sessions/${id}${query}`;
-const param = (name) => new URL(page.url()).searchParams.get(name);
 const step = async (query, id) => (await server.json(`/api/v1/query?q=${encodeURIComponent(query)}&session=${id}`)).sessions[0].steps[0].id;
-const detail = () => page.getByRole("complementary", { name: "Step" });
 
 test("the head tells state, time, tokens and cost by bucket, and what it rests on", async () => {
   const { totals, buckets, completeness } = await server.json(`/api/v1/sessions/${demo.id}/numbers`);
@@ -322,9 +299,7 @@ test("anybody can use them: no violation of WCAG 2 A and AA", async () => {
       await page.goto(session(query));
       await page.locator(seen).first().waitFor();
       if (key !== "") await page.keyboard.press(key);
-      await page.evaluate(axe);
-      const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }));
-      assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`), [], `${query} ${colorScheme}`);
+      assert.deepEqual(await violations(), [], `${query} ${colorScheme}`);
     }
   }
 });

@@ -1,43 +1,13 @@
 // The page as a person uses it: find what failed, read why, share it, watch it change.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { after, afterEach, before, beforeEach, test } from "node:test";
+import { join, relative } from "node:path";
+import { test } from "node:test";
 import { fitted } from "../src/logic/camera.ts";
-import { boxOf, GUTTER_PX, placeLanes, TOP_PX } from "../src/logic/lanes.ts";
-import { whole } from "../src/logic/scale.ts";
-import { DEMO, launch, open, Server, until } from "./harness.mjs";
+import { anotherDemo, DEMO, demo, failing, filesBelow, page, param, putDemo, server, session, shown, testPage, until, violations } from "./harness.mjs";
+import { barPlace, timelinePlaces } from "./places.mjs";
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-let server, browser, demo, failing, opened, page;
-
-before(async () => {
-  server = await Server.start();
-  browser = await launch();
-  for (const [name, text] of server.demo()) await server.put(name, text);
-  demo = await server.session(DEMO, 41);
-  failing = (await server.json(`/api/v1/query?q=is:error&session=${demo.id}`)).sessions[0].steps[0];
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-beforeEach(async () => {
-  opened = await open(browser, server.base);
-  page = opened.page;
-});
-
-afterEach(async () => {
-  const { wrong } = opened;
-  await opened.close();
-  assert.deepEqual(wrong, []);
-});
-
-const session = (query = "") => `${server.base}/sessions/${demo.id}${query}`;
-const shown = (text) => page.getByText(text, { exact: false }).first().waitFor();
-const param = (name) => new URL(page.url()).searchParams.get(name);
+testPage({ prepare: putDemo });
 
 test("from the list to the failing step, and why it is linked", async () => {
   await page.goto(server.base);
@@ -56,6 +26,30 @@ test("from the list to the failing step, and why it is linked", async () => {
   await until(() => param("step") === cause.from, "the cause is chosen");
   await detail.getByRole("tab", { name: /Records/ }).click();
   await detail.getByText("claude-code-transcript").first().waitFor();
+});
+
+test("who has never seen it: which sub-agent failed, why, and who started it", async () => {
+  const folder = join(server.folder, "demo");
+  for (const path of filesBelow(join(folder, "ledger"))) await server.put(relative(folder, path), readFileSync(path));
+  const ledger = await until(async () => (await server.json("/api/v1/sessions?status=failed")).sessions.find((one) => one.subagents > 1), "the session with agents in agents");
+  await page.goto(server.base);
+  await page.getByRole("link", { name: ledger.title }).click();
+  const failed = page.getByRole("complementary", { name: "What failed" });
+  const { agents } = await server.json(`/api/v1/sessions/${ledger.id}/trouble`);
+  const { agent, above, worst, started_by: start, link } = agents.find((one) => one.above.length > 1);
+  for (const outer of above) await failed.getByText(outer.label, { exact: false }).first().waitFor();
+  await failed.getByText(agent.label, { exact: true }).first().waitFor();
+  await failed.getByText(worst.error).first().waitFor();
+  await failed.getByRole("listitem").filter({ hasText: worst.error }).getByRole("button", { name: "why linked" }).last().click();
+  await until(() => param("edge") === link, "the link that starts the agent");
+  const explained = await server.json(`/api/v1/sessions/${ledger.id}/explain/${link}`);
+  await page.getByRole("complementary", { name: "Link" }).getByText(explained.sections[0].lines[0]).waitFor();
+  await page.keyboard.press("Escape");
+  await failed.getByRole("button", { name: new RegExp(`#${start.seq}$`) }).first().click();
+  await until(() => param("step") === start.id, "who started it");
+  await page.keyboard.press("Escape");
+  await failed.getByRole("button", { name: new RegExp(`#${worst.step.seq}$`) }).first().click();
+  await page.getByRole("complementary", { name: "Step" }).getByText("Failed.").waitFor();
 });
 
 test("search and filters of the list", async () => {
@@ -89,13 +83,10 @@ test("a deep link is the whole state, and the way back works", async () => {
 
 test("the timeline zooms at the pointer, a click chooses a bar, and the address remembers", async () => {
   await page.goto(session());
-  const canvas = page.getByRole("img", { name: /Timeline/ });
-  const box = await until(() => canvas.boundingBox(), "the canvas");
-  const { span_ns: span, bars, lanes } = await server.json(`/api/v1/sessions/${demo.id}/timeline?px=700`);
+  const { data: { span_ns: span, bars } } = await timelinePlaces();
   const bar = bars.find((one) => one.step_id === failing.id);
-  const { lanes: rows } = placeLanes(lanes, new Set());
-  const place = boxOf(bar, rows, { ...whole(span), width: box.width - GUTTER_PX });
-  await page.mouse.click(box.x + GUTTER_PX + place.x + place.width / 2, box.y + TOP_PX + place.y + place.height / 2);
+  const { x, y } = await barPlace(failing.id);
+  await page.mouse.click(x, y);
   await until(() => param("step") === failing.id, "the bar is chosen");
   await page.mouse.wheel(0, -600);
   await until(() => param("from") !== null, "the zoom is in the address");
@@ -162,16 +153,10 @@ test("a workflow's node goes through its steps", async () => {
   assert.equal(seen.size, 3);
 });
 
-/** The main file of the demo as another session. */
-function another(n) {
-  const [, text] = server.demo().find(([name]) => name.endsWith(`${DEMO}.jsonl`));
-  return text.replaceAll(DEMO, DEMO.slice(0, -2) + n).replaceAll("d0d0d0d0-", `${n}${n}${n}${n}-`).replaceAll("msg_demo", `msg_${n}`).replaceAll("toolu_", `toolu_${n}`).replaceAll("req_demo", `req_${n}`).replaceAll("Fix checkout total", `Session ${n}`);
-}
-
 test("what happens elsewhere is seen while looking", async () => {
   await page.goto(server.base);
   await page.getByRole("link", { name: demo.title }).waitFor();
-  const lines = another("e1").trim().split("\n");
+  const lines = anotherDemo("e1").trim().split("\n");
   await server.put("shop/live.jsonl", `${lines.slice(0, 6).join("\n")}\n`);
   const first = await server.session(`${DEMO.slice(0, -2)}e1`, 1);
   await page.locator(`a[href="/sessions/${first.id}"]`).click();
@@ -184,7 +169,7 @@ test("what happens elsewhere is seen while looking", async () => {
 
 test("a file that is given is read", async () => {
   await page.goto(server.base);
-  await page.locator('input[type="file"]').setInputFiles({ name: "given.jsonl", mimeType: "application/jsonl", buffer: Buffer.from(another("f2")) });
+  await page.locator('input[type="file"]').setInputFiles({ name: "given.jsonl", mimeType: "application/jsonl", buffer: Buffer.from(anotherDemo("f2")) });
   await shown("read as claude-code-transcript");
   const row = await server.session(`${DEMO.slice(0, -2)}f2`, 1);
   await page.locator(`a[href="/sessions/${row.id}"]`).waitFor();
@@ -207,7 +192,7 @@ test("a session is played along its time, and all views follow", async () => {
 });
 
 test("two sessions are compared", async () => {
-  await server.put("shop/other.jsonl", another("a3").replaceAll("npm test -- pricing", "npm test"));
+  await server.put("shop/other.jsonl", anotherDemo("a3").replaceAll("npm test -- pricing", "npm test"));
   const other = await server.session(`${DEMO.slice(0, -2)}a3`, 10);
   await page.goto(session());
   await page.getByRole("button", { name: "Compare…" }).click();
@@ -269,10 +254,7 @@ test("anybody can use it: no violation of WCAG 2 A and AA", async () => {
       await page.goto(server.base + path);
       await page.locator(".list, .stats, canvas, .diff-head").first().waitFor();
       await page.locator(".skeleton").first().waitFor({ state: "detached" });
-      await page.evaluate(axe);
-      const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"] }));
-      const told = violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(" | ")}`);
-      assert.deepEqual(told, [], `${path} ${colorScheme}`);
+      assert.deepEqual(await violations(), [], `${path} ${colorScheme}`);
     }
   }
 });

@@ -1,82 +1,17 @@
 // The timeline and the graph as pictures that are worked with: arrows, chains, colours, what grows, what is saved.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { after, afterEach, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { arrowShown, curveOf } from "../src/logic/arrows.ts";
-import { fitted } from "../src/logic/camera.ts";
-import { boxOf, GUTTER_PX, placeLanes, TOP_PX } from "../src/logic/lanes.ts";
-import { whole } from "../src/logic/scale.ts";
-import { DEMO, launch, open, Server, until } from "./harness.mjs";
+import { anotherDemo, DEMO, demo, failing, page, param, picture, putDemo, saved, server, session, testPage, until } from "./harness.mjs";
+import { manySteps } from "./big.mjs";
+import { barPlace, edgePlaces, nodePlace, timelineCanvas, timelinePlaces } from "./places.mjs";
 
-let server, browser, demo, opened, page, failing;
-
-before(async () => {
-  server = await Server.start();
-  browser = await launch();
-  for (const [name, text] of server.demo()) await server.put(name, text);
-  demo = await server.session(DEMO, 41);
-  failing = (await server.json(`/api/v1/query?q=is:error&session=${demo.id}`)).sessions[0].steps[0];
-});
-
-after(async () => {
-  await browser?.close();
-  await server?.stop();
-});
-
-beforeEach(async () => {
-  opened = await open(browser, server.base, { viewport: { width: 1600, height: 1000 } });
-  page = opened.page;
-});
-
-afterEach(async () => {
-  const { wrong } = opened;
-  await opened.close();
-  assert.deepEqual(wrong, []);
-});
-
-const session = (query = "") => `${server.base}/sessions/${demo.id}${query}`;
-const param = (name) => new URL(page.url()).searchParams.get(name);
-const canvas = () => page.getByRole("img", { name: /Timeline/ });
-
-/** Waits until nothing is drawn any more, and gives the picture's bytes. */
-async function picture(of = page.locator("canvas").first()) {
-  const bytes = () => of.evaluate((one) => one.toDataURL());
-  let last = await bytes();
-  return until(async () => {
-    await page.waitForTimeout(120);
-    const next = await bytes();
-    const isStill = next === last;
-    last = next;
-    return isStill && next;
-  }, "a picture that stays");
-}
-
-/** Where things of the timeline are on the page, as it shows them when it opens. */
-async function places() {
-  const box = await until(() => canvas().boundingBox(), "the canvas");
-  const width = Math.round(box.width - GUTTER_PX);
-  const data = await server.json(`/api/v1/sessions/${demo.id}/timeline?px=${width}`);
-  const { lanes } = placeLanes(data.lanes, new Set());
-  const scale = { ...whole(data.span_ns), width: box.width - GUTTER_PX };
-  const at = (x, y) => ({ x: box.x + GUTTER_PX + x, y: box.y + TOP_PX + y });
-  return { data, lanes, scale, at, box };
-}
-
-async function barOf(step) {
-  const { data, lanes, scale, at } = await places();
-  const place = boxOf(data.bars.find((bar) => bar.step_id === step), lanes, scale);
-  return at(place.x + place.width / 2, place.y + place.height / 2);
-}
-
-async function saved(click) {
-  const [download] = await Promise.all([page.waitForEvent("download"), click()]);
-  return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
-}
+testPage({ options: { viewport: { width: 1600, height: 1000 } }, prepare: putDemo });
 
 test("arrows are shown by sort, and by how sure they are", async () => {
   await page.goto(session());
   const all = await picture();
-  const { data } = await places();
+  const { data } = await timelinePlaces();
   for (const relation of ["calls", "tool_result", "subagent_spawn", "subagent_return"]) assert.ok(data.arrows.some((arrow) => arrow.relation === relation), relation);
   await page.getByRole("group", { name: "Arrows" }).getByLabel("tools").uncheck();
   const withoutTools = await picture();
@@ -98,7 +33,7 @@ test("pointing at a bar lights what led to it and what it led to, everywhere, an
   await page.locator(".tree-row.step").first().waitFor();
   const asked = [];
   page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-  const { x, y } = await barOf(failing.id);
+  const { x, y } = await barPlace(failing.id);
   await page.mouse.move(x, y);
   const chain = await server.json(`/api/v1/sessions/${demo.id}/chain?of=${failing.id}`);
   assert.ok(chain.cause_count > 0 && chain.effect_count > 0);
@@ -115,7 +50,7 @@ test("pointing at a bar lights what led to it and what it led to, everywhere, an
 test("a click on an arrow chooses the link, lights its ends and says why", async () => {
   await page.goto(session());
   await page.locator(".tree-row.step").first().waitFor();
-  const { data, lanes, scale, at } = await places();
+  const { data, lanes, scale, at } = await timelinePlaces();
   const arrows = { tool: true, spawn: true, return: true, other: true, error: true };
   const arrow = data.arrows.filter((one) => one.relation === "subagent_return" && arrowShown(one, arrows, 0)).at(-1);
   const { x0, y0, x1, y1, bend0, bend1 } = curveOf(arrow, lanes, scale);
@@ -151,7 +86,7 @@ test("what runs grows while nothing is heard of it", async () => {
   const { bars, grows_until_ns: until_ns } = await server.json(`/api/v1/sessions/${running.id}/timeline`);
   assert.ok(bars.some((bar) => bar.running) && until_ns > 0);
   await page.goto(`${server.base}/sessions/${running.id}`);
-  await canvas().waitFor();
+  await timelineCanvas().waitFor();
   const asked = [];
   page.on("request", (request) => asked.push(new URL(request.url()).pathname));
   const look = () => page.locator("canvas").first().evaluate((one) => one.toDataURL());
@@ -195,18 +130,12 @@ for (const [view, label] of [["timeline", "Agent"], ["graph", "test-runner"]]) {
   });
 }
 
-async function nodeOnPage(graph, node, camera) {
-  const box = await until(() => page.locator(".graph canvas").boundingBox(), "the canvas");
-  const { x, y, zoom } = camera ?? fitted(graph, box.width, box.height);
-  return { x: box.x + x + (node.place.x + node.place.width / 2) * zoom, y: box.y + y + (node.place.y + node.place.height / 2) * zoom, box };
-}
-
 test("the graph lights the path to the root and to the leaves, for what is pointed at and for what is chosen", async () => {
   await page.goto(session("?view=graph"));
   const graph = await server.json(`/api/v1/sessions/${demo.id}/graph?level=step`);
   const plain = await picture();
   const node = graph.nodes.find((one) => one.rank === 1);
-  const { x, y } = await nodeOnPage(graph, node);
+  const { x, y } = await nodePlace(graph, node);
   await page.mouse.move(x, y);
   const pointed = await picture();
   assert.notEqual(pointed, plain);
@@ -253,20 +182,71 @@ test("agents are folded into one node and opened again", async () => {
   await until(async () => (await nodes()) === count, "a node per step");
 });
 
-test("a graph that is too large offers the next coarser level", async () => {
-  const refusal = { error: { code: "too_many_nodes", message: "the graph has 100001 nodes, over the limit `max_graph_nodes` (20000)", hint: "ask for level=agent" } };
-  await page.route(/\/graph\?.*level=(step|model-call)/, (route) => route.fulfill({ status: 422, json: refusal }));
+test("a click on an arrow of the graph chooses the link, lights its ends and says why, and so does a key", async () => {
   await page.goto(session("?view=graph"));
-  await page.getByRole("button", { name: "Show a node per model call" }).click();
-  await until(() => param("level") === "model-call", "the next level");
-  await page.getByRole("button", { name: "Show a node per agent" }).click();
+  const graph = await server.json(`/api/v1/sessions/${demo.id}/graph?level=step`);
+  const plain = await picture();
+  const seen = [];
+  for (const edge of graph.edges) seen.push({ edge, places: await edgePlaces(graph, edge) });
+  const { edge, places } = seen.find((one) => one.edge.is_spawn && one.places.length > 2) ?? seen.find((one) => one.places.length > 4);
+  for (const { x, y } of places) {
+    await page.mouse.move(x, y);
+    await page.mouse.click(x, y);
+    if (param("edge") === edge.link) break;
+  }
+  assert.equal(param("edge"), edge.link);
+  const why = page.getByRole("complementary", { name: "Link" });
+  const explained = await server.json(`/api/v1/sessions/${demo.id}/explain/${edge.link}`);
+  for (const line of explained.sections[0].lines) await why.getByText(line).first().waitFor();
+  await page.mouse.move(5, 5);
+  assert.notEqual(await picture(), plain);
+  await page.keyboard.press("Escape");
+  await until(() => param("edge") === null, "no link is chosen");
+  assert.equal(await picture(), plain);
+  // By keyboard: the links of the step that is chosen, one after the other and back.
+  await page.goto(session(`?view=graph&step=${failing.id}`));
+  await page.getByRole("complementary", { name: "Step" }).getByText("Failed.").waitFor();
+  const { edges_in: before, edges_out: after } = await server.json(`/api/v1/sessions/${demo.id}/steps/${failing.id}`);
+  const links = [...new Set([...before, ...after].map(({ from, to }) => `${from}..${to}`))];
+  assert.ok(links.length > 1);
+  for (const link of [...links, links[0]]) {
+    await page.keyboard.press("l");
+    await until(() => param("edge") === link, "the next link");
+  }
+  await page.keyboard.press("L");
+  await until(() => param("edge") === links.at(-1), "the one before");
+  await why.getByRole("region", { name: "Why" }).waitFor();
+});
+
+test("a graph over the limit is drawn coarser, says so by name, and offers more", async () => {
+  const native = "00000006-0000-4000-8000-000000000000";
+  const lines = [...manySteps(native, 6, 21_000)];
+  for (let n = 0; n < lines.length; n += 5_000) await server.put(`big/${native}.jsonl`, `${lines.slice(0, n + 5_000).map((one) => JSON.stringify(one)).join("\n")}\n`);
+  const large = await server.session(native, 21_000);
+  await page.goto(`${server.base}/sessions/${large.id}?view=graph`);
+  const notice = page.getByRole("status").filter({ hasText: "max_graph_nodes" });
+  await notice.getByText("nodes", { exact: false }).first().waitFor({ timeout: 60_000 });
+  assert.match(await notice.textContent(), /A node per step would be .*nodes.*max_graph_nodes.*this is a node per model call/);
+  await page.getByRole("button", { name: "model call", pressed: true }).waitFor();
+  await notice.getByRole("button", { name: "Only what failed" }).click();
+  await page.getByRole("button", { name: "step", exact: true, pressed: true }).waitFor();
+  assert.equal(await notice.count(), 0);
+  assert.equal(param("q"), "is:error");
+});
+
+test("a graph that is refused at every level says so and offers the workflow", async () => {
+  const refusal = { error: { code: "too_many_nodes", message: "the graph has 100001 nodes, over the limit `max_graph_nodes` (20000)", hint: "ask for level=agent" } };
+  await page.route(/\/graph\?.*level=/, (route) => route.fulfill({ status: 422, json: refusal }));
+  await page.goto(session("?view=graph"));
+  await page.getByText("max_graph_nodes").waitFor();
+  await page.getByRole("button", { name: /Show the workflow/ }).click();
   await page.getByRole("img", { name: /nodes/ }).waitFor();
+  assert.equal(param("view"), "workflow");
 });
 
 test("a graph that grows stays where it was", async () => {
   const native = `${DEMO.slice(0, -2)}88`;
-  const [, text] = server.demo().find(([name]) => name.endsWith(`${DEMO}.jsonl`));
-  const lines = text.replaceAll(DEMO, native).replaceAll("d0d0d0d0-", "88888888-").replaceAll("msg_demo", "msg_88").replaceAll("toolu_", "toolu_88").replaceAll("req_demo", "req_88").trim().split("\n");
+  const lines = anotherDemo("88").trim().split("\n");
   await server.put(`shop/${native}.jsonl`, `${lines.slice(0, 12).join("\n")}\n`);
   const grows = await server.session(native, 4);
   await page.goto(`${server.base}/sessions/${grows.id}?view=graph`);

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import type { QueryFieldDoc } from "../src/api/types.ts";
 import { around, offersAt, taken, type Values } from "../src/logic/complete.ts";
 import { fit, fitting } from "../src/logic/fuzzy.ts";
-import { actOf, sheetParts } from "../src/logic/keys.ts";
+import { actOf, heard, sheetParts } from "../src/logic/keys.ts";
+import { VIEWS } from "../src/logic/route.ts";
 import { MOST_RECENT, recency, remembered } from "../src/logic/recent.ts";
 import { sparkPath } from "../src/logic/spark.ts";
 
@@ -71,5 +72,8 @@ test("a picture of activity has a bar for every part in which something began", 
 test("what a key means is what the sheet says", () => {
   assert.equal(actOf("list", "j"), "down");
   assert.equal(actOf("offers", "j"), undefined);
-  assert.ok(sheetParts().every((part) => part.keys.length > 0));
+  assert.deepEqual([actOf("timeline", "r"), actOf("graph", "r"), actOf("tree", "*")], ["range", undefined, "openAll"]);
+  assert.deepEqual(sheetParts(heard("session", "timeline")).map((part) => part.title), ["The timeline", "The tree", "Offers while typing"]);
+  assert.deepEqual(sheetParts(heard("sessions", "timeline")).map((part) => part.title), ["The list of sessions", "Offers while typing"]);
+  for (const view of VIEWS) assert.ok(sheetParts(heard("session", view)).every((part) => part.keys.length > 0));
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LaneDoc, SessionLineDoc, TimelineDoc } from "../src/api/types.ts";
-import { barAt, boxOf, laneName, placeLanes } from "../src/logic/lanes.ts";
+import { barAt, boxOf, laneDetail, laneName, placeLanes } from "../src/logic/lanes.ts";
 import { appended, changed, changedAll, NO_PAGE } from "../src/logic/pages.ts";
 import { blocksOf, scrollTo, seenRows } from "../src/logic/rows.ts";
 
@@ -54,8 +54,11 @@ test("lanes lie below each other, and a bar is found where it is drawn", () => {
 });
 
 test("a lane is called by its agents, each name once", () => {
-  const agents = ["Explore", "Explore", "Plan"].map((label, n) => ({ id: `a${n}`, label }));
-  assert.equal(laneName({ agents, depth: 1, rows: 1 }), "Explore, Plan ×3");
+  const lane = (...labels: string[]) => ({ agents: labels.map((label, n) => ({ id: `a${n}`, label, detail: `for ${n}`, status: "completed", colour: 0 })), depth: 1, rows: 1, errors: 0 });
+  assert.equal(laneName(lane("Explore", "Explore", "Plan")), "Explore ×2, Plan");
+  assert.equal(laneName(lane("internal", "main")), "main, internal");
+  assert.equal(laneName(lane("a", "b", "c", "d")), "a, b, c…");
+  assert.deepEqual([laneDetail(lane("Explore")), laneDetail(lane("Explore", "Plan"))], ["for 0", "for 0 · for 1"]);
 });
 
 test("news of many sessions is shown at once, and what the list does not have is counted", () => {

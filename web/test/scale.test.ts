@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { markText, marks, moved, toTime, toX, whole, zoomed } from "../src/logic/scale.ts";
+import { centred, drawnLength, foldsOf, markText, marks, moved, reached, toTime, toX, whole, zoomed } from "../src/logic/scale.ts";
 
 const SPAN = 60e9;
 const SCALE = { from: 10e9, to: 30e9, width: 1000 };
@@ -51,4 +51,36 @@ test("marks are apart and say where they are", () => {
 test("a session without length can be looked at", () => {
   const { from, to } = whole(0);
   assert.ok(to > from);
+});
+
+// Ten seconds of work, two days of nothing that are drawn as two seconds, ten seconds of work.
+const DAYS = 172_800e9;
+const FOLDS = foldsOf([{ from_ns: 10e9, to_ns: 10e9 + DAYS, folded_ns: 2e9 }]);
+const FOLDED = { ...whole(20e9 + DAYS, FOLDS), width: 1000, folds: FOLDS };
+
+test("a gap that is folded takes as little room as it is drawn with", () => {
+  const px = (from: number, to: number) => toX(FOLDED, to) - toX(FOLDED, from);
+  assert.ok(Math.abs(px(0, 10e9) - px(10e9 + DAYS, 20e9 + DAYS)) < 1e-6, "what happened keeps its length");
+  assert.ok(Math.abs(px(10e9, 10e9 + DAYS) * 5 - px(0, 10e9)) < 1e-6);
+  for (const x of [0, 400, 480, 500, 520, 700, 1000]) assert.ok(Math.abs(toX(FOLDED, toTime(FOLDED, x)) - x) < 1e-6, `${x}`);
+});
+
+test("zooming and moving over a folded gap keeps what is at the pointer, and what is drawn stays as long", () => {
+  for (const x of [100, 500, 900]) {
+    const window = zoomed(FOLDED, x, 0.3, 20e9 + DAYS);
+    assert.ok(Math.abs(toTime({ ...window, width: 1000, folds: FOLDS }, x) - toTime(FOLDED, x)) / DAYS < 1e-9, `${x}`);
+  }
+  const near = { from: 4e9, to: 9e9, width: 1000, folds: FOLDS };
+  const next = moved(near, -1000, 20e9 + DAYS);
+  assert.ok(next.to > DAYS && Math.abs(drawnLength(next, FOLDS) - 5e9) < 1e3);
+  const around = centred(near, 15e9 + DAYS, 20e9 + DAYS);
+  assert.ok(Math.abs(toX({ ...around, width: 1000, folds: FOLDS }, 15e9 + DAYS) - 500) < 1);
+  assert.ok(reached(near, 1, FOLDS).to > DAYS);
+});
+
+test("no mark stands in a folded gap, and none on another", () => {
+  const { at } = marks(FOLDED, 90);
+  assert.ok(at.some((one) => one < 10e9) && at.some((one) => one >= 10e9 + DAYS) && at.length < 14);
+  assert.ok(at.every((one) => one <= 10e9 || one >= 10e9 + DAYS));
+  assert.ok(at.every((one, n) => n === 0 || toX(FOLDED, one) - toX(FOLDED, at[n - 1] ?? 0) >= 80));
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EventReader } from "../src/api/live.ts";
 import { markdown, spans } from "../src/logic/markdown.ts";
-import { diffLines, MAX_PARTS, readable } from "../src/logic/readable.ts";
+import { diffLines, MAX_PARTS, readable, placeName } from "../src/logic/readable.ts";
 import { count, duration, knownCost, money, plural, sessionCost, sessionTokens, shortPath } from "../src/logic/words.ts";
 
 test("markdown is blocks, and what it is not stays text", () => {
@@ -75,4 +75,11 @@ test("a cost of which something is missing says so", () => {
   assert.equal(knownCost(0.5, 2), "$0.50+");
   assert.equal(knownCost(0, 2), "–");
   assert.equal(knownCost(null, 2), "–");
+});
+
+test("where a text stands is told in the names that say something", () => {
+  assert.equal(placeName("message.content.0.input.question"), "input › question");
+  assert.equal(placeName("message.content.0.input.allowedPrompts[2].prompt"), "input › allowedPrompts › prompt");
+  assert.equal(placeName("message.content.0.content"), "content");
+  assert.equal(placeName("toolUseResult.stdout"), "toolUseResult › stdout");
 });

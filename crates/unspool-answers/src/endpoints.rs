@@ -12,7 +12,8 @@ use unspool_view::metrics::MetricsDoc;
 use unspool_view::path::{PathDoc, PathStripDoc};
 use unspool_view::query::{FieldValuesDoc, field_values};
 use unspool_view::screen::{
-    self, ChainDoc, LinksDoc, NumbersDoc, PlacedGraphDoc, RunsDoc, StepDetailDoc, TimelineDoc, TreeWindowDoc,
+    self, ChainDoc, LinksDoc, NumbersDoc, PlacedGraphDoc, RangeDoc, RunsDoc, StepDetailDoc, TimelineDoc,
+    TreeWindowDoc, TroubleDoc,
 };
 
 /// Everything that can be asked about a session, in the order people read it.
@@ -48,6 +49,14 @@ pub static SESSION_ENDPOINTS: &[Endpoint<AskSession>] = &[
         answer: Answer::of::<TimelineDoc>(),
         example: "?px=800",
         ask: windows::timeline,
+    },
+    Endpoint {
+        path: "/api/v1/sessions/{id}/range",
+        about: "Sums over what began in a range of a session's timeline, and a query that finds it",
+        params: windows::RANGE,
+        answer: Answer::of::<RangeDoc>(),
+        example: "?from_ns=0&to_ns=60000000000",
+        ask: windows::range,
     },
     Endpoint {
         path: "/api/v1/sessions/{id}/chain",
@@ -130,6 +139,14 @@ pub static SESSION_ENDPOINTS: &[Endpoint<AskSession>] = &[
         ask: numbers::strip,
     },
     Endpoint {
+        path: "/api/v1/sessions/{id}/trouble",
+        about: "Which agents failed, at what, why, and who had started them",
+        params: &[],
+        answer: Answer::of::<TroubleDoc>(),
+        example: "",
+        ask: trouble,
+    },
+    Endpoint {
         path: "/api/v1/sessions/{id}/failures",
         about: "What failed, why, and what that touched",
         params: &[],
@@ -180,6 +197,10 @@ fn flow(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {
 
 fn values(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {
     Ok(Reply::json(field_values(&seen.snapshot.flow, &seen.snapshot.corpus.batch)))
+}
+
+fn trouble(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {
+    Ok(Reply::json(screen::trouble(&seen.snapshot.flow, &seen.snapshot.corpus.batch)))
 }
 
 fn links(seen: &Seen, _: &Call) -> Result<Reply, ApiError> {

@@ -16,7 +16,7 @@ use unspool_view::graph::{
 };
 use unspool_view::layout::{Direction, Options, Routing};
 use unspool_view::query::{Moment, Period, Scope, select};
-use unspool_view::screen::{MAX_GRAPH_NODES, placed_graph};
+use unspool_view::screen::{InsteadOfDoc, MAX_GRAPH_NODES, PlacedGraphDoc, placed_graph};
 use unspool_view::search::look;
 use unspool_view::workflow::{Grouping, Processes};
 
@@ -84,6 +84,11 @@ pub(crate) const GRAPH: &[Param] = &[
     ),
     Param::new("direction", Sort::Text, "where edges lead: down (the usual) or right"),
     Param::new("routing", Sort::Text, "how edges run: spline (the usual) or orthogonal"),
+    Param::new(
+        "fit",
+        Sort::Flag,
+        "the next coarser level that has no more than `max_graph_nodes` (20,000) nodes, instead of a refusal",
+    ),
 ];
 
 const STATUSES: [(StatusFilter, &str); 3] =
@@ -131,12 +136,21 @@ pub(crate) fn placed(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     };
     let drawn = asked.one_of("view", &Drawn::ALL, Drawn::name)?.unwrap_or(Drawn::Dag);
     check_chosen(asked, drawn)?;
-    let view = view(seen, asked, GroupBy::Agent)?;
-    let graph = match drawn {
+    let mut view = view(seen, asked, GroupBy::Agent)?;
+    let mut graph = match drawn {
         Drawn::Workflow => pattern_of(seen, asked, &view, Grouping::Path)?.graph(flow, batch),
         Drawn::Process => process(seen, asked)?,
         Drawn::Dag | Drawn::Runs | Drawn::Nothing => chosen(seen, asked, &view)?,
     };
+    let mut instead_of = None;
+    if drawn == Drawn::Dag && asked.flag("fit")? {
+        while let Some(coarser) = coarser(view.level).filter(|_| graph.nodes.len() > MAX_GRAPH_NODES) {
+            let left = InsteadOfDoc { level: view.level.name(), nodes: graph.nodes.len() };
+            instead_of.get_or_insert(left);
+            (view.level, view.open) = (coarser, Vec::new());
+            graph = chosen(seen, asked, &view)?;
+        }
+    }
     if graph.nodes.len() > MAX_GRAPH_NODES {
         let message = format!(
             "the graph has {} nodes, over the limit `max_graph_nodes` ({MAX_GRAPH_NODES})",
@@ -155,7 +169,12 @@ pub(crate) fn placed(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     let before = seen.layouts.get(&key);
     let (doc, layout) = placed_graph(flow, batch, &graph, of, &options, before.as_deref());
     seen.layouts.put(key, layout);
-    Ok(Reply::json(doc))
+    Ok(Reply::json(PlacedGraphDoc { instead_of, ..doc }))
+}
+
+/// The next coarser level.
+fn coarser(level: Level) -> Option<Level> {
+    Level::ALL.into_iter().skip_while(|one| *one != level).nth(1)
 }
 
 /// How to look at a flow, as asked for.

@@ -8,8 +8,8 @@ use crate::reply::Reply;
 use unspool_model::Id;
 use unspool_view::rows::Filter;
 use unspool_view::screen::{
-    ChainEnd, RunsAsked, TimelineAsked, TreeAsked, chain as chain_of, runs_window, timeline_window,
-    tree_window,
+    ChainEnd, RunsAsked, TimelineAsked, TreeAsked, chain as chain_of, range as range_of, runs_window,
+    timeline_window, tree_window,
 };
 
 /// Rows of a window when nobody says how many.
@@ -74,6 +74,7 @@ pub(crate) const TIMELINE: &[Param] = &[
         Sort::Whole,
         "pixels there are for it; 1,200 if not given, `max_timeline_px` (20,000) at most",
     ),
+    Param::new("folded", Sort::Flag, "long stretches in which nothing happened take next to no pixels"),
 ];
 
 pub(crate) fn timeline(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
@@ -81,13 +82,36 @@ pub(crate) fn timeline(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
         from_ns: call.asked.number("from_ns")?,
         to_ns: call.asked.number("to_ns")?,
         px: call.asked.number("px")?.unwrap_or(USUAL_PX),
+        folded: call.asked.flag("folded")?,
         running_window_ms: seen.snapshot.corpus.table.running_window_ms,
     };
-    if asked.from_ns.zip(asked.to_ns).is_some_and(|(from, to)| from > to) {
+    in_order(asked.from_ns, asked.to_ns)?;
+    Ok(Reply::json(timeline_window(&seen.snapshot.flow, &seen.snapshot.corpus.batch, &asked)))
+}
+
+pub(crate) const RANGE: &[Param] = &[
+    Param::new(
+        "from_ns",
+        Sort::Whole,
+        "from when, in nanoseconds since the first moment; its begin if not given",
+    ),
+    Param::new("to_ns", Sort::Whole, "to when, in nanoseconds since the first moment; its end if not given"),
+];
+
+pub(crate) fn range(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
+    let from_ns = call.asked.number("from_ns")?.unwrap_or(0);
+    let to_ns = call.asked.number("to_ns")?.unwrap_or(i64::MAX);
+    in_order(Some(from_ns), Some(to_ns))?;
+    let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
+    Ok(Reply::json(range_of(flow, batch, &seen.prices, (from_ns, to_ns))))
+}
+
+fn in_order(from_ns: Option<i64>, to_ns: Option<i64>) -> Result<(), ApiError> {
+    if from_ns.zip(to_ns).is_some_and(|(from, to)| from > to) {
         let error = ApiError::bad_request("bad_parameter", "`from_ns` is behind `to_ns`");
         return Err(error.with_hint("exchange the two"));
     }
-    Ok(Reply::json(timeline_window(&seen.snapshot.flow, &seen.snapshot.corpus.batch, &asked)))
+    Ok(())
 }
 
 pub(crate) const RUNS: &[Param] = &[

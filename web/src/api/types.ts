@@ -611,14 +611,24 @@ export type StepRowDoc = {
   id: string;
   /** Position in the depth-first order of the tree. */
   seq: number;
-  /** Kind of step, as in the JSON export. */
+  /** Kind of step. */
   kind: string;
-  /** What it looks like. */
-  look: string;
   /** The tool, the model, or who spoke. */
   label: string;
+  /** It failed. */
+  is_error: boolean;
+  /** What it looks like. */
+  look: string;
   /** What it was for, or the first words of it. */
   detail: string;
+  /** Milliseconds from the session's first moment to its start. */
+  elapsed_ms?: number | null;
+  /** Milliseconds it took. */
+  duration_ms?: number | null;
+  /** All its tokens; null when none were reported. */
+  tokens?: number | null;
+  /** It has begun and nothing says that it ended. */
+  pending: boolean;
   /** Whose step. */
   agent_id: string;
   /** The run it belongs to. */
@@ -629,20 +639,10 @@ export type StepRowDoc = {
   indent: number;
   /** When it began. */
   started_at?: string | null;
-  /** Milliseconds from the session's first moment to its start. */
-  elapsed_ms?: number | null;
-  /** Milliseconds it took. */
-  duration_ms?: number | null;
-  /** All its tokens; null when none were reported. */
-  tokens?: number | null;
   /** US dollars; null when it used no tokens or its model has no price. */
   cost_usd?: number | null;
-  /** It failed. */
-  is_error: boolean;
   /** First words of what went wrong. */
   error?: string | null;
-  /** It has begun and nothing says that it ended. */
-  pending: boolean;
   /** Whose step it is is not stated by its records. */
   inferred: boolean;
 };
@@ -663,6 +663,8 @@ export type PlacedGraphDoc = {
   title: string;
   /** What a node is: `step`, `model-call`, `agent`, `run`, or `pattern` in a workflow. */
   level: string;
+  /** The level that was asked for and has too many nodes, when this is a coarser one; else null. */
+  instead_of?: InsteadOfDoc | null;
   /** From left to right. */
   width: number;
   /** From top to bottom. */
@@ -677,6 +679,14 @@ export type PlacedGraphDoc = {
   looks: string[];
   /** What became of the steps and edges of the session; null for a workflow. */
   tally?: TallyDoc | null;
+};
+
+/** A level that is not drawn because of its size. */
+export type InsteadOfDoc = {
+  /** Which. */
+  level: string;
+  /** Its nodes, more than `max_graph_nodes`. */
+  nodes: number;
 };
 
 /** A node in its place. */
@@ -767,6 +777,8 @@ export type PlacedEdgeDoc = {
   is_reversed: boolean;
   /** It starts an agent. */
   is_spawn: boolean;
+  /** The link of the session it stands for, as FROM..TO of its steps; of several, the first. Null in a workflow. */
+  link?: string | null;
   /** Words on it, cut; may be empty. */
   shown_label: string;
   /** Where they are. */
@@ -873,14 +885,20 @@ export type LaneDoc = {
   depth: number;
   /** How many rows of bars it has. */
   rows: number;
+  /** Steps of its agents that failed. */
+  errors: number;
 };
 
 /** An agent of a lane. */
 export type LaneAgentDoc = {
-  /** Its id. */
+  /** Deterministic id. */
   id: string;
   /** Its type, or that it is the main one. */
   label: string;
+  /** Its name, or what it was asked to do. */
+  detail: string;
+  /** `running`, `completed`, `failed` or `unknown`. */
+  status: string;
   /** The place of its type's colour in the schema. */
   colour: number;
 };
@@ -959,8 +977,28 @@ export type IdleDoc = {
   from_ns: number;
   /** To when. */
   to_ns: number;
+  /** How long it is drawn when it is folded: the same as a moment of work that took so long. */
+  folded_ns: number;
   /** It ended when a person said something. */
   waits_for_person: boolean;
+};
+
+/** What began in a range of time. */
+export type RangeDoc = {
+  /** The session. */
+  session_id: string;
+  /** From when, in milliseconds since the session's first moment. */
+  from_ms: number;
+  /** To when; what began at this very moment is in it. */
+  to_ms: number;
+  /** Sums over the steps that began in it. */
+  totals: TotalsDoc;
+  /** All tokens of these; null when no call says how many it took. */
+  tokens?: number | null;
+  /** Agents that had a step in it. */
+  agents: number;
+  /** A query that finds these steps. */
+  query: string;
 };
 
 /** What led to some steps and what they led to. */
@@ -1097,8 +1135,8 @@ export type ParallelismDoc = {
 
 /** The row of an agent. */
 export type RunAgentDoc = {
-  /** The agent. */
-  agent_id: string;
+  /** Deterministic id. */
+  id: string;
   /** Its type, or that it is the main one. */
   label: string;
   /** Its name, or what it was asked to do. */
@@ -1115,26 +1153,26 @@ export type RunStepDoc = {
   seq: number;
   /** Kind of step. */
   kind: string;
-  /** What it looks like. */
-  look: string;
   /** The tool, the model, or who spoke. */
   label: string;
+  /** It failed. */
+  is_error: boolean;
+  /** What it looks like. */
+  look: string;
   /** What it was for, or the first words of it. */
   detail: string;
-  /** Row, from 0. */
-  lane: number;
-  /** Column, from 0: behind the step before it in its row, and behind everything of the run that led to it. */
-  column: number;
   /** Milliseconds from the session's first moment to its start. */
   elapsed_ms?: number | null;
   /** Milliseconds it took. */
   duration_ms?: number | null;
   /** All its tokens; null when none were reported. */
   tokens?: number | null;
-  /** It failed. */
-  is_error: boolean;
   /** It has begun and nothing says that it ended. */
   pending: boolean;
+  /** Row, from 0. */
+  lane: number;
+  /** Column, from 0: behind the step before it in its row, and behind everything of the run that led to it. */
+  column: number;
   /** How many records witness it. */
   records: number;
 };
@@ -1953,6 +1991,56 @@ export type StripPartDoc = {
   class: string;
 };
 
+/** What went wrong in a session. */
+export type TroubleDoc = {
+  /** The session. */
+  session_id: string;
+  /** Steps that failed. */
+  failures: number;
+  /** How many of them were overcome: the same worked later, or the agent went on with something else. */
+  overcome: number;
+  /** Agents of which a step failed: those that did not overcome it first, then in order of appearance. */
+  agents: TroubledAgentDoc[];
+  /** Agents that are not told, by `max_troubled_agents`. */
+  agents_left_out: number;
+};
+
+/** An agent of which a step failed. */
+export type TroubledAgentDoc = {
+  /** Who. */
+  agent: AgentBriefDoc;
+  /** `running`, `completed`, `failed` or `unknown`. */
+  status: string;
+  /** Who started it, and who started that one: the outermost first. Empty for a main agent. */
+  above: AgentBriefDoc[];
+  /** The call that started it; null for a main agent, or when nobody knows. */
+  started_by?: StepBriefDoc | null;
+  /** The link that leads into it from there, as FROM..TO; null when there is none. */
+  link?: string | null;
+  /** That call is inferred. */
+  inferred: boolean;
+  /** Its steps that failed. */
+  failures: number;
+  /** How many of them were overcome. */
+  overcome: number;
+  /** The one that matters most: the last of the worst. */
+  worst: WorstDoc;
+};
+
+/** A failed step. */
+export type WorstDoc = {
+  /** Which. */
+  step: StepBriefDoc;
+  /** First words of what went wrong, where its source says. */
+  error?: string | null;
+  /** What became of it, as in the failures of a session. */
+  outcome: string;
+  /** A person refused it. */
+  refused: boolean;
+  /** The failure that it came from in the first place; null when it is a first one. */
+  first_cause?: StepBriefDoc | null;
+};
+
 /** Failures of some sessions. */
 export type FailuresDoc = {
   /** Always `unspool.failures/1`. */
@@ -2707,11 +2795,13 @@ export interface Answers {
   "/api/v1/sessions/{id}/numbers": NumbersDoc;
   "/api/v1/sessions/{id}/path": PathDoc;
   "/api/v1/sessions/{id}/path/strip": PathStripDoc;
+  "/api/v1/sessions/{id}/range": RangeDoc;
   "/api/v1/sessions/{id}/runs": RunsDoc;
   "/api/v1/sessions/{id}/steps/{step}": StepDetailDoc;
   "/api/v1/sessions/{id}/templates": FindingsDoc;
   "/api/v1/sessions/{id}/timeline": TimelineDoc;
   "/api/v1/sessions/{id}/tree": TreeWindowDoc;
+  "/api/v1/sessions/{id}/trouble": TroubleDoc;
   "/api/v1/sessions/{id}/values": FieldValuesDoc;
 }
 
@@ -2737,20 +2827,22 @@ export interface Questions {
   "/api/v1/sessions/{id}/export": { format?: string | undefined; view?: string | undefined; theme?: string | undefined; drill_down?: boolean | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; where?: string | undefined; run?: string[] | undefined; project?: boolean | undefined; min_share?: number | undefined };
   "/api/v1/sessions/{id}/failures": {  };
   "/api/v1/sessions/{id}/findings": { only?: string[] | undefined };
-  "/api/v1/sessions/{id}/graph": { view?: string | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; open?: string[] | undefined; shut?: string[] | undefined; where?: string | undefined; run?: string[] | undefined; project?: boolean | undefined; min_share?: number | undefined; direction?: string | undefined; routing?: string | undefined };
+  "/api/v1/sessions/{id}/graph": { view?: string | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; open?: string[] | undefined; shut?: string[] | undefined; where?: string | undefined; run?: string[] | undefined; project?: boolean | undefined; min_share?: number | undefined; direction?: string | undefined; routing?: string | undefined; fit?: boolean | undefined };
   "/api/v1/sessions/{id}/line": {  };
   "/api/v1/sessions/{id}/links": {  };
   "/api/v1/sessions/{id}/metrics": {  };
   "/api/v1/sessions/{id}/numbers": { until_ms?: number | undefined };
   "/api/v1/sessions/{id}/path": { run?: string | undefined; agent?: string | undefined; what_if?: string[] | undefined };
   "/api/v1/sessions/{id}/path/strip": { px?: number | undefined };
+  "/api/v1/sessions/{id}/range": { from_ns?: number | undefined; to_ns?: number | undefined };
   "/api/v1/sessions/{id}/records/{record}": { text?: boolean | undefined };
   "/api/v1/sessions/{id}/report": { redact?: boolean | undefined };
   "/api/v1/sessions/{id}/runs": { from?: number | undefined; to?: number | undefined; run?: string | undefined; steps?: number | undefined; full?: boolean | undefined; times?: boolean | undefined };
   "/api/v1/sessions/{id}/steps/{step}": {  };
   "/api/v1/sessions/{id}/templates": {  };
-  "/api/v1/sessions/{id}/timeline": { from_ns?: number | undefined; to_ns?: number | undefined; px?: number | undefined };
+  "/api/v1/sessions/{id}/timeline": { from_ns?: number | undefined; to_ns?: number | undefined; px?: number | undefined; folded?: boolean | undefined };
   "/api/v1/sessions/{id}/tree": { from?: number | undefined; to?: number | undefined; depth?: number | undefined; busiest?: boolean | undefined; open?: string[] | undefined; shut?: string[] | undefined; agent?: string | undefined; errors?: boolean | undefined; full?: boolean | undefined; find?: string | undefined };
+  "/api/v1/sessions/{id}/trouble": {  };
   "/api/v1/sessions/{id}/values": {  };
   "/metrics": {  };
   "/thoughtflow/{file}": {  };

@@ -3,7 +3,7 @@ import type { BarDoc, LaneDoc, TimelineDoc } from "../api/types.ts";
 import { toX, type Scale } from "./scale.ts";
 
 /** Names of lanes stand here. */
-export const GUTTER_PX = 150;
+export const GUTTER_PX = 200;
 /** The whole session in one line. */
 export const MAP_PX = 16;
 export const RULER_PX = 22;
@@ -76,9 +76,23 @@ export function barAt(timeline: TimelineDoc, lanes: readonly PlacedLane[], scale
   return best;
 }
 
-/** A lane's name: its agents', each once. */
+/** A lane's name: its agents', each once with how many there are; the main one first. */
 export function laneName(lane: LaneDoc): string {
-  const names = [...new Set(lane.agents.map((agent) => agent.label))];
-  const many = lane.agents.length > 1 ? ` ×${lane.agents.length}` : "";
-  return names.slice(0, 3).join(", ") + (names.length > 3 ? "…" : "") + many;
+  const counts = new Map<string, number>();
+  for (const { label } of lane.agents.toSorted((a, b) => Number(isMain(b.label)) - Number(isMain(a.label)))) counts.set(label, (counts.get(label) ?? 0) + 1);
+  const names = [...counts].map(([name, count]) => (count > 1 ? `${name} ×${count}` : name));
+  return names.slice(0, 3).join(", ") + (names.length > 3 ? "…" : "");
+}
+
+const isMain = (label: string) => /^main\b/.test(label);
+
+/** What the agents of a lane were for. */
+export function laneDetail(lane: LaneDoc): string {
+  return lane.agents.map((agent) => agent.detail).filter((detail) => detail !== "").join(" · ");
+}
+
+/** The lane at a height. */
+export function laneAt(lanes: readonly PlacedLane[], y: number): number | undefined {
+  const n = lanes.findIndex((lane) => y < lane.top + lane.height);
+  return y < 0 || n < 0 ? undefined : n;
 }

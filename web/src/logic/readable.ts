@@ -152,6 +152,16 @@ function sortOf(text: string, isCode: boolean, isOutput: boolean): "prose" | "co
 }
 
 /** Lines of a diff with what each is. */
+/** Names that only wrap others. */
+const WRAPPING = /^(\d+|message|messages|content|payload|item|data|body|params|blocks|parts)$/i;
+
+/** Where a part stands, in the names that say something: `message.content.0.input.question` is `input › question`. */
+export function placeName(path: string): string {
+  const names = path.split(".").flatMap((name) => name.replace(/\[\d+\]$/, "").split(/[[\]]/)).filter((name) => name !== "");
+  const told = names.filter((name) => !WRAPPING.test(name));
+  return (told.length > 0 ? told : names.slice(-1)).join(" › ");
+}
+
 export function diffLines(text: string): { sort: "added" | "removed" | "place" | "same"; text: string }[] {
   return text.split("\n").map((line) => {
     if (line.startsWith("@@") || line.startsWith("*** ") || line.startsWith("diff --git")) return { sort: "place", text: line };

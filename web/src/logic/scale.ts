@@ -5,17 +5,72 @@ export interface Span {
   to: number;
 }
 
+/** A stretch that is drawn shorter than it was, and where it is drawn. */
+export interface Fold extends Span {
+  drawnFrom: number;
+  drawnTo: number;
+}
+
+export type Folds = readonly Fold[];
+export const NO_FOLDS: Folds = [];
+
+/** Stretches in order of time, as the server says how long each is drawn. */
+export function foldsOf(stretches: readonly { from_ns: number; to_ns: number; folded_ns: number }[]): Folds {
+  let saved = 0;
+  return stretches.map(({ from_ns: from, to_ns: to, folded_ns: length }) => {
+    const drawnFrom = from - saved;
+    saved += to - from - length;
+    return { from, to, drawnFrom, drawnTo: drawnFrom + length };
+  });
+}
+
+/** The last fold that begins before a moment, in time or as it is drawn. */
+function foldBefore(folds: Folds, at: number, side: "from" | "drawnFrom"): Fold | undefined {
+  let [low, high] = [0, folds.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((folds[middle]?.[side] ?? Infinity) < at) low = middle + 1;
+    else high = middle;
+  }
+  return folds[low - 1];
+}
+
+/** Where a moment is drawn, in the unit of time. */
+export function drawnAt(folds: Folds, at: number): number {
+  const fold = folds.length === 0 ? undefined : foldBefore(folds, at, "from");
+  if (!fold) return at;
+  if (at >= fold.to) return fold.drawnTo + (at - fold.to);
+  return fold.drawnFrom + ((at - fold.from) / (fold.to - fold.from)) * (fold.drawnTo - fold.drawnFrom);
+}
+
+/** The moment that is drawn there. */
+export function momentAt(folds: Folds, drawn: number): number {
+  const fold = folds.length === 0 ? undefined : foldBefore(folds, drawn, "drawnFrom");
+  if (!fold) return drawn;
+  if (drawn >= fold.drawnTo) return fold.to + (drawn - fold.drawnTo);
+  return fold.from + ((drawn - fold.drawnFrom) / (fold.drawnTo - fold.drawnFrom)) * (fold.to - fold.from);
+}
+
 /** A part of the whole, shown on so many pixels. */
 export interface Scale extends Span {
   width: number;
+  folds?: Folds;
+}
+
+/** The window as it is drawn. */
+function drawnSpan({ from, to, folds = NO_FOLDS }: Span & { folds?: Folds }): Span {
+  return { from: drawnAt(folds, from), to: drawnAt(folds, to) };
 }
 
 export function toX(scale: Scale, at: number): number {
-  return ((at - scale.from) / (scale.to - scale.from)) * scale.width;
+  const { folds = NO_FOLDS } = scale;
+  const from = drawnAt(folds, scale.from);
+  return ((drawnAt(folds, at) - from) / (drawnAt(folds, scale.to) - from)) * scale.width;
 }
 
 export function toTime(scale: Scale, x: number): number {
-  return scale.from + (x / scale.width) * (scale.to - scale.from);
+  const { from, to } = drawnSpan(scale);
+  return momentAt(scale.folds ?? NO_FOLDS, from + (x / scale.width) * (to - from));
 }
 
 /** No window is shorter, in the unit of time. */
@@ -24,9 +79,23 @@ export const SHORTEST = 1_000;
 const MARGIN = 0.04;
 
 /** The whole with some room. */
-export function whole(span: number): Span {
-  const room = Math.max(span, SHORTEST) * MARGIN;
-  return { from: -room, to: Math.max(span, SHORTEST) + room };
+export function whole(span: number, folds: Folds = NO_FOLDS): Span {
+  const end = Math.max(span, SHORTEST);
+  const room = drawnAt(folds, end) * MARGIN;
+  return { from: -room, to: end + room };
+}
+
+/** How long a window is drawn. */
+export function drawnLength(span: Span, folds: Folds): number {
+  const { from, to } = drawnSpan({ ...span, folds });
+  return to - from;
+}
+
+/** A window with so many of its lengths more at both ends, as it is drawn. */
+export function reached(span: Span, lengths: number, folds: Folds): Span {
+  const { from, to } = drawnSpan({ ...span, folds });
+  const more = (to - from) * lengths;
+  return { from: momentAt(folds, from - more), to: momentAt(folds, to + more) };
 }
 
 /** What grows is shown in steps of so much, so that not everything moves all the time. */
@@ -40,25 +109,34 @@ export function grown(span: number, now: number): number {
 
 /** Zooms by a factor so that what is at `x` stays there. */
 export function zoomed(scale: Scale, x: number, factor: number, span: number): Span {
-  const at = toTime(scale, x);
-  const most = whole(span);
-  const length = clamp((scale.to - scale.from) * factor, SHORTEST, most.to - most.from);
+  const { from, to } = drawnSpan(scale);
   const share = x / scale.width;
-  return kept({ from: at - length * share, to: at + length * (1 - share) }, span);
+  const at = from + share * (to - from);
+  const length = Math.max((to - from) * factor, SHORTEST);
+  return kept({ from: at - length * share, to: at + length * (1 - share) }, span, scale.folds ?? NO_FOLDS);
 }
 
 /** Moves by pixels. */
 export function moved(scale: Scale, dx: number, span: number): Span {
-  const by = (dx / scale.width) * (scale.to - scale.from);
-  return kept({ from: scale.from - by, to: scale.to - by }, span);
+  const { from, to } = drawnSpan(scale);
+  const by = (dx / scale.width) * (to - from);
+  return kept({ from: from - by, to: to - by }, span, scale.folds ?? NO_FOLDS);
 }
 
-/** Kept inside the whole. */
-function kept(window: Span, span: number): Span {
-  const most = whole(span);
+/** With a moment in the middle, as long as it is drawn now. */
+export function centred(scale: Scale, at: number, span: number): Span {
+  const folds = scale.folds ?? NO_FOLDS;
+  const half = drawnLength(scale, folds) / 2;
+  const middle = drawnAt(folds, at);
+  return kept({ from: middle - half, to: middle + half }, span, folds);
+}
+
+/** A window as it is drawn, kept inside the whole; in time. */
+function kept(window: Span, span: number, folds: Folds): Span {
+  const most = drawnSpan({ ...whole(span, folds), folds });
   const length = Math.min(window.to - window.from, most.to - most.from);
   const from = clamp(window.from, most.from, most.to - length);
-  return { from, to: from + length };
+  return { from: momentAt(folds, from), to: momentAt(folds, from + length) };
 }
 
 export function clamp(value: number, least: number, most: number): number {
@@ -71,13 +149,26 @@ const MARKS_MS = [
   864e5, 1728e5, 6048e5, 2592e6,
 ];
 
-/** Moments to be marked, at least `least` pixels apart; times in nanoseconds. */
+/** Moments to be marked, at least `least` pixels apart and none in a fold; times in nanoseconds. */
 export function marks(scale: Scale, least: number): { step: number; at: number[] } {
-  const perPixel = (scale.to - scale.from) / scale.width;
+  const { folds = NO_FOLDS } = scale;
+  const perPixel = drawnLength(scale, folds) / scale.width;
   const wanted = (perPixel * least) / 1e6;
   const step = (MARKS_MS.find((ms) => ms >= wanted) ?? 2592e6) * 1e6;
   const at: number[] = [];
-  for (let n = Math.ceil(Math.max(0, scale.from) / step); n * step <= scale.to; n += 1) at.push(n * step);
+  const mark = (from: number, to: number) => {
+    for (let n = Math.ceil(Math.max(0, from) / step); n * step <= to; n += 1) {
+      const last = at.at(-1);
+      if (last === undefined || toX(scale, n * step) - toX(scale, last) >= least * 0.9) at.push(n * step);
+    }
+  };
+  let from = scale.from;
+  for (const fold of folds) {
+    if (fold.to <= from || fold.from >= scale.to) continue;
+    mark(from, fold.from);
+    from = fold.to;
+  }
+  mark(from, scale.to);
   return { step, at };
 }
 

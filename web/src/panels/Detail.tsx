@@ -14,6 +14,7 @@ import { JsonTree, PartView } from "../widgets/Text.tsx";
 import { bucketShares } from "./Header.tsx";
 import { Native } from "./Records.tsx";
 import { lookOf, StepLink } from "./StepLink.tsx";
+import { Trouble } from "./Trouble.tsx";
 import { Why } from "./Why.tsx";
 
 function Readable({ record, about, isOnly }: { record: RecordDoc; about: string; isOnly: boolean }) {
@@ -74,7 +75,7 @@ function What({ doc }: { doc: StepDetailDoc }) {
 }
 
 export function Detail() {
-  if (selected.value === "") return <aside class="detail" aria-label="Step"><Empty title="No step chosen"><p class="quiet">Click a bar, a row or a node. Press <kbd>e</kbd> for the next error, <kbd>?</kbd> for all keys.</p></Empty></aside>;
+  if (selected.value === "") return <Trouble />;
   const { data, error, loading } = detail.value;
   const tab = detailTab.value;
   return (

@@ -3,11 +3,11 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { address, get } from "../api/client.ts";
 import { isReport } from "../api/report.ts";
-import { sheetParts } from "../logic/keys.ts";
+import { heard, sheetParts } from "../logic/keys.ts";
 import { moment } from "../logic/words.ts";
-import { COMMANDS, isCompareOpen, isExportOpen, isHelpOpen, isPaletteOpen, VIEW_KEYS } from "../state/commands.ts";
+import { COMMANDS, isCompareOpen, isExportOpen, isHelpOpen, isPaletteOpen } from "../state/commands.ts";
 import { isDark } from "../state/preferences.ts";
-import { go, query, sessionId } from "../state/route.ts";
+import { go, query, route, sessionId, view } from "../state/route.ts";
 import { words } from "../state/schema.ts";
 import { pictures, savePng, saveSvg } from "../widgets/picture.ts";
 import { failed, giveToken, needsToken } from "../state/trouble.ts";
@@ -29,16 +29,14 @@ function Help() {
   return (
     <Dialog open={isHelpOpen} label="Keys">
       <h2>Keys</h2>
-      <h3>Everywhere</h3>
-      <dl class="keys">{COMMANDS.filter((command) => command.keys !== "").map((command) => <div key={command.title}><dt><kbd>{command.keys}</kbd></dt><dd>{command.title}</dd></div>)}</dl>
-      {sheetParts().map((part) => (
+      {sheetParts(heard(route.value.page, view.value)).map((part) => (
         <section key={part.title}>
           <h3>{part.title}</h3>
           <dl class="keys">{part.keys.map(({ shown, title }) => <div key={title}><dt>{shown.map((key) => <kbd key={key}>{key}</kbd>)}</dt><dd>{title}</dd></div>)}</dl>
         </section>
       ))}
-      <h3>Timeline, tree and graph</h3>
-      <dl class="keys">{VIEW_KEYS.map(([keys, title]) => <div key={title}><dt><kbd>{keys}</kbd></dt><dd>{title}</dd></div>)}</dl>
+      <h3>Everywhere here</h3>
+      <dl class="keys">{COMMANDS.filter((command) => command.keys !== "" && (command.isThere() || command.keys === "Escape")).map((command) => <div key={command.title}><dt><kbd>{command.keys}</kbd></dt><dd>{command.title}</dd></div>)}</dl>
     </Dialog>
   );
 }

@@ -1,35 +1,41 @@
 // The graph of what led to what, and the workflow behind it: boxes and ways as the server placed them.
 import { computed, useComputed, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { get, type ApiError } from "../api/client.ts";
-import type { PlacedGraphDoc, PlacedNodeDoc, Questions } from "../api/types.ts";
+import { get } from "../api/client.ts";
+import type { PlacedEdgeDoc, PlacedGraphDoc, PlacedNodeDoc, Questions } from "../api/types.ts";
 import { anchored, between, fitted, flownTo, nodeAt, type Camera } from "../logic/camera.ts";
+import { actOf, type Act } from "../logic/keys.ts";
+import type { Light } from "../logic/light.ts";
 import { clamp } from "../logic/scale.ts";
 import { plain, plural } from "../logic/words.ts";
+import { edgeAt } from "../logic/ways.ts";
 import { answerOf } from "../state/answers.ts";
-import { foldAgent, graphLevel, openAgents, showLevel, shutAgents } from "../state/graph.ts";
+import { foldAgent, graphLevel, openAgents, shutAgents } from "../state/graph.ts";
 import { versionOf } from "../state/live.ts";
 import { preferences } from "../state/preferences.ts";
 import { isLater, playedMs } from "../state/replay.ts";
-import { query, route, select, selected, sessionId, setParams } from "../state/route.ts";
-import { lookTitle, palette, words } from "../state/schema.ts";
-import { chain, lighter, point, queryTrouble, type Light, type Lighter } from "../state/session.ts";
+import { query, route, select, selected, selectedEdge, selectLink, sessionId } from "../state/route.ts";
+import { palette } from "../state/schema.ts";
+import { chain, lighter, point, queryTrouble, type Lighter } from "../state/session.ts";
 import { timeline } from "../state/timeline.ts";
 import { Canvas, type Size } from "../widgets/Canvas.tsx";
-import { Swatch } from "../widgets/Small.tsx";
-import { Empty, Loading, Wrong } from "../widgets/States.tsx";
+import { Empty, Loading } from "../widgets/States.tsx";
 import { drawGraph } from "./graph-draw.ts";
 import { NodeTip } from "./NodeTip.tsx";
-import { RunChoice, workflowAsked } from "./RunChoice.tsx";
-import { ColourChoice } from "./TimelineTools.tsx";
+import { Coarser, GraphTools, TooMuch } from "./GraphTools.tsx";
+import { workflowAsked } from "./RunChoice.tsx";
 
 const CLICK_PX = 4;
-const SURE = [["", "all links"], ["0.8", "80 % sure"], ["1", "sure links"]] as const;
+/** A press that is nearer hits an arrow. */
+const NEAR_PX = 6;
 const ZOOM_PER_PX = 0.0015;
 const LEAST_ZOOM = 0.01;
+/** Keys move by so much. */
+const KEY_PX = 80;
 
 interface Hover {
-  node: PlacedNodeDoc;
+  node?: PlacedNodeDoc | undefined;
+  edge?: PlacedEdgeDoc | undefined;
   x: number;
   y: number;
 }
@@ -67,7 +73,7 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
       const { params } = route.value;
       const { direction, sure } = params;
       const where = queryTrouble.value ? undefined : query.value;
-      return JSON.stringify(drawn === "workflow" ? workflowAsked(params, where) : { level: graphLevel(), direction, where, open: openAgents(), shut: shutAgents(), min_confidence: sure ? Number(sure) : undefined });
+      return JSON.stringify(drawn === "workflow" ? workflowAsked(params, where) : { level: graphLevel(), direction, where, open: openAgents(), shut: shutAgents(), min_confidence: sure ? Number(sure) : undefined, fit: true });
     });
     return answerOf(() => {
       const [id, asked] = [sessionId.value, key.value];
@@ -125,7 +131,14 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
     const { x: left, y: top, zoom } = view();
     return graph && nodeAt(graph, (x - left) / zoom, (y - top) / zoom);
   };
-  const choose = (node: PlacedNodeDoc | undefined) => {
+  const arrowUnder = (x: number, y: number) => {
+    const { x: left, y: top, zoom } = view();
+    return graph && edgeAt(graph, (x - left) / zoom, (y - top) / zoom, NEAR_PX / zoom);
+  };
+  const choose = (x: number, y: number) => {
+    const node = under(x, y);
+    const link = node ? undefined : arrowUnder(x, y)?.link;
+    if (link) return selectLink(link);
     if (!node) return select(undefined);
     const at = node.step_ids.indexOf(selected.value);
     select(node.step_ids[(at + 1) % Math.max(1, node.step_ids.length)]);
@@ -150,11 +163,12 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
       leave();
     } else if (event.type === "pointerup") {
       press.current = undefined;
-      if (held && !held.moved) choose(under(x, y));
+      if (held && !held.moved) choose(x, y);
     } else if (event.type === "pointermove") {
       const node = under(x, y);
-      if (node || hover.peek()) hover.value = node && { node, x, y };
-      point(node && (node.kind === "agent" && node.id.startsWith("a") ? [node.id] : node.step_ids));
+      const edge = node ? undefined : arrowUnder(x, y);
+      if (node || edge || hover.peek()) hover.value = node || edge ? { node, edge, x, y } : undefined;
+      point(edge?.link ? [edge.link] : node && (node.kind === "agent" && node.id.startsWith("a") ? [node.id] : node.step_ids));
     } else if (event.type === "pointerleave") leave();
   };
   const leave = () => {
@@ -169,13 +183,13 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
   };
   const onKey = (event: KeyboardEvent) => {
     const { x, y, zoom } = view();
-    const moves: Record<string, Camera | undefined> = {
-      ArrowLeft: { zoom, x: x + 80, y }, ArrowRight: { zoom, x: x - 80, y }, ArrowUp: { zoom, x, y: y + 80 }, ArrowDown: { zoom, x, y: y - 80 },
-      "+": { zoom: zoom * 1.25, x, y }, "=": { zoom: zoom * 1.25, x, y }, "-": { zoom: zoom / 1.25, x, y },
+    const moves: Partial<Record<Act, Camera>> = {
+      left: { zoom, x: x + KEY_PX, y }, right: { zoom, x: x - KEY_PX, y }, up: { zoom, x, y: y + KEY_PX }, down: { zoom, x, y: y - KEY_PX },
+      zoomIn: { zoom: zoom * 1.25, x, y }, zoomOut: { zoom: zoom / 1.25, x, y },
     };
-    if (event.key === "0") camera.value = undefined;
-    else if (moves[event.key]) camera.value = moves[event.key];
-    else return;
+    const act = actOf("graph", event.key);
+    if (!act || event.metaKey || event.ctrlKey) return;
+    camera.value = moves[act];
     event.preventDefault();
   };
 
@@ -200,12 +214,16 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
   return (
     <section class="graph" aria-label={drawn === "dag" ? "Graph" : "Workflow"}>
       <GraphTools drawn={drawn} graph={graph} loading={loading} chosen={chosen} fit={() => (camera.value = undefined)} />
-      {error && !loading ? <TooMuch error={error} drawn={drawn} /> : !graph ? <Loading what={drawn === "dag" ? "the graph" : "the workflow"} /> : graph.nodes.length === 0 ? <Empty title="Nothing to draw"><p>No step is shown with this filter.</p></Empty> : (
+      {error && !loading ? <TooMuch error={error} /> : !graph ? <Loading what={drawn === "dag" ? "the graph" : "the workflow"} /> : graph.nodes.length === 0 ? <Empty title="Nothing to draw"><p>No step is shown with this filter.</p></Empty> : (
+        <>
+        <Coarser graph={graph} />
         <div class="timeline-box">
           <Canvas name={drawn === "dag" ? "graph" : "workflow"} background={palette.value.paper} label={`${graph.title}: ${plural(graph.nodes.length, "node")}`} size={size} onWheel={onWheel} onPointer={onPointer} onKeyDown={onKey} cursor={hover.value ? "pointer" : "grab"} onDoubleClick={(_, x, y) => fold(x, y)}
-            draw={(ctx, { width, height }) => answer.value.data && drawGraph(ctx, { graph: answer.value.data.graph, camera: camera.value ?? fitted(answer.value.data.graph, width, height), colours: palette.value, colouring: preferences.value.colouring, lights: lights.value, hasChain: chain.value !== undefined, hovered: hover.value?.node.id ?? "", selected: selected.value }, width, height)} />
-          {hover.value && <NodeTip {...hover.value} width={size.value.width} height={size.value.height} />}
+            draw={(ctx, { width, height }) => answer.value.data && drawGraph(ctx, { graph: answer.value.data.graph, camera: camera.value ?? fitted(answer.value.data.graph, width, height), colours: palette.value, colouring: preferences.value.colouring, lights: lights.value, hasChain: chain.value !== undefined, hovered: hover.value?.node?.id ?? "", hoveredLink: hover.value?.edge, chosenLink: selectedEdge.value, selected: selected.value }, width, height)} />
+          {hover.value?.node && <NodeTip {...hover.value} node={hover.value.node} width={size.value.width} height={size.value.height} />}
+          {hover.value?.edge && <EdgeTip edge={hover.value.edge} hover={hover.value} width={size.value.width} />}
         </div>
+        </>
       )}
     </section>
   );
@@ -218,48 +236,11 @@ function agentAt(graph: PlacedGraphDoc, node: PlacedNodeDoc | undefined, { x: le
   return graph.groups.findLast(({ place }) => px >= place.x && px <= place.x + place.width && py >= place.y && py <= place.y + place.height)?.id;
 }
 
-/** What is refused because it is too large, with the next coarser level to go to. */
-function TooMuch({ error, drawn }: { error: ApiError; drawn: "dag" | "workflow" }) {
-  const levels = words.value?.levels ?? [];
-  const coarser = error.code === "too_many_nodes" && drawn === "dag" ? levels[levels.indexOf(graphLevel()) + 1] : undefined;
+function EdgeTip({ edge, hover: { x, y }, width }: { edge: PlacedEdgeDoc; hover: Hover; width: number }) {
   return (
-    <>
-      <Wrong error={error} />
-      {coarser && <p class="state"><button onClick={() => showLevel(coarser)}>Show a node per {plain(coarser)}</button></p>}
-    </>
-  );
-}
-
-interface ToolsProps {
-  drawn: "dag" | "workflow";
-  graph: PlacedGraphDoc | undefined;
-  loading: boolean;
-  chosen: PlacedNodeDoc | undefined;
-  fit(): void;
-}
-
-function GraphTools({ drawn, graph, loading, chosen, fit }: ToolsProps) {
-  const level = graphLevel();
-  const direction = route.value.params["direction"] ?? "down";
-  const isChanged = openAgents().length > 0 || shutAgents().length > 0;
-  const agent = chosen?.kind === "agent" ? chosen.id : chosen?.group_id;
-  return (
-    <div class="tools">
-      {drawn === "dag" && <div role="group" aria-label="What a node is" class="choice">{(words.value?.levels ?? []).map((name) => <button key={name} aria-pressed={level === name} onClick={() => showLevel(name)}>{plain(name)}</button>)}</div>}
-      {drawn === "dag" && <div role="group" aria-label="Agents" class="choice">
-        <button aria-pressed={level === "agent" && !isChanged} onClick={() => showLevel("agent")} title="One node per agent">aggregated</button>
-        <button aria-pressed={level === "step" && !isChanged} onClick={() => showLevel("step")} title="One node per step">expanded</button>
-      </div>}
-      {drawn === "dag" && agent && level !== "run" && <button class="small" onClick={() => foldAgent(agent, chosen?.id !== agent)} title="Or double-click the agent">{chosen?.id === agent ? "Expand" : "Fold"} this agent</button>}
-      {drawn === "workflow" && <RunChoice />}
-      <div role="group" aria-label="Direction" class="choice">{["down", "right"].map((name) => <button key={name} aria-pressed={direction === name} onClick={() => setParams({ direction: name === "down" ? "" : name })}>{name}</button>)}</div>
-      {drawn === "dag" && <select class="small" aria-label="Links" value={route.value.params["sure"] ?? ""} onChange={(event) => setParams({ sure: event.currentTarget.value })}>{SURE.map(([value, title]) => <option key={value} value={value}>{title}</option>)}</select>}
-      <span class="legend">{(preferences.value.colouring === "agent" ? [] : (graph?.looks ?? [])).map((look) => <span key={look}><Swatch look={look} /> {lookTitle(look)}</span>)}</span>
-      <span class="grow" />
-      {graph && graph.level === "pattern" && route.value.params["of"] && <span class="quiet">{graph.title}</span>}
-      {graph && <span class="quiet">{plural(graph.nodes.length, "node")}, {plural(graph.edges.length, "edge")}{loading && " …"}</span>}
-      <ColourChoice />
-      <button class="small" onClick={fit}>Fit</button>
+    <div class="tip" style={{ ...(x > width - 340 ? { right: `${width - x + 12}px` } : { left: `${x + 14}px` }), top: `${y + 14}px` }}>
+      <b>{plain(edge.relation)}</b>{edge.count > 1 && ` ×${edge.count}`} {edge.label}
+      <p class="quiet">{edge.inferred ? `inferred, ${Math.round(edge.confidence * 100)} % sure` : "exact"}{edge.is_error && " · carries an error"} · click for why{edge.count > 1 && " the first of them is there"}</p>
     </div>
   );
 }

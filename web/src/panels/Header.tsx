@@ -78,7 +78,8 @@ export function Header() {
         <h1 title={row.title ?? row.id}>{row.title ?? row.native_ids[0] ?? row.id}</h1>
         <Status status={row.status} />
         {doc && <Gaps gaps={doc.completeness} />}
-        <span class="session-from" title={row.cwd ?? ""}>{moment(row.started_at)}{row.cwd && ` · ${shortPath(row.cwd)}`} · {row.formats.join(", ")}</span>
+        <span class="session-when">{moment(row.started_at)}</span>
+        <span class="session-from" title={[row.cwd ?? "", ...row.formats].join("\n")}>{row.cwd && `${shortPath(row.cwd)} · `}{row.formats.join(", ")}</span>
       </div>
       <Facts row={row} doc={doc} />
       <div class="session-splits">

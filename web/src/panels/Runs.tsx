@@ -41,11 +41,11 @@ function Lanes({ run, size }: { run: RunLaneDoc; size: LaneSize }) {
   return (
     <div class="swim">
       <div class="swim-names" style={{ height: `${height}px` }}>
-        {run.lanes.map((lane, n) => <div key={lane.agent_id} class="swim-name" style={{ top: `${n * size.rowPx}px`, height: `${size.rowPx}px`, paddingLeft: `${6 + Math.min(lane.depth, 4) * 8}px` }} title={`${lane.label} ${lane.detail}`}><b>{lane.label}</b> <span class="quiet">{lane.detail}</span></div>)}
+        {run.lanes.map((lane, n) => <div key={lane.id} class="swim-name" style={{ top: `${n * size.rowPx}px`, height: `${size.rowPx}px`, paddingLeft: `${6 + Math.min(lane.depth, 4) * 8}px` }} title={`${lane.label} ${lane.detail}`}><b>{lane.label}</b> <span class="quiet">{lane.detail}</span></div>)}
       </div>
       <div ref={box} class="swim-box" tabIndex={0} role="group" aria-label={`Steps of ${run.number === null ? "no run" : `run ${run.number}`}, in order`}>
         <div class="swim-room" style={{ width: `${width}px`, height: `${height}px` }}>
-          {run.lanes.map((lane, n) => <div key={lane.agent_id} class="swim-row" style={{ top: `${n * size.rowPx}px`, height: `${size.rowPx}px` }} />)}
+          {run.lanes.map((lane, n) => <div key={lane.id} class="swim-row" style={{ top: `${n * size.rowPx}px`, height: `${size.rowPx}px` }} />)}
           <svg class="swim-arrows" width={width} height={height} aria-hidden="true">
             {run.arrows.map((arrow) => {
               const [from, to] = [run.steps[arrow.from], run.steps[arrow.to]];

@@ -3,8 +3,9 @@ import type { TimelineDoc } from "../api/types.ts";
 import { percent, plural } from "../logic/words.ts";
 import { prefer, preferences, type Arrows } from "../state/preferences.ts";
 import { lookTitle, palette } from "../state/schema.ts";
-import { showWindow, shownWindow } from "../state/timeline.ts";
+import { markedRange, showWindow, shownWindow } from "../state/timeline.ts";
 import { Swatch } from "../widgets/Small.tsx";
+import { TimelineRange } from "./TimelineRange.tsx";
 
 const ARROWS: [keyof Arrows, string, string][] = [
   ["tool", "tools", "Solid: a call and what its result led to"],
@@ -49,8 +50,28 @@ export function ColourChoice() {
   );
 }
 
+function ArrowChoice({ data }: { data: TimelineDoc }) {
+  const { arrows, sure } = preferences.value;
+  return (
+    <div class="tools-line" role="group" aria-label="Arrows">
+      <span class="quiet">arrows</span>
+      {ARROWS.map(([name, word, title]) => (
+        <label key={name} class="check" title={title}>
+          <input type="checkbox" checked={arrows[name]} onChange={() => prefer({ arrows: { ...arrows, [name]: !arrows[name] } })} /> <i class={`line line-${name}`} aria-hidden="true" /> {word}
+        </label>
+      ))}
+      <label class="check" title="Arrows that are believed less are hidden; dotted ones are inferred">
+        sure <input type="range" aria-label="Least confidence" min="0" max="100" step="5" value={Math.round(sure * 100)} onInput={(event) => prefer({ sure: Number(event.currentTarget.value) / 100 })} /> <output>{sure === 0 ? "any" : `≥ ${Math.round(sure * 100)} %`}</output>
+      </label>
+      <span class="grow" />
+      {data.arrows_left_out > 0 && <span class="quiet" role="status">{plural(data.arrows_left_out, "arrow")} more than `max_arrows`: zoom in</span>}
+      {data.arrows_left_out === 0 && data.arrows_too_short > 0 && <span class="quiet" title={`${plural(data.arrows_too_short, "arrow")} (${percent(data.arrows_too_short, data.arrows_too_short + data.arrows.length)}) cannot be seen at this zoom`}>{data.arrows_too_short} too short</span>}
+    </div>
+  );
+}
+
 export function TimelineTools({ data }: { data: TimelineDoc }) {
-  const { arrows, path: isPath, sure } = preferences.value;
+  const { path: isPath, fold } = preferences.value;
   return (
     <div class="tools">
       <Legend data={data} />
@@ -58,21 +79,9 @@ export function TimelineTools({ data }: { data: TimelineDoc }) {
       {data.untimed_steps > 0 && <span class="quiet">{plural(data.untimed_steps, "step")} without a time</span>}
       <ColourChoice />
       <label class="check"><input type="checkbox" checked={isPath} onChange={() => prefer({ path: !isPath })} /> critical path</label>
+      {data.idle.length > 0 && <label class="check" title="Long stretches in which nothing happened are drawn short"><input type="checkbox" checked={fold} onChange={() => prefer({ fold: !fold })} /> fold gaps</label>}
       <button class="small" onClick={() => showWindow(undefined)} disabled={!shownWindow.value}>Whole session</button>
-      <div class="tools-line" role="group" aria-label="Arrows">
-        <span class="quiet">arrows</span>
-        {ARROWS.map(([name, word, title]) => (
-          <label key={name} class="check" title={title}>
-            <input type="checkbox" checked={arrows[name]} onChange={() => prefer({ arrows: { ...arrows, [name]: !arrows[name] } })} /> <i class={`line line-${name}`} aria-hidden="true" /> {word}
-          </label>
-        ))}
-        <label class="check" title="Arrows that are believed less are hidden; dotted ones are inferred">
-          sure <input type="range" aria-label="Least confidence" min="0" max="100" step="5" value={Math.round(sure * 100)} onInput={(event) => prefer({ sure: Number(event.currentTarget.value) / 100 })} /> <output>{sure === 0 ? "any" : `≥ ${Math.round(sure * 100)} %`}</output>
-        </label>
-        <span class="grow" />
-        {data.arrows_left_out > 0 && <span class="quiet" role="status">{plural(data.arrows_left_out, "arrow")} more than `max_arrows`: zoom in</span>}
-        {data.arrows_left_out === 0 && data.arrows_too_short > 0 && <span class="quiet" title={`${plural(data.arrows_too_short, "arrow")} (${percent(data.arrows_too_short, data.arrows_too_short + data.arrows.length)}) cannot be seen at this zoom`}>{data.arrows_too_short} too short</span>}
-      </div>
+      {markedRange.value ? <TimelineRange /> : <ArrowChoice data={data} />}
     </div>
   );
 }

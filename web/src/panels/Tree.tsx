@@ -1,5 +1,6 @@
 // The tree: rows of agents and their steps, opened and closed by agent.
 import type { AgentRowDoc, StepRowDoc, TreeRowDoc } from "../api/types.ts";
+import { actOf, type Act } from "../logic/keys.ts";
 import { count, duration, money, plural } from "../logic/words.ts";
 import { rowPx } from "../state/preferences.ts";
 import { isLater } from "../state/replay.ts";
@@ -66,7 +67,7 @@ function StepRow({ row, n }: { row: StepRowDoc; n: number }) {
         <span class="c-small">{row.tokens ? `${count(row.tokens)} tok` : ""}</span>
         <span class="c-small">{row.cost_usd ? money(row.cost_usd) : ""}</span>
         <span class="c-small strong">{duration(row.duration_ms)}</span>
-        <span class="c-small quiet">+{duration(row.elapsed_ms)}</span>
+        <span class="c-small quiet">{row.elapsed_ms === null || row.elapsed_ms === undefined ? "–" : `+${duration(row.elapsed_ms)}`}</span>
       </span>
     </div>
   );
@@ -110,21 +111,23 @@ function onKey(event: KeyboardEvent): void {
   const at = current() ?? -1;
   const row = rowAt(at);
   const page = Math.max(1, Math.floor((event.currentTarget as HTMLElement).clientHeight / rowPx.peek()) - 1);
-  const jump = { ArrowDown: at + 1, j: at + 1, ArrowUp: at - 1, k: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: total - 1 }[event.key];
+  const act = actOf("tree", event.key);
+  const jumps: Partial<Record<Act, number>> = { down: at + 1, up: at - 1, pageDown: at + page, pageUp: at - page, first: 0, last: total - 1 };
+  const jump = act && jumps[act];
   if (jump !== undefined) {
     const step = jump < at ? -1 : 1;
     let to = Math.max(0, Math.min(total - 1, jump));
     while (rowAt(to)?.row === "hidden" && to + step >= 0 && to + step < total) to += step;
     goTo(to);
-  } else if (event.key === "ArrowRight" && row?.row === "agent") {
+  } else if (act === "right" && row?.row === "agent") {
     if (row.closed) toggleAgent(row.id, true);
     else goTo(at + 1);
-  } else if (event.key === "ArrowLeft" && row) {
+  } else if (act === "left" && row) {
     const around = agentAround(at);
     if (row.row === "agent" && !row.closed) toggleAgent(row.id, false);
     else if (around !== undefined) goTo(around);
-  } else if ((event.key === "Enter" || event.key === " ") && row?.row === "agent") toggleAgent(row.id, row.closed);
-  else if (event.key === "*") openAll();
+  } else if (act === "open" && row?.row === "agent") toggleAgent(row.id, row.closed);
+  else if (act === "openAll") openAll();
   else return;
   event.preventDefault();
   event.stopPropagation();

@@ -2,9 +2,10 @@
 // read is drawn in few strokes: there may be ten thousand nodes.
 import type { PlacedEdgeDoc, PlacedGraphDoc, PlacedGroupDoc, PlacedNodeDoc, RectDoc } from "../api/types.ts";
 import type { Camera } from "../logic/camera.ts";
+import { alphaOf, type Light } from "../logic/light.ts";
+import { ways, type Way } from "../logic/ways.ts";
 import type { Colouring } from "../state/preferences.ts";
 import type { Palette } from "../state/schema.ts";
-import type { Light } from "../state/session.ts";
 import { FONT, headPath, rounded, type Paper } from "../widgets/paint.ts";
 
 export interface GraphScene {
@@ -16,6 +17,9 @@ export interface GraphScene {
   lights: readonly Light[];
   hasChain: boolean;
   hovered: string;
+  hoveredLink: PlacedEdgeDoc | undefined;
+  /** The link that is looked at, as FROM..TO. */
+  chosenLink: string;
   /** The step that is looked at; a node that stands for several says which of them it is. */
   selected: string;
 }
@@ -24,35 +28,6 @@ export interface GraphScene {
 const LEAST_TEXT_ZOOM = 0.45;
 /** Farther away, nodes are plain boxes and ways are straight. */
 const LEAST_SHAPE_ZOOM = 0.22;
-
-/** What does not change while a graph is looked at: where each way is, and which nodes it joins. */
-interface Ways {
-  box: RectDoc;
-  from: number;
-  to: number;
-}
-
-const waysOf = new WeakMap<PlacedGraphDoc, Ways[]>();
-
-function ways(graph: PlacedGraphDoc): Ways[] {
-  let known = waysOf.get(graph);
-  if (known) return known;
-  const place = new Map(graph.nodes.map((node, n) => [node.id, n]));
-  known = graph.edges.map((edge) => ({ box: around(edge), from: place.get(edge.from) ?? -1, to: place.get(edge.to) ?? -1 }));
-  waysOf.set(graph, known);
-  return known;
-}
-
-function around({ points }: PlacedEdgeDoc): RectDoc {
-  let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
-  for (const { x, y } of points) {
-    left = Math.min(left, x);
-    right = Math.max(right, x);
-    top = Math.min(top, y);
-    bottom = Math.max(bottom, y);
-  }
-  return { x: left, y: top, width: right - left, height: bottom - top };
-}
 
 export function drawGraph(ctx: Paper, scene: GraphScene, width: number, height: number): void {
   const { graph, camera } = scene;
@@ -106,13 +81,14 @@ interface Look {
   alpha: number;
 }
 
-function lookOf(edge: PlacedEdgeDoc, { from, to }: Ways, { colours, hasChain, hovered, lights }: GraphScene): Look {
+function lookOf(edge: PlacedEdgeDoc, { from, to }: Way, { colours, hasChain, hovered, hoveredLink, chosenLink, lights }: GraphScene): Look {
   const lit = hasChain && isLit(lights[from]) && isLit(lights[to]);
-  const near = hovered !== "" && (edge.from === hovered || edge.to === hovered);
+  const isChosen = edge.link !== null && edge.link !== undefined && edge.link === chosenLink;
+  const near = isChosen || edge === hoveredLink || (hovered !== "" && (edge.from === hovered || edge.to === hovered));
   return {
     colour: edge.is_error ? colours.error : edge.is_spawn ? colours.spawn : lit || near ? colours.ink : colours.line,
     dash: edge.is_error || edge.is_spawn ? [5, 3] : edge.inferred ? [2, 3] : [],
-    width: lit || near ? 2 : 1.2,
+    width: isChosen || edge === hoveredLink ? 3.5 : lit || near ? 2 : 1.2,
     alpha: lit || near ? 1 : hasChain ? 0.25 : 0.8,
   };
 }
@@ -193,8 +169,6 @@ function colourOf(node: PlacedNodeDoc, { colours, colouring }: GraphScene): stri
   return colouring === "agent" && node.colour !== null && node.colour !== undefined ? colours.agent(node.colour) : colours.look(node.look);
 }
 
-const alphaOf = (light: Light, hasChain: boolean) => (light === "dim" ? 0.18 : light === "plain" && hasChain ? 0.45 : 1);
-
 function drawFarNode(ctx: Paper, scene: GraphScene, node: PlacedNodeDoc, light: Light): void {
   const { x, y, width, height } = node.place;
   ctx.globalAlpha = alphaOf(light, scene.hasChain);
@@ -221,7 +195,9 @@ function drawNode(ctx: Paper, scene: GraphScene, node: PlacedNodeDoc, light: Lig
   if (node.pending) ctx.setLineDash([]);
   ctx.fillStyle = colour;
   ctx.fillRect(x, y + 4, 4, height - 8);
-  if (camera.zoom >= LEAST_TEXT_ZOOM) drawNodeText(ctx, node, colour, colours, scene.selected);
+  const isBack = ctx.globalAlpha < 1;
+  ctx.globalAlpha = 1;
+  if (camera.zoom >= LEAST_TEXT_ZOOM) drawNodeText(ctx, node, isBack ? colours.line : colour, isBack ? { ...colours, ink: colours.dim } : colours, scene.selected);
 }
 
 function drawNodeText(ctx: Paper, { place: { x, y, width, height }, shown_label, shown_detail, badge: count, step_ids }: PlacedNodeDoc, colour: string, colours: Palette, selected: string): void {

@@ -1,14 +1,16 @@
 // In: a timeline, where its lanes are, and what is lit. Out: pixels.
 import type { BarDoc, StripPartDoc, TimelineArrowDoc, TimelineDoc } from "../api/types.ts";
-import { boxOf, GUTTER_PX, laneName, MAP_PX, RULER_PX, TOP_PX, type Box, type PlacedLane } from "../logic/lanes.ts";
+import { boxOf, GUTTER_PX, TOP_PX, type Box, type PlacedLane } from "../logic/lanes.ts";
+import { alphaOf, inkOn, type Light } from "../logic/light.ts";
 import type { Positions } from "../logic/positions.ts";
-import { markText, marks, toX, type Scale } from "../logic/scale.ts";
+import { marks, toX, type Scale, type Span } from "../logic/scale.ts";
 import { duration } from "../logic/words.ts";
 import type { Arrows, Colouring } from "../state/preferences.ts";
 import type { Palette } from "../state/schema.ts";
-import type { Light, Lighter } from "../state/session.ts";
+import type { Lighter } from "../state/session.ts";
 import { cut, FONT, rounded, type Paper } from "../widgets/paint.ts";
 import { arrowLayers, drawArrows } from "./timeline-arrows.ts";
+import { drawGutter, drawMap, drawRuler, leastMarkPx } from "./timeline-frame.ts";
 
 export interface Scene {
   timeline: TimelineDoc;
@@ -36,6 +38,8 @@ export interface Scene {
   nowNs: number;
   /** The moment that is played; nothing when all is shown. */
   playedNs: number | undefined;
+  /** What is marked, from one moment to another. */
+  range: Span | undefined;
   colours: Palette;
 }
 
@@ -54,6 +58,7 @@ export function draw(ctx: Paper, scene: Scene, width: number, height: number): v
   drawArrows(ctx, arrows.above);
   drawNow(ctx, scene, height);
   drawPlayed(ctx, scene, height);
+  drawRange(ctx, scene, height);
   ctx.restore();
   drawGutter(ctx, scene, height);
   drawRuler(ctx, scene, width);
@@ -78,7 +83,7 @@ function drawMarks(ctx: Paper, { scale, colours, scrolled }: Scene, height: numb
   ctx.strokeStyle = colours.border;
   ctx.globalAlpha = 0.35;
   ctx.beginPath();
-  for (const at of marks(scale, 90).at) {
+  for (const at of marks(scale, leastMarkPx(scale)).at) {
     const x = Math.round(toX(scale, at)) + 0.5;
     ctx.moveTo(x, scrolled);
     ctx.lineTo(x, scrolled + height);
@@ -97,6 +102,18 @@ function drawPlayed(ctx: Paper, { scale, playedNs, colours, scrolled }: Scene, h
   ctx.globalAlpha = 1;
   ctx.fillStyle = colours.error;
   ctx.fillRect(x - 0.75, scrolled, 1.5, height);
+}
+
+/** A range that is marked; the rest lies back. */
+function drawRange(ctx: Paper, { scale, range, colours, scrolled }: Scene, height: number): void {
+  if (!range) return;
+  const [left, right] = [toX(scale, range.from), toX(scale, range.to)];
+  ctx.fillStyle = colours.spawn;
+  ctx.globalAlpha = 0.13;
+  ctx.fillRect(left, scrolled, right - left, height);
+  ctx.globalAlpha = 0.8;
+  for (const x of [left, right]) ctx.fillRect(x - 0.75, scrolled, 1.5, height);
+  ctx.globalAlpha = 1;
 }
 
 /** What runs goes on until here. */
@@ -128,9 +145,11 @@ function drawIdle(ctx: Paper, { timeline, scale, colours, scrolled }: Scene, hei
     ctx.stroke();
     ctx.globalAlpha = 1;
     ctx.font = `11px ${FONT}`;
-    const words = `${idle.waits_for_person ? "waiting for a person" : "nothing happened"} ${duration((idle.to_ns - idle.from_ns) / 1e6)}`;
-    const room = ctx.measureText(words).width + 8;
-    if (to - from > room) {
+    const long = duration((idle.to_ns - idle.from_ns) / 1e6);
+    const widths = [`${idle.waits_for_person ? "waiting for a person" : "nothing happened"} ${long}`, long].map((words) => ({ words, room: ctx.measureText(words).width + 8 }));
+    const fits = widths.find(({ room }) => to - from > room);
+    if (fits) {
+      const { words, room } = fits;
       const at = (from + to) / 2 - room / 2;
       ctx.textBaseline = "alphabetic";
       ctx.fillStyle = colours.paper;
@@ -142,11 +161,6 @@ function drawIdle(ctx: Paper, { timeline, scale, colours, scrolled }: Scene, hei
   }
 }
 
-function alphaOf(light: Light, hasChain: boolean): number {
-  if (light === "dim") return 0.14;
-  return light === "plain" && hasChain ? 0.38 : 1;
-}
-
 function drawBars(ctx: Paper, scene: Scene, height: number): void {
   const { timeline, lanes, scale, light, lit: chain, scrolled, nowNs } = scene;
   ctx.textBaseline = "middle";
@@ -156,8 +170,9 @@ function drawBars(ctx: Paper, scene: Scene, height: number): void {
     const x = Math.max(box.x, -4);
     const width = Math.min(box.x + box.width, scale.width + 4) - x;
     const lit = light(bar.step_id, bar.seq, bar.last_seq);
-    ctx.globalAlpha = alphaOf(lit, chain !== undefined) * (bar.count > 1 ? 0.75 : 1);
-    drawBar(ctx, scene, bar, { x, y: box.y, width, height: box.height }, lit);
+    const alpha = alphaOf(lit, chain !== undefined);
+    ctx.globalAlpha = alpha * (bar.count > 1 ? 0.75 : 1);
+    drawBar(ctx, scene, bar, { x, y: box.y, width, height: box.height }, lit, alpha);
   }
   ctx.globalAlpha = 1;
 }
@@ -168,7 +183,7 @@ function colourOf(bar: BarDoc, { timeline, colouring, colours }: Scene): string 
   return colouring === "agent" ? colours.agent(timeline.lanes[bar.lane]?.agents[bar.agent]?.colour) : colours.look(bar.look);
 }
 
-function drawBar(ctx: Paper, scene: Scene, bar: BarDoc, { x, y, width, height }: Box, lit: Light): void {
+function drawBar(ctx: Paper, scene: Scene, bar: BarDoc, { x, y, width, height }: Box, lit: Light, alpha: number): void {
   const { colours, onPath, hovered } = scene;
   ctx.fillStyle = colourOf(bar, scene);
   if (width > 6) {
@@ -176,7 +191,7 @@ function drawBar(ctx: Paper, scene: Scene, bar: BarDoc, { x, y, width, height }:
     ctx.fill();
   } else ctx.fillRect(x, y, width, height);
   if (bar.pending) drawPending(ctx, x, y, width, height, colours);
-  if (width > 26 && height >= 12) drawLabel(ctx, bar, x, y + height / 2, width, colours);
+  if (width > 26 && height >= 12) drawLabel(ctx, bar, x, y + height / 2, width, colours[inkOn(alpha)]);
   if (onPath?.hasAny(bar.seq, bar.last_seq)) {
     ctx.fillStyle = colours.ink;
     ctx.globalAlpha *= 0.7;
@@ -203,112 +218,14 @@ function drawPending(ctx: Paper, x: number, y: number, width: number, height: nu
   ctx.restore();
 }
 
-function drawLabel(ctx: Paper, bar: BarDoc, x: number, y: number, width: number, colours: Palette): void {
+function drawLabel(ctx: Paper, bar: BarDoc, x: number, y: number, width: number, ink: string): void {
   const left = Math.max(x, 0) + 5;
   const room = x + width - left - 4;
   const text = bar.count > 1 ? `${bar.count} steps` : bar.detail === "" ? bar.label : `${bar.label}  ${bar.detail}`;
   ctx.font = `11px ${FONT}`;
-  ctx.fillStyle = colours.paper;
-  ctx.fillText(cut(ctx, text, room), left, y + 0.5);
-}
-
-function drawGutter(ctx: Paper, { lanes, colours, colouring, scrolled }: Scene, height: number): void {
-  ctx.fillStyle = colours.paper;
-  ctx.fillRect(0, TOP_PX, GUTTER_PX, height - TOP_PX);
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(0, TOP_PX, GUTTER_PX, height - TOP_PX);
-  ctx.clip();
-  ctx.textBaseline = "middle";
-  for (const placed of lanes) {
-    const y = TOP_PX - scrolled + placed.top;
-    if (y > height || y + placed.height < TOP_PX) continue;
-    const left = 8 + Math.min(placed.lane.depth, 6) * 12;
-    const middle = y + Math.min(placed.height / 2, 14);
-    ctx.font = `10px ${FONT}`;
-    ctx.fillStyle = colours.dim;
-    ctx.fillText(placed.folded ? "▸" : "▾", left, middle);
-    ctx.font = `${placed.lane.depth === 0 ? "600 " : ""}12px ${FONT}`;
-    const swatch = colouring === "agent" ? 13 : 0;
-    if (swatch > 0) {
-      ctx.fillStyle = colours.agent(placed.lane.agents[0]?.colour);
-      ctx.fillRect(left + 13, middle - 4.5, 9, 9);
-    }
-    ctx.fillStyle = colours.ink;
-    ctx.fillText(cut(ctx, laneName(placed.lane), GUTTER_PX - left - swatch - 20), left + 13 + swatch, middle);
-    ctx.strokeStyle = colours.border;
-    ctx.globalAlpha = 0.45;
-    ctx.beginPath();
-    ctx.moveTo(0, Math.round(y + placed.height) + 0.5);
-    ctx.lineTo(GUTTER_PX, Math.round(y + placed.height) + 0.5);
-    ctx.stroke();
-    ctx.globalAlpha = 1;
-  }
-  ctx.restore();
-  ctx.strokeStyle = colours.border;
-  ctx.beginPath();
-  ctx.moveTo(GUTTER_PX + 0.5, 0);
-  ctx.lineTo(GUTTER_PX + 0.5, height);
-  ctx.stroke();
-}
-
-function drawRuler(ctx: Paper, { scale, colours }: Scene, width: number): void {
-  ctx.fillStyle = colours.paper;
-  ctx.fillRect(0, MAP_PX, width, RULER_PX);
-  const { step, at } = marks(scale, 90);
-  ctx.font = `11px ${FONT}`;
-  ctx.textBaseline = "middle";
-  ctx.fillStyle = colours.dim;
-  for (const mark of at) {
-    const x = GUTTER_PX + toX(scale, mark);
-    if (x >= GUTTER_PX) ctx.fillText(markText(mark, step), x + 4, MAP_PX + RULER_PX / 2);
-  }
-  ctx.strokeStyle = colours.border;
-  ctx.beginPath();
-  ctx.moveTo(0, TOP_PX - 0.5);
-  ctx.lineTo(width, TOP_PX - 0.5);
-  ctx.stroke();
-}
-
-export function classColour(name: string, colours: Palette): string {
-  switch (name) {
-    case "model": case "tool": return colours.look(name);
-    case "human": return colours.look("user");
-    case "retry": return colours.error;
-    case "idle": return colours.border;
-    default: return colours.look("other");
-  }
-}
-
-/** The whole session in one line: what held it up, and which part of it is shown. */
-function drawMap(ctx: Paper, scene: Scene, width: number): void {
-  const { timeline, strip, stripAtMs, scale, colours, nowNs } = scene;
-  const room = width - GUTTER_PX;
-  const span = Math.max(1, timeline.span_ns, nowNs);
-  const at = (ns: number) => GUTTER_PX + Math.max(0, Math.min(1, ns / span)) * room;
-  ctx.fillStyle = colours.paper;
-  ctx.fillRect(0, 0, width, MAP_PX);
-  for (const { at_ms, ms, class: spent } of strip) {
-    const from = at((at_ms + stripAtMs) * 1e6);
-    ctx.fillStyle = classColour(spent, colours);
-    ctx.globalAlpha = spent === "idle" ? 0.5 : 0.9;
-    ctx.fillRect(from, 4, Math.max(0.75, at((at_ms + ms + stripAtMs) * 1e6) - from), MAP_PX - 8);
-  }
+  const seen = ctx.globalAlpha;
   ctx.globalAlpha = 1;
-  const [left, right] = [at(scale.from), at(scale.to)];
-  if (right - left < room - 2) {
-    ctx.fillStyle = colours.paper;
-    ctx.globalAlpha = 0.65;
-    ctx.fillRect(GUTTER_PX, 0, left - GUTTER_PX, MAP_PX);
-    ctx.fillRect(right, 0, width - right, MAP_PX);
-    ctx.globalAlpha = 1;
-    ctx.strokeStyle = colours.ink;
-    ctx.lineWidth = 1.5;
-    ctx.strokeRect(left, 1, Math.max(3, right - left), MAP_PX - 2);
-    ctx.lineWidth = 1;
-  }
-  ctx.font = `11px ${FONT}`;
-  ctx.textBaseline = "middle";
-  ctx.fillStyle = colours.dim;
-  ctx.fillText("critical path", 8, MAP_PX / 2 + 0.5);
+  ctx.fillStyle = ink;
+  ctx.fillText(cut(ctx, text, room), left, y + 0.5);
+  ctx.globalAlpha = seen;
 }

@@ -7,8 +7,10 @@ import { prefer, preferences, type Theme } from "./preferences.ts";
 import { isPlaying, pause, play } from "./replay.ts";
 import { hasOthers } from "./report.ts";
 import { go, openList, route, select, selected, selectedEdge, sessionId, showView } from "./route.ts";
+import { markedRange, markRange } from "./timeline.ts";
 import { failed } from "./trouble.ts";
 import { chooseFiles } from "./uploads.ts";
+import { nextLink } from "./walk.ts";
 
 export interface Command {
   title: string;
@@ -26,6 +28,7 @@ export const isPreferencesOpen = signal(false);
 
 const anywhere = () => true;
 const inSession = () => route.value.page === "session";
+const hasChoice = () => inSession() && (selected.value !== "" || selectedEdge.value !== "");
 
 async function nextError(by: 1 | -1): Promise<void> {
   const id = sessionId.value;
@@ -62,7 +65,10 @@ export const COMMANDS: Command[] = [
   ...VIEWS.map((name, n) => ({ title: `Show the ${name}`, keys: String(n + 1), isThere: inSession, run: () => showView(name) })),
   { title: "Next error", keys: "e", isThere: inSession, run: () => void nextError(1) },
   { title: "Previous error", keys: "E", isThere: inSession, run: () => void nextError(-1) },
-  { title: "Choose no step", keys: "Escape", isThere: () => inSession() && (selected.value !== "" || selectedEdge.value !== ""), run: () => select(undefined) },
+  { title: "Next link of the step, and why", keys: "l", isThere: hasChoice, run: () => void nextLink(1) },
+  { title: "Previous link", keys: "L", isThere: hasChoice, run: () => void nextLink(-1) },
+  { title: "Mark no range", keys: "Escape", isThere: () => inSession() && markedRange.value !== undefined, run: () => markRange(undefined) },
+  { title: "Choose no step", keys: "Escape", isThere: hasChoice, run: () => select(undefined) },
   { title: "Play or pause", keys: "p", isThere: inSession, run: () => (isPlaying.value ? pause() : play()) },
   { title: "Compare with another session…", keys: "c", isThere: () => inSession() && hasOthers(), run: () => (isCompareOpen.value = true) },
   { title: "Issues of all sessions", keys: "i", isThere: () => !isReport, run: () => go({ page: "issues", id: "", params: {} }) },
@@ -73,22 +79,13 @@ export const COMMANDS: Command[] = [
   { title: "Keys", keys: "?", isThere: anywhere, run: () => (isHelpOpen.value = true) },
 ];
 
-/** Keys of a view, for the sheet; the view itself hears them. */
-export const VIEW_KEYS: [string, string][] = [
-  ["↑ ↓ or j k", "Move in a list or tree"],
-  ["← →", "Close or open an agent of the tree; go to the one above"],
-  ["*", "Open all agents of the tree"],
-  ["Enter", "Open the session"],
-  ["← → ↑ ↓", "Move the timeline or graph"],
-  ["+ −", "Zoom in or out"],
-  ["0", "All of it"],
-  ["Wheel", "Zoom at the pointer; with Shift, move"],
-  ["Shift drag", "Zoom to a range of the timeline"],
-];
+/** Fields that take no letters. */
+const WORDLESS = ["checkbox", "radio", "range", "button", "submit"];
 
 function isTyping(event: KeyboardEvent): boolean {
-  const target = event.target;
-  return target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+  const { target } = event;
+  if (target instanceof HTMLInputElement) return !WORDLESS.includes(target.type);
+  return target instanceof HTMLElement && (target.isContentEditable || ["TEXTAREA", "SELECT"].includes(target.tagName));
 }
 
 export function startKeys(): void {

@@ -24,6 +24,8 @@ export interface Kept {
   view: View;
   arrows: Arrows;
   path: boolean;
+  /** Long stretches in which nothing happened are drawn short. */
+  fold: boolean;
   /** Arrows that are believed less are hidden; from 0 to 1. */
   sure: number;
   colouring: Colouring;
@@ -33,7 +35,7 @@ export interface Kept {
 }
 
 const KEY = "unspool.preferences";
-export const USUAL: Kept = { theme: "system", density: "comfortable", view: "timeline", arrows: { tool: true, spawn: true, return: true, other: true, error: true }, path: true, sure: 0, colouring: "kind", detailPx: 420, who: "" };
+export const USUAL: Kept = { theme: "system", density: "comfortable", view: "timeline", arrows: { tool: true, spawn: true, return: true, other: true, error: true }, path: true, fold: true, sure: 0, colouring: "kind", detailPx: 420, who: "" };
 
 function kept(): Kept {
   try {

@@ -64,8 +64,13 @@ export function catchSelection(take: (step: string | undefined) => boolean): voi
   caught = take;
 }
 
+/** Looks at a link, as FROM..TO. */
+export function selectLink(link: string): void {
+  setParams({ edge: link, step: undefined });
+}
+
 export function selectEdge(from: string, to: string): void {
-  setParams({ edge: `${from}..${to}`, step: undefined });
+  selectLink(`${from}..${to}`);
 }
 
 /** How an address says a view: the first one needs no saying. */

@@ -2,23 +2,29 @@
 import { computed, effect, signal } from "@preact/signals";
 import { get } from "../api/client.ts";
 import type { ChainDoc } from "../api/types.ts";
+import type { Light } from "../logic/light.ts";
 import { Positions } from "../logic/positions.ts";
 import { answerOf } from "./answers.ts";
 import { versionOf } from "./live.ts";
 import { isPlaying, playedMs } from "./replay.ts";
 import { query, selected, selectedEdge, sessionId } from "./route.ts";
+import { folds } from "./timeline.ts";
 
 /** Steps that a question about all of a session lists at most. */
 const MANY = 20_000;
 
 const versioned = (id: string) => versionOf(id).value;
 
+/** Where gaps are folded, the rest of the strip has more pixels. */
+const FINE_STRIP_PX = 6_000;
+
 /** The critical path in short, and how the time was spent. */
 export const path = answerOf(() => {
   const id = sessionId.value;
   if (id === "") return undefined;
   versioned(id);
-  return { key: id, get: (signal) => get("/api/v1/sessions/{id}/path/strip", { id }, {}, signal) };
+  const px = folds.value.length > 0 ? FINE_STRIP_PX : undefined;
+  return { key: id, part: String(px), get: (signal) => get("/api/v1/sessions/{id}/path/strip", { id }, { px }, signal) };
 });
 
 /** So often the numbers follow a replay. */
@@ -49,6 +55,14 @@ export const line = answerOf(() => {
   if (id === "") return undefined;
   versioned(id);
   return { key: id, get: (signal) => get("/api/v1/sessions/{id}/line", { id }, {}, signal) };
+});
+
+/** Who failed, at what and why; asked for while no step is looked at. */
+export const trouble = answerOf(() => {
+  const id = sessionId.value;
+  if (id === "" || selected.value !== "" || selectedEdge.value !== "") return undefined;
+  versioned(id);
+  return { key: id, get: (signal) => get("/api/v1/sessions/{id}/trouble", { id }, {}, signal) };
 });
 
 /** The step that is looked at, whole. */
@@ -141,8 +155,6 @@ const selectedChain = chainFor(() => (selectedEdge.value !== "" ? [selectedEdge.
 /** The chain that is lit: of what is pointed at, or else of what is looked at. */
 export const chain = computed<Chain | undefined>(() => pointedChain.value.data ?? selectedChain.value.data);
 
-/** How a step is drawn beside what is looked at. */
-export type Light = "plain" | "selected" | "chain" | "dim";
 /** By id and position; of several steps, the first and last position. */
 export type Lighter = (step: string, first: number, last?: number) => Light;
 

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { markdown, type Block, type Span } from "../logic/markdown.ts";
-import { diffLines, type Json, type Part } from "../logic/readable.ts";
+import { diffLines, placeName, type Json, type Part } from "../logic/readable.ts";
 
 /** Longer texts are folded. */
 const FOLD_LETTERS = 4_000;
@@ -52,23 +52,28 @@ export function Long({ text }: { text: string }) {
   return <div class="long code" tabIndex={0} role="region" aria-label="The whole text">{pieces.map((piece, n) => <pre key={n} class="piece">{piece}</pre>)}</div>;
 }
 
+/** Where a part stands in its record: in short, and exactly. */
+function Place({ path }: { path: string }) {
+  return <figcaption title={path}>{placeName(path)}</figcaption>;
+}
+
 /** One readable part of a record. */
 export function PartView({ part }: { part: Part }) {
   const [isOpen, open] = useState(false);
   if (part.sort === "image") {
-    return <figure class="part"><figcaption>{part.path}</figcaption><img alt={`picture at ${part.path}`} src={`data:${part.media};base64,${part.data}`} /></figure>;
+    return <figure class="part"><Place path={part.path} /><img alt={`picture at ${part.path}`} src={`data:${part.media};base64,${part.data}`} /></figure>;
   }
   if (part.sort === "fields") {
-    return <figure class="part"><figcaption>{part.path}</figcaption><dl class="fields">{part.fields.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl></figure>;
+    return <figure class="part"><Place path={part.path} /><dl class="fields">{part.fields.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl></figure>;
   }
   if (part.sort === "json") {
-    return <figure class="part"><figcaption>{part.path}</figcaption><div class="part-json"><JsonTree value={part.value} /></div></figure>;
+    return <figure class="part"><Place path={part.path} /><div class="part-json"><JsonTree value={part.value} /></div></figure>;
   }
   const isLong = part.text.length > FOLD_LETTERS;
   const text = isLong && !isOpen ? part.text.slice(0, FOLD_LETTERS) : part.text;
   return (
     <figure class="part">
-      <figcaption>{part.path}</figcaption>
+      <Place path={part.path} />
       {isOpen && text.length > PIECE_LETTERS ? <Long text={text} /> : part.sort === "prose" ? <Markdown text={text} /> : part.sort === "diff" ? <Diff text={text} /> : <pre class="code">{text}</pre>}
       {isLong && <button class="small" onClick={() => open(!isOpen)}>{isOpen ? "Show less" : `Show all ${part.text.length.toLocaleString("en")} letters`}</button>}
     </figure>

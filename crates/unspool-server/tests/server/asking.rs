@@ -43,11 +43,11 @@ impl Asked {
         Asked { running, id, labelled }
     }
 
-    fn get(&self, tail: &str) -> Answer {
+    pub(crate) fn get(&self, tail: &str) -> Answer {
         self.running.get(&format!("/api/v1/sessions/{}{tail}", self.id))
     }
 
-    fn json(&self, tail: &str) -> Value {
+    pub(crate) fn json(&self, tail: &str) -> Value {
         let answer = self.get(tail);
         assert_eq!(answer.status, 200, "{tail}: {}", String::from_utf8_lossy(&answer.body));
         answer.json()

@@ -1,9 +1,11 @@
 //! Saying something about links: kept, shown, told, taken back, refused with a reason.
 
 use crate::asking::put;
-use crate::running::{Answer, Running};
+use crate::report::{element, report};
+use crate::running::{Answer, Running, now};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use unspool_report::Opened;
 use unspool_server::{Scope, Tokens};
 use unspool_testkit::{Labelled, Layout, Prompts, Shape, generate, hide};
 
@@ -123,6 +125,35 @@ fn what_was_said_outlasts_a_restart_and_a_rebuild() {
     let again = Session { running: Running::start_in(folder, |_| {}), id };
     assert_eq!(again.flow(), before);
     assert_eq!(again.links()[0]["who"], "ada");
+}
+
+#[test]
+fn a_report_has_what_was_said_and_links_by_it() {
+    let session = Session::new();
+    let spawns = session.edges("subagent_spawn");
+    let (kept, gone) = (&spawns[0], &spawns[1]);
+    assert!(kept["inferred"] == true && gone["inferred"] == true);
+    let note = json!({"note": "seen in the terminal"});
+    let mut confirmed = about("confirm", kept);
+    confirmed.as_object_mut().unwrap().extend(note.as_object().unwrap().clone());
+    assert_eq!(session.say(&confirmed).status, 200);
+    assert_eq!(session.say(&about("deny", gone)).status, 200);
+    let html = report(&session.running, &session.id, "");
+    let opened = Opened::read(element(&html, "unspool-records")).unwrap();
+    let ask = |tail: &str| -> Value {
+        let told = opened.ask(&format!("/api/v1/sessions/{}{tail}", session.id), now());
+        assert_eq!(told.status, 200, "{tail}");
+        serde_json::from_slice(&told.body).unwrap()
+    };
+    assert_eq!(ask("/links")["links"].as_array().unwrap(), &session.links());
+    assert_eq!(ask(""), session.flow());
+    let edges = ask("")["edges"].as_array().unwrap().clone();
+    let declared =
+        edges.iter().find(|edge| edge["from"] == kept["from"] && edge["to"] == kept["to"]).unwrap();
+    assert_eq!((&declared["rule"], &declared["confidence"]), (&json!("manual"), &json!(1.0)));
+    assert!(!edges.iter().any(|edge| edge["kind"] == "subagent_spawn" && edge["to"] == gone["to"]));
+    let why = ask(&format!("/explain/{}..{}", kept["from"].as_str().unwrap(), kept["to"].as_str().unwrap()));
+    assert!(why.to_string().contains("seen in the terminal"), "{why}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod hooks;
 mod links;
 mod listening;
 mod lists;
+mod looking;
 mod nonsense;
 mod overload;
 mod page;

@@ -35,7 +35,7 @@ fn put_folder(running: &Running, folder: &str) {
 }
 
 /// What lies inside an element of a report.
-fn element(html: &str, id: &str) -> Vec<u8> {
+pub(crate) fn element(html: &str, id: &str) -> Vec<u8> {
     let start = html.find(&format!("id=\"{id}\"")).unwrap();
     let text = html[start..].split_once('>').unwrap().1.split_once("</script>").unwrap().0;
     let mut bytes = Vec::new();
@@ -43,7 +43,7 @@ fn element(html: &str, id: &str) -> Vec<u8> {
     bytes
 }
 
-fn report(running: &Running, id: &str, query: &str) -> String {
+pub(crate) fn report(running: &Running, id: &str, query: &str) -> String {
     let answer = running.get(&format!("/api/v1/sessions/{id}/report{query}"));
     assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
     assert_eq!(answer.header("content-type").unwrap(), "text/html; charset=utf-8");

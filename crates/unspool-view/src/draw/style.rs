@@ -66,7 +66,7 @@ const LIGHT: Colours = Colours {
     error_fill: "#fff1f0",
     spawn: "#2563c9",
     looks: [
-        "#8250df", "#2563c9", "#1a7f5a", "#c2680c", "#a3324b", "#0e7c92", "#9a3c86", "#5d6877", "#8a95a5",
+        "#8250df", "#2563c9", "#1a7f5a", "#b45309", "#a3324b", "#0e7c92", "#9a3c86", "#5d6877", "#6b7686",
     ],
 };
 
@@ -83,7 +83,7 @@ const DARK: Colours = Colours {
     error_fill: "#331c1f",
     spawn: "#6ea8fe",
     looks: [
-        "#b392f0", "#6ea8fe", "#56c596", "#f0a24b", "#f08aa0", "#4fc3d9", "#e08bd0", "#9aa5b4", "#6f7b8b",
+        "#b392f0", "#6ea8fe", "#56c596", "#f0a24b", "#f08aa0", "#4fc3d9", "#e08bd0", "#9aa5b4", "#7d8998",
     ],
 };
 

@@ -46,6 +46,7 @@ fn edge(from: u32, to: u32, kind: EdgeKind) -> Edge {
         is_error: false,
         through: Vec::new(),
         both_ways: false,
+        link: None,
     }
 }
 

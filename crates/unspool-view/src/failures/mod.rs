@@ -10,7 +10,7 @@ mod touched;
 
 use crate::asking::is_refused;
 pub(crate) use cause::{Causes, causes as causes_of};
-use outcome::{Outcome, outcomes};
+pub(crate) use outcome::{Outcome, outcomes};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;

@@ -21,6 +21,8 @@ struct Way {
     is_error: bool,
     /// The tool call it leads through, else the first step.
     via: u32,
+    /// The edge of the flow that makes it what it is.
+    link: (u32, u32),
 }
 
 pub(super) fn edges(flow: &Flow, batch: &Batch, view: &View, gathered: Gathered) -> Graph {
@@ -149,6 +151,7 @@ impl Walk<'_> {
                     inferred: edge.is_inferred(),
                     is_error: edge.is_error,
                     via: NONE,
+                    link: (edge.from, edge.to),
                 };
                 let mut way = way.map_or(step, |way| way.then(step));
                 if self.node_of[to] != NONE {
@@ -177,8 +180,10 @@ impl Walk<'_> {
 impl Way {
     /// This way and then another.
     fn then(self, next: Way) -> Way {
+        let kind = compose(self.kind, next.kind);
         Way {
-            kind: compose(self.kind, next.kind),
+            kind,
+            link: if kind == self.kind && kind != next.kind { self.link } else { next.link },
             confidence: self.confidence.min(next.confidence),
             inferred: self.inferred || next.inferred,
             is_error: self.is_error || next.is_error,
@@ -231,6 +236,7 @@ impl Merged {
                 is_error: false,
                 through: Vec::new(),
                 both_ways: false,
+                link: Some(way.link),
             });
             self.edges.len() - 1
         });

@@ -67,6 +67,7 @@ pub fn from_process(title: &str, process: &Process, min_share: f64) -> Graph {
                 is_error: false,
                 through: Vec::new(),
                 both_ways: false,
+                link: None,
             });
         }
     }

@@ -96,6 +96,7 @@ pub fn from_workflow(title: &str, workflow: &Workflow) -> Graph {
             is_error: false,
             through: Vec::new(),
             both_ways: edge.bidirectional,
+            link: None,
         });
     }
     graph

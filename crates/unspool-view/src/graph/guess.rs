@@ -51,6 +51,7 @@ pub(super) fn sequential(
             is_error: false,
             through: Vec::new(),
             both_ways: false,
+            link: None,
         });
     }
 }

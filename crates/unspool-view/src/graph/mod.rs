@@ -142,6 +142,8 @@ pub struct Edge {
     pub through: Vec<Through>,
     /// It goes both ways.
     pub both_ways: bool,
+    /// The edge of the flow it stands for, by its steps; the first of several. None where it stands for none.
+    pub link: Option<(u32, u32)>,
 }
 
 /// A step that a way leads through.

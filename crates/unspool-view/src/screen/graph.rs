@@ -25,6 +25,8 @@ pub struct PlacedGraphDoc {
     pub title: String,
     /// What a node is: `step`, `model-call`, `agent`, `run`, or `pattern` in a workflow.
     pub level: &'static str,
+    /// The level that was asked for and has too many nodes, when this is a coarser one; else null.
+    pub instead_of: Option<InsteadOfDoc>,
     /// From left to right.
     pub width: f64,
     /// From top to bottom.
@@ -39,6 +41,15 @@ pub struct PlacedGraphDoc {
     pub looks: Vec<&'static str>,
     /// What became of the steps and edges of the session; null for a workflow.
     pub tally: Option<TallyDoc>,
+}
+
+/// A level that is not drawn because of its size.
+#[derive(Serialize, JsonSchema)]
+pub struct InsteadOfDoc {
+    /// Which.
+    pub level: &'static str,
+    /// Its nodes, more than `max_graph_nodes`.
+    pub nodes: usize,
 }
 
 /// A node in its place.
@@ -79,6 +90,8 @@ pub struct PlacedEdgeDoc {
     pub is_reversed: bool,
     /// It starts an agent.
     pub is_spawn: bool,
+    /// The link of the session it stands for, as FROM..TO of its steps; of several, the first. Null in a workflow.
+    pub link: Option<String>,
     /// Words on it, cut; may be empty.
     pub shown_label: String,
     /// Where they are.
@@ -162,7 +175,9 @@ pub fn placed_graph(
         shown_detail: detail_text(part),
         badge: badge_text(part.count),
     });
-    let edges = edges.into_iter().zip(&picture.arrows).zip(&layout.edges).map(|((edge, arrow), path)| {
+    let id = |step: u32| flow.steps[step as usize].id.show('s');
+    let drawn = graph.edges.iter().zip(&picture.arrows).zip(&layout.edges);
+    let edges = edges.into_iter().zip(drawn).map(|(edge, ((drawn, arrow), path))| {
         let Path { points, is_curve, label, is_reversed, .. } = path;
         PlacedEdgeDoc {
             edge,
@@ -170,6 +185,7 @@ pub fn placed_graph(
             is_curve: *is_curve,
             is_reversed: *is_reversed,
             is_spawn: arrow.is_spawn,
+            link: drawn.link.map(|(from, to)| format!("{}..{}", id(from), id(to))),
             shown_label: arrow_text(arrow),
             label_place: label.as_ref().map(RectDoc::from),
         }
@@ -189,6 +205,7 @@ pub fn placed_graph(
         session_id,
         title,
         level,
+        instead_of: None,
         width: layout.size.width,
         height: layout.size.height,
         nodes: nodes.collect(),

@@ -1,6 +1,6 @@
 //! What people said about links, and how something new is said: checked against the flow, and turned into the record that will be kept.
 
-use super::step::{StepBriefDoc, step_brief};
+use super::brief::{StepBriefDoc, step_brief};
 use crate::flow_json::{LinkDoc, link_doc};
 use crate::labels::step_name;
 use rustc_hash::FxHashMap;

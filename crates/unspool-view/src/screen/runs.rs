@@ -2,9 +2,9 @@
 //!
 //! In: a flow and which runs. Out: a bounded number of runs and steps in place. Never here: time as a scale; that is the timeline.
 
-use crate::draw::{Look, class};
+use super::brief::{AgentBriefDoc, StepLineDoc, agent_brief, step_line};
 use crate::flow_json::{TotalsDoc, totals_doc};
-use crate::labels::{agent_detail, agent_name, step_detail, step_name};
+use crate::labels::step_detail;
 use crate::path::{Paths, ScopeDoc};
 use crate::prices::Prices;
 use crate::totals::{Pricer, Totals};
@@ -92,12 +92,9 @@ pub struct RunLaneDoc {
 /// The row of an agent.
 #[derive(Serialize, JsonSchema)]
 pub struct RunAgentDoc {
-    /// The agent.
-    pub agent_id: String,
-    /// Its type, or that it is the main one.
-    pub label: String,
-    /// Its name, or what it was asked to do.
-    pub detail: String,
+    /// Who.
+    #[serde(flatten)]
+    pub agent: AgentBriefDoc,
     /// Distance from the root of its tree.
     pub depth: u32,
 }
@@ -105,32 +102,13 @@ pub struct RunAgentDoc {
 /// A step in its place.
 #[derive(Serialize, JsonSchema)]
 pub struct RunStepDoc {
-    /// Deterministic id.
-    pub id: String,
-    /// Position in the depth-first order of the tree.
-    pub seq: u32,
-    /// Kind of step.
-    pub kind: &'static str,
-    /// What it looks like.
-    pub look: &'static str,
-    /// The tool, the model, or who spoke.
-    pub label: String,
-    /// What it was for, or the first words of it.
-    pub detail: String,
+    /// What it is.
+    #[serde(flatten)]
+    pub line: StepLineDoc,
     /// Row, from 0.
     pub lane: u32,
     /// Column, from 0: behind the step before it in its row, and behind everything of the run that led to it.
     pub column: u32,
-    /// Milliseconds from the session's first moment to its start.
-    pub elapsed_ms: Option<i64>,
-    /// Milliseconds it took.
-    pub duration_ms: Option<i64>,
-    /// All its tokens; null when none were reported.
-    pub tokens: Option<u64>,
-    /// It failed.
-    pub is_error: bool,
-    /// It has begun and nothing says that it ended.
-    pub pending: bool,
     /// How many records witness it.
     pub records: u32,
 }
@@ -282,31 +260,15 @@ impl Lanes<'_> {
 
     fn lane(&self, agent: u32) -> Option<RunAgentDoc> {
         let agent = self.flow.agents.get(agent as usize)?;
-        Some(RunAgentDoc {
-            agent_id: agent.id.show('a'),
-            label: agent_name(self.batch, agent),
-            detail: agent_detail(self.batch, agent).into(),
-            depth: agent.depth,
-        })
+        Some(RunAgentDoc { agent: agent_brief(self.batch, agent), depth: agent.depth })
     }
 
     fn step(&self, seq: u32, place: &Place) -> RunStepDoc {
-        let step = &self.flow.steps[seq as usize];
         RunStepDoc {
-            id: step.id.show('s'),
-            seq,
-            kind: step.kind.name(),
-            look: class(Look::of(step.kind.name())),
-            label: step_name(self.batch, step),
-            detail: step_detail(self.batch, step).into(),
+            line: step_line(self.flow, self.batch, seq),
             lane: place.lane,
             column: place.column,
-            elapsed_ms: step.started.ms_since(self.flow.session.started),
-            duration_ms: step.duration_ms.get(),
-            tokens: self.flow.usage_of(step).map(Usage::total),
-            is_error: step.is_error,
-            pending: step.pending,
-            records: step.witness_count,
+            records: self.flow.steps[seq as usize].witness_count,
         }
     }
 }
@@ -347,7 +309,10 @@ mod tests {
         let doc = window(&two_runs(), 0..9, 100);
         assert_eq!((doc.total_runs, doc.runs.len()), (2, 2));
         let run = &doc.runs[0];
-        assert_eq!(run.lanes.iter().map(|lane| lane.label.as_str()).collect::<Vec<_>>(), ["main", "Explore"]);
+        assert_eq!(
+            run.lanes.iter().map(|lane| lane.agent.label.as_str()).collect::<Vec<_>>(),
+            ["main", "Explore"]
+        );
         let places: Vec<(u32, u32)> = run.steps.iter().map(|step| (step.lane, step.column)).collect();
         assert_eq!(places, [(0, 0), (0, 1), (0, 2), (1, 3), (1, 4), (1, 5)]);
         assert_eq!(run.arrows.iter().map(|arrow| (arrow.from, arrow.to)).collect::<Vec<_>>(), [(2, 3)]);

@@ -1,12 +1,13 @@
 //! One step whole: what is known of it, the records that say so as they were written, and why it is linked as it is.
 
+use super::brief::{AgentBriefDoc, StepBriefDoc, agent_brief, step_brief};
 use super::content::{ContentDoc, MAX_RECORD_BYTES, record_content};
 use super::counted::why_counted;
 use super::links::{SaidDoc, said, said_of};
 use super::numbers::{BucketDoc, buckets};
 use crate::explain::{Explanation, explain_step};
 use crate::flow_json::{EdgeDoc, StepDoc, edge_doc, step_doc};
-use crate::labels::{agent_detail, agent_name, step_detail as detail_of, step_name};
+use crate::labels::{step_detail as detail_of, step_name};
 use crate::prices::{Money, Prices};
 use crate::search::NativeBytes;
 use crate::totals::Pricer;
@@ -55,32 +56,6 @@ pub struct StepDetailDoc {
     pub said: Vec<SaidDoc>,
     /// The same in sentences.
     pub explanation: Explanation,
-}
-
-/// An agent in few words.
-#[derive(Serialize, JsonSchema)]
-pub struct AgentBriefDoc {
-    /// Deterministic id.
-    pub id: String,
-    /// Its type, or that it is the main one.
-    pub label: String,
-    /// Its name, or what it was asked to do.
-    pub detail: String,
-}
-
-/// A step in few words.
-#[derive(Serialize, JsonSchema)]
-pub struct StepBriefDoc {
-    /// Deterministic id.
-    pub id: String,
-    /// Position in the depth-first order of the tree.
-    pub seq: u32,
-    /// Kind of step.
-    pub kind: &'static str,
-    /// The tool, the model, or who spoke.
-    pub label: String,
-    /// It failed.
-    pub is_error: bool,
 }
 
 /// A relation, seen from one of its ends.
@@ -201,25 +176,6 @@ pub fn step_detail(
         records: flow.witnesses_of(step).iter().map(|record| record_doc(batch, natives, *record)).collect(),
         explanation: explain_step(flow, batch, prices, n),
     }
-}
-
-fn agent_brief(batch: &Batch, agent: &Agent) -> AgentBriefDoc {
-    AgentBriefDoc {
-        id: agent.id.show('a'),
-        label: agent_name(batch, agent),
-        detail: agent_detail(batch, agent).into(),
-    }
-}
-
-pub(super) fn step_brief(flow: &Flow, batch: &Batch, n: u32) -> Option<StepBriefDoc> {
-    let step = flow.steps.get(n as usize)?;
-    Some(StepBriefDoc {
-        id: step.id.show('s'),
-        seq: n,
-        kind: step.kind.name(),
-        label: step_name(batch, step),
-        is_error: step.is_error,
-    })
 }
 
 /// What counts and shows in no edge of a step.

@@ -4,10 +4,11 @@
 //! a pixel and lie in the same one are told as one, with how many they are. What runs has no end yet: nothing is placed behind it in its row.
 
 use super::arrows::{Arrows, TimelineArrowDoc, arrows};
+use super::brief::{AgentBriefDoc, agent_brief};
+use super::idle::{IdleDoc, drawn_ns, idle};
 use crate::draw::{Look, agent_colour, class};
-use crate::labels::{agent_name, step_detail, step_name};
-use crate::layout::{Bar, Room, Scale, TimelineOptions, Track, timeline};
-use crate::path::said;
+use crate::labels::{step_detail, step_name};
+use crate::layout::{Bar, TimelineOptions, Track, timeline};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -25,6 +26,8 @@ pub struct TimelineAsked {
     pub to_ns: Option<i64>,
     /// Pixels there are for it.
     pub px: u32,
+    /// Idle stretches are drawn as short as they may be, so that the rest has more pixels.
+    pub folded: bool,
     /// What has not ended counts as running so long after the last that was heard of it.
     pub running_window_ms: i64,
 }
@@ -75,15 +78,18 @@ pub struct LaneDoc {
     pub depth: u32,
     /// How many rows of bars it has.
     pub rows: u32,
+    /// Steps of its agents that failed.
+    pub errors: u32,
 }
 
 /// An agent of a lane.
 #[derive(Serialize, JsonSchema)]
 pub struct LaneAgentDoc {
-    /// Its id.
-    pub id: String,
-    /// Its type, or that it is the main one.
-    pub label: String,
+    /// Who.
+    #[serde(flatten)]
+    pub agent: AgentBriefDoc,
+    /// `running`, `completed`, `failed` or `unknown`.
+    pub status: &'static str,
     /// The place of its type's colour in the schema.
     pub colour: u32,
 }
@@ -123,17 +129,6 @@ pub struct BarDoc {
     pub running: bool,
 }
 
-/// A stretch in which nothing happened.
-#[derive(Serialize, JsonSchema)]
-pub struct IdleDoc {
-    /// From when.
-    pub from_ns: i64,
-    /// To when.
-    pub to_ns: i64,
-    /// It ended when a person said something.
-    pub waits_for_person: bool,
-}
-
 /// Where a step is.
 #[derive(Clone, Copy)]
 pub(super) struct Placed {
@@ -148,7 +143,7 @@ pub(super) struct Placed {
 
 impl Placed {
     /// Nothing else has its place until then, when `last_ns` is the last moment that is known.
-    fn kept_until(&self, last_ns: i64) -> i64 {
+    pub(super) fn kept_until(&self, last_ns: i64) -> i64 {
         if self.running { last_ns } else { self.to_ns }
     }
 }
@@ -157,7 +152,7 @@ const NS_PER_MS: i64 = 1_000_000;
 
 /// Part of a session's timeline.
 pub fn timeline_window(flow: &Flow, batch: &Batch, asked: &TimelineAsked) -> TimelineDoc {
-    let first = flow.steps.iter().filter(|step| !step.is_aside()).filter_map(|step| step.started.ns()).min();
+    let first = first_ns(flow);
     let all = Timeline::new(flow, first.unwrap_or(0));
     let span_ns = last_of(&all.placed);
     let from_ns = asked.from_ns.unwrap_or(0);
@@ -166,7 +161,9 @@ pub fn timeline_window(flow: &Flow, batch: &Batch, asked: &TimelineAsked) -> Tim
     let touches = |from: i64, to: i64| from <= to_ns && to >= from_ns;
     let inside: Vec<&Placed> =
         all.placed.iter().filter(|bar| touches(bar.from_ns, bar.kept_until(i64::MAX))).collect();
-    let pixel_ns = (to_ns - from_ns) / i64::from(px);
+    let idle = idle(flow, batch, &all.placed);
+    let cut = if asked.folded { idle.as_slice() } else { &[] };
+    let pixel_ns = drawn_ns(cut, (from_ns, to_ns)) / i64::from(px);
     let Arrows { told, too_short, left_out } = arrows(flow, &all.placed, (from_ns, to_ns), pixel_ns);
     let timed = flow.steps.iter().filter(|step| !step.is_aside());
     TimelineDoc {
@@ -180,7 +177,7 @@ pub fn timeline_window(flow: &Flow, batch: &Batch, asked: &TimelineAsked) -> Tim
         arrows: told,
         arrows_too_short: too_short,
         arrows_left_out: left_out,
-        idle: all.idle(flow, batch),
+        idle,
         grows_until_ns: all
             .placed
             .iter()
@@ -191,6 +188,11 @@ pub fn timeline_window(flow: &Flow, batch: &Batch, asked: &TimelineAsked) -> Tim
         untimed_steps: timed.filter(|step| !step.started.is_some()).count(),
         lanes: all.lanes(flow, batch),
     }
+}
+
+/// The first moment of any step that has a bar.
+pub(super) fn first_ns(flow: &Flow) -> Option<i64> {
+    flow.steps.iter().filter(|step| !step.is_aside()).filter_map(|step| step.started.ns()).min()
 }
 
 struct Timeline {
@@ -262,15 +264,23 @@ impl Timeline {
     }
 
     fn lanes(&self, flow: &Flow, batch: &Batch) -> Vec<LaneDoc> {
+        let mut errors: Vec<u32> = vec![0; flow.agents.len()];
+        for step in flow.steps.iter().filter(|step| step.is_error) {
+            if let Some(failed) = errors.get_mut(step.agent as usize) {
+                *failed += 1;
+            }
+        }
         let agent = |n: &usize| {
             let agent = &flow.agents[*n];
-            let label = agent_name(batch, agent);
-            LaneAgentDoc { id: agent.id.show('a'), colour: agent_colour(&label), label }
+            let brief = agent_brief(batch, agent);
+            let colour = agent_colour(&brief.label);
+            LaneAgentDoc { agent: brief, status: agent.status.name(), colour }
         };
         let lane = |((agents, depth), rows): (&(Vec<usize>, u32), &u32)| LaneDoc {
             agents: agents.iter().map(agent).collect(),
             depth: *depth,
             rows: *rows,
+            errors: agents.iter().map(|agent| errors[*agent]).sum(),
         };
         self.lanes.iter().zip(&self.rows).map(lane).collect()
     }
@@ -285,39 +295,10 @@ impl Timeline {
         }
         place
     }
-
-    /// Stretches that a drawing may cut out.
-    fn idle(&self, flow: &Flow, batch: &Batch) -> Vec<IdleDoc> {
-        let last_ns = last_of(&self.placed);
-        let spans =
-            self.placed.iter().map(|bar| (bar.from_ns / NS_PER_MS, bar.kept_until(last_ns) / NS_PER_MS));
-        let usual = TimelineOptions::default();
-        let room = Room { width: usual.width, break_width: usual.break_width, compress: true };
-        let idle = Scale::new(spans, room).breaks;
-        if idle.is_empty() {
-            return Vec::new();
-        }
-        let said = said(flow, &batch.text);
-        let mut begun: Vec<(i64, u32)> =
-            self.placed.iter().map(|bar| (bar.from_ns / NS_PER_MS, bar.step)).collect();
-        begun.sort_unstable();
-        let by_person = |at_ms: i64| {
-            let after = begun.partition_point(|(from_ms, _)| *from_ms < at_ms);
-            let mut first = begun[after..].iter().take_while(|(from_ms, _)| *from_ms == begun[after].0);
-            first.any(|(_, step)| said[*step as usize])
-        };
-        idle.iter()
-            .map(|cut| IdleDoc {
-                from_ns: cut.from_ms * NS_PER_MS,
-                to_ns: cut.to_ms * NS_PER_MS,
-                waits_for_person: by_person(cut.to_ms),
-            })
-            .collect()
-    }
 }
 
 /// The last moment that is known.
-fn last_of(placed: &[Placed]) -> i64 {
+pub(super) fn last_of(placed: &[Placed]) -> i64 {
     placed.iter().map(|bar| bar.to_ns).max().unwrap_or(0)
 }
 
@@ -454,20 +435,6 @@ mod tests {
         let later = TimelineAsked { from_ns: Some(5_000_000_000), to_ns: Some(6_000_000_000), ..asked };
         let later = told(&drawn, &later);
         assert_eq!(later.bars.iter().map(|bar| bar.seq).collect::<Vec<_>>(), [0]);
-    }
-
-    #[test]
-    fn a_gap_says_whether_a_person_ended_it() {
-        let mut drawn = Drawn::new();
-        drawn.input(0);
-        drawn.model(0, (0, 10_000));
-        drawn.input(3_000_000);
-        drawn.model(0, (3_000_000, 3_010_000));
-        drawn.model(0, (9_000_000, 9_010_000));
-        let asked = TimelineAsked { px: 100, ..TimelineAsked::default() };
-        let window = timeline_window(&drawn.flow, &drawn.batch, &asked);
-        let waits: Vec<bool> = window.idle.iter().map(|idle| idle.waits_for_person).collect();
-        assert_eq!(waits, [true, false]);
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! A window of the rows of a session's tree.
 
-use crate::draw::{Look, class};
+use super::brief::{AgentBriefDoc, StepLineDoc, agent_brief, step_line};
 use crate::flow_json::{TotalsDoc, totals_doc};
-use crate::labels::{agent_detail, agent_name, step_detail, step_name};
 use crate::prices::{Money, Prices};
 use crate::rows::{Filter, Row, rows};
 use crate::totals::{FlowTotals, Pricer};
@@ -69,12 +68,9 @@ pub enum TreeRowDoc {
 /// An agent begins; its steps follow unless it is closed.
 #[derive(Serialize, JsonSchema)]
 pub struct AgentRowDoc {
-    /// Deterministic id.
-    pub id: String,
-    /// Its type, or that it is the main one.
-    pub label: String,
-    /// Its name, or what it was asked to do.
-    pub detail: String,
+    /// Who.
+    #[serde(flatten)]
+    pub agent: AgentBriefDoc,
     /// Its steps are not shown.
     pub closed: bool,
     /// Distance from the root of its tree.
@@ -94,18 +90,9 @@ pub struct AgentRowDoc {
 /// A step.
 #[derive(Serialize, JsonSchema)]
 pub struct StepRowDoc {
-    /// Deterministic id.
-    pub id: String,
-    /// Position in the depth-first order of the tree.
-    pub seq: u32,
-    /// Kind of step, as in the JSON export.
-    pub kind: &'static str,
-    /// What it looks like.
-    pub look: &'static str,
-    /// The tool, the model, or who spoke.
-    pub label: String,
-    /// What it was for, or the first words of it.
-    pub detail: String,
+    /// What it is.
+    #[serde(flatten)]
+    pub line: StepLineDoc,
     /// Whose step.
     pub agent_id: String,
     /// The run it belongs to.
@@ -116,20 +103,10 @@ pub struct StepRowDoc {
     pub indent: u32,
     /// When it began.
     pub started_at: Option<String>,
-    /// Milliseconds from the session's first moment to its start.
-    pub elapsed_ms: Option<i64>,
-    /// Milliseconds it took.
-    pub duration_ms: Option<i64>,
-    /// All its tokens; null when none were reported.
-    pub tokens: Option<u64>,
     /// US dollars; null when it used no tokens or its model has no price.
     pub cost_usd: Option<f64>,
-    /// It failed.
-    pub is_error: bool,
     /// First words of what went wrong.
     pub error: Option<String>,
-    /// It has begun and nothing says that it ended.
-    pub pending: bool,
     /// Whose step it is is not stated by its records.
     pub inferred: bool,
 }
@@ -209,9 +186,7 @@ impl Shown<'_> {
     fn agent(&self, n: usize, closed: bool) -> AgentRowDoc {
         let agent = &self.flow.agents[n];
         AgentRowDoc {
-            id: agent.id.show('a'),
-            label: agent_name(self.batch, agent),
-            detail: agent_detail(self.batch, agent).into(),
+            agent: agent_brief(self.batch, agent),
             closed,
             depth: agent.depth,
             status: agent.status.name(),
@@ -225,15 +200,10 @@ impl Shown<'_> {
     fn step(&mut self, n: u32, indent: u32) -> StepRowDoc {
         let (flow, batch) = (self.flow, self.batch);
         let step = &flow.steps[n as usize];
-        let tokens = flow.usage_of(step).map(Usage::total);
-        let cost = self.pricer.step(step).full_cost().filter(|_| tokens.is_some());
+        let line = step_line(flow, batch, n);
+        let cost = self.pricer.step(step).full_cost().filter(|_| line.tokens.is_some());
         StepRowDoc {
-            id: step.id.show('s'),
-            seq: n,
-            kind: step.kind.name(),
-            look: class(Look::of(step.kind.name())),
-            label: step_name(batch, step),
-            detail: step_detail(batch, step).into(),
+            line,
             agent_id: flow
                 .agents
                 .get(step.agent as usize)
@@ -243,13 +213,8 @@ impl Shown<'_> {
             depth: flow.depth_of(step),
             indent,
             started_at: step.started.is_some().then(|| step.started.to_string()),
-            elapsed_ms: step.started.ms_since(flow.session.started),
-            duration_ms: step.duration_ms.get(),
-            tokens,
             cost_usd: cost.map(Money::dollars),
-            is_error: step.is_error,
             error: flow.error_of(n as usize).some().map(|error| batch.text.get(error).to_string()),
-            pending: step.pending,
             inferred: step.agent_source != AgentSource::Stated,
         }
     }
