@@ -87,7 +87,7 @@ async function steps(server, browser) {
   const url = `${server.base}/sessions/${session.id}`;
   const { sessions: [hits] } = await server.json(`/api/v1/query?q=is:error&session=${session.id}&limit=9`);
   const step = hits.steps[1].id;
-  await answers(server, session.id, ["/line", "/timeline?px=1000", "/tree?from=0&to=200", "/path/strip", `/steps/${step}`, `/chain?of=${step}`]);
+  await answers(server, session.id, ["/line", "/timeline?px=1000", "/tree?from=0&to=200", "/path/strip", "/trouble", "/range", `/steps/${step}`, `/chain?of=${step}`]);
   say("first useful paint", await several(5, () => opened(page, url, HAS_BARS)), "1500 ms");
   say("a deep link to a step, with its detail", await several(5, () => opened(page, `${url}?step=${step}`, "() => document.querySelector('.detail .failed-box')")), "1500 ms");
   await page.goto(url);

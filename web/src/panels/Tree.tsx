@@ -16,6 +16,12 @@ const INDENT_PX = 16;
 /** Single agents that are offered to filter by, beside their types: `max_offered_agents`. */
 const MAX_OFFERED_AGENTS = 100;
 
+const MOST_LETTERS = 60;
+const shortened = (text: string) => (text.length > MOST_LETTERS ? `${text.slice(0, MOST_LETTERS)}…` : text);
+
+/** What names of agents mean that nobody gave. */
+const MEANINGS: Record<string, string> = { main: "The agent that a person talks to", internal: "The client's own work, such as finding a title", agent: "A sub-agent whose type no record names" };
+
 /** The id of a row's element, so that the list can say which one the keyboard is at. */
 const rowId = (n: number) => `tree-${n}`;
 
@@ -36,7 +42,7 @@ function AgentRow({ row, n }: { row: AgentRowDoc; n: number }) {
     <div id={rowId(n)} class={`tree-row agent${isOnPath ? " is-above" : ""}${cursorRow.value === n ? " is-cursor" : ""}`} role="row" aria-expanded={!row.closed} aria-level={row.depth + 1} aria-rowindex={n + 1} onDblClick={toggle}>
       <span role="gridcell" class="tree-text">
         <button class="twist" tabIndex={-1} style={{ marginLeft: `${row.depth * INDENT_PX}px` }} onClick={toggle} aria-label={row.closed ? `Open ${row.label}` : `Close ${row.label}`}>{row.closed ? "▸" : "▾"}</button>
-        <b>{row.label}</b> {row.inferred && <Guess />} <span class="quiet">{row.detail}</span>
+        <b title={MEANINGS[row.label]}>{row.label}</b> {row.inferred && <Guess />} <span class="quiet">{row.detail}</span>
       </span>
       <span role="gridcell" class="tree-facts" title={usageWords(row)}>
         <Status status={row.status} />
@@ -143,7 +149,7 @@ function AgentFilter() {
     <select class="small" aria-label="Agent" value={agent} onChange={(event) => onlyAgent(event.currentTarget.value)}>
       <option value="">all agents</option>
       <optgroup label="by type">{types.map((row) => <option key={row.name} value={row.name.replace(/^\((.*)\)$/, "$1")}>{row.name} ({row.count})</option>)}</optgroup>
-      <optgroup label={agents.length > MAX_OFFERED_AGENTS ? `one of ${agents.length}; the first ${MAX_OFFERED_AGENTS}` : "one"}>{agents.slice(0, MAX_OFFERED_AGENTS).map((one) => <option key={one.id} value={one.id}>{one.label}</option>)}</optgroup>
+      <optgroup label={agents.length > MAX_OFFERED_AGENTS ? `one of ${agents.length}; the first ${MAX_OFFERED_AGENTS}` : "one"}>{agents.slice(0, MAX_OFFERED_AGENTS).map((one) => <option key={one.id} value={one.id}>{one.detail === "" ? one.label : `${one.label} · ${shortened(one.detail)}`}</option>)}</optgroup>
     </select>
   );
 }
