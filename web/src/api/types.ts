@@ -2446,6 +2446,64 @@ export type ReceiptDoc = {
   rejected: number;
 };
 
+/** Tokens in windows of some hours. */
+export type UsageWindowsDoc = {
+  /** Hours of a window. */
+  window_hours: number;
+  /** Newest first; those of calls without a known key have none. */
+  windows: UsageWindowDoc[];
+  /** Calls that nobody knows the time of; they are in no window. */
+  calls_without_time: number;
+  /** Sessions that were looked into. */
+  looked_into: number;
+  /** Sessions that were not, by the limit `max_usage_sessions`. */
+  not_looked_into: number;
+};
+
+/** One window of one key: it begins with the first call behind the window before. */
+export type UsageWindowDoc = {
+  /** What is left of the key: a keyed hash, the same for the same key. */
+  key?: string | null;
+  /** When its first call was made. */
+  started_at: string;
+  /** When it ends. */
+  ends_at: string;
+  /** It has not ended yet. */
+  open: boolean;
+  /** How many. */
+  calls: number;
+  /** Calls that failed. */
+  errors: number;
+  /** Tokens; null when no source says how many. */
+  usage?: UsageDoc | null;
+  /** Calls whose sources do not say; when not 0, `usage` is a part only. */
+  uncounted_calls: number;
+  /** US dollars for the calls that have a price. */
+  cost_usd?: number | null;
+  /** Calls whose model has no price; when not 0, `cost_usd` is a part only. */
+  unpriced_calls: number;
+  /** By model, in order of their names. */
+  models: ModelUsageDoc[];
+};
+
+/** Calls of one model in a window. */
+export type ModelUsageDoc = {
+  /** The model; null where no source names it. */
+  model?: string | null;
+  /** How many. */
+  calls: number;
+  /** Calls that failed. */
+  errors: number;
+  /** Tokens; null when no source says how many. */
+  usage?: UsageDoc | null;
+  /** Calls whose sources do not say; when not 0, `usage` is a part only. */
+  uncounted_calls: number;
+  /** US dollars for the calls that have a price. */
+  cost_usd?: number | null;
+  /** Calls whose model has no price; when not 0, `cost_usd` is a part only. */
+  unpriced_calls: number;
+};
+
 /** The words documents use. */
 export type WordsDoc = {
   /** Kinds of steps. */
@@ -2713,6 +2771,7 @@ export interface Answers {
   "/api/v1/sessions/{id}/timeline": TimelineDoc;
   "/api/v1/sessions/{id}/tree": TreeWindowDoc;
   "/api/v1/sessions/{id}/values": FieldValuesDoc;
+  "/api/v1/usage": UsageWindowsDoc;
 }
 
 /** What can be asked, by path. */
@@ -2752,6 +2811,7 @@ export interface Questions {
   "/api/v1/sessions/{id}/timeline": { from_ns?: number | undefined; to_ns?: number | undefined; px?: number | undefined };
   "/api/v1/sessions/{id}/tree": { from?: number | undefined; to?: number | undefined; depth?: number | undefined; busiest?: boolean | undefined; open?: string[] | undefined; shut?: string[] | undefined; agent?: string | undefined; errors?: boolean | undefined; full?: boolean | undefined; find?: string | undefined };
   "/api/v1/sessions/{id}/values": {  };
+  "/api/v1/usage": { since?: string | undefined; hours?: number | undefined };
   "/metrics": {  };
   "/thoughtflow/{file}": {  };
 }
