@@ -8,7 +8,7 @@ use crate::seen::Recorder;
 use crate::upstream::{Upstreams, client};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
 use std::convert::Infallible;
 use std::future::Future;
@@ -135,7 +135,8 @@ impl Proxy {
         let connection = http1::Builder::new()
             .preserve_header_case(true)
             .auto_date_header(false)
-            .timer(TokioTimer::new())
+            // A client may keep a connection for later, as long as it likes.
+            .header_read_timeout(None)
             .serve_connection(TokioIo::new(stream), service);
         let connection = graceful.watch(connection);
         // How a connection ended is told by its exchanges.

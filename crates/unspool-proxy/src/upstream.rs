@@ -11,6 +11,13 @@ use std::time::Duration;
 
 pub(crate) type Upstreams = Client<HttpsConnector<HttpConnector>, RequestTee>;
 
+/// How much an upstream may send before it is read, of one answer and of all over one connection in HTTP/2.
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 4 << 20;
+/// How often a connection in HTTP/2 is asked whether it is alive while answers are awaited, and how long it has for that.
+const ALIVE: Duration = Duration::from_secs(60);
+const ALIVE_ANSWER: Duration = Duration::from_secs(20);
+
 /// A client for all upstreams. The certificates of this machine are read if any upstream needs them.
 pub(crate) fn client(routes: &Routes, connect: Duration) -> std::io::Result<Upstreams> {
     let mut http = HttpConnector::new();
@@ -32,6 +39,10 @@ pub(crate) fn client(routes: &Routes, connect: Duration) -> std::io::Result<Upst
     };
     let connector = builder.https_or_http().enable_all_versions().wrap_connector(http);
     let mut client = Client::builder(TokioExecutor::new());
+    client
+        .http2_initial_stream_window_size(STREAM_WINDOW)
+        .http2_initial_connection_window_size(CONNECTION_WINDOW);
+    client.http2_keep_alive_interval(ALIVE).http2_keep_alive_timeout(ALIVE_ANSWER);
     client.http1_preserve_header_case(true).pool_timer(TokioTimer::new()).timer(TokioTimer::new());
     Ok(client.build(connector))
 }

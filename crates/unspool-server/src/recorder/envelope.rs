@@ -143,7 +143,8 @@ fn write_body(out: &mut Vec<u8>, bytes: &[u8], is_packed: bool) {
     match text {
         Some(text) if is_object && serde_json::from_str::<&RawValue>(text).is_ok() => {
             out.extend_from_slice(b",\"body\":");
-            out.extend_from_slice(bytes);
+            // Line ends stand between the parts of JSON only, never in them; an envelope is one line.
+            out.extend(bytes.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
         }
         Some(text) => {
             out.push(b',');

@@ -48,7 +48,8 @@ pub struct Recorder {
 
 impl unspool_proxy::Recorder for Recorder {
     fn take(&self, seen: Seen) {
-        if self.sender.send(Message::Seen(seen)).is_err() {
+        let is_over = matches!(seen, Seen::Ended(..));
+        if self.sender.send(Message::Seen(seen)).is_err() && is_over {
             self.room.count_loss(Loss::NotKept);
         }
     }

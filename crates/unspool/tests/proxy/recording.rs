@@ -107,6 +107,27 @@ fn what_is_recorded_is_what_was_said() {
     assert!(arrived.iter().all(|piece| piece[1].as_f64() >= response["head_ms"].as_f64()), "{response}");
 }
 
+/// What is sent may be long and in one line, and what comes back in many.
+#[test]
+fn an_exchange_is_one_line_however_it_was_written() {
+    let message = json!({"id": "msg_1", "role": "assistant", "model": "claude-sonnet-4-5", "content": [text("Two\nlines")]});
+    let pretty = serde_json::to_string_pretty(&message).unwrap().replace('\n', "\r\n");
+    let sent = pretty.clone();
+    let upstream = Upstream::start(move |_, to| drop(to.write_all(&plain("200 OK", "", sent.as_bytes()))));
+    let folder = tempfile::tempdir().unwrap();
+    let proxied = Proxied::of(folder.path(), &upstream.address);
+    let body = says("", &[user("long ".repeat(40_000))]);
+    assert_eq!(crate::client::message(&proxied.address, "", &body).body, pretty.as_bytes());
+    proxied.settled(1);
+    let sessions = proxied.sessions();
+    let step = steps(&sessions, "model_call")[0];
+    assert_eq!(step["message_id"], "msg_1");
+    let record = record(&proxied, &sessions[0], step);
+    assert_eq!((&record["request"]["body"], &record["response"]["body"]), (&body, &message));
+    let arrived = record["response"]["arrived"].as_array().unwrap().iter();
+    assert_eq!(arrived.map(|piece| piece[0].as_u64().unwrap()).sum::<u64>(), pretty.len() as u64);
+}
+
 /// A message in gzip.
 const PACKED: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x55\x8e\xcf\x0a\xc3\x20\x0c\xc6\x5f\x45\x72\x5e\x0f\x63\xdd\xc5\x57\x19\x43\xa4\x86\x52\xda\x26\x62\x22\xdb\x10\xdf\x7d\xea\x61\xb0\x53\xc8\xef\xfb\xc3\x57\x60\x0b\x60\x0d\x9c\xb2\xba\x2b\x5c\x0c\xe8\x27\xe2\x00\x28\xe2\x57\xec\x28\xf1\x31\x90\x17\xd9\x44\x3d\x69\x87\x27\x07\x3c\x3a\x5d\x0e\x9f\x03\x4e\xc2\x44\xa8\xd3\x3c\xdd\xbb\xba\x30\x29\x36\xa3\x35\x8f\xf2\xab\x54\x7c\x8f\xe8\xb8\xed\x8f\x7e\xd9\x31\x98\x17\xa7\x20\x50\x9f\x4d\x11\xe5\xe8\x12\xfa\x56\xd6\x0d\x48\xc1\x69\x4e\xd4\x43\x79\xac\xb1\xa6\xc0\x46\x31\xab\x53\xde\x91\xa4\x81\x5b\x13\x39\xeb\x1f\x9b\x6b\xfd\x02\x3c\x97\x5e\x94\xd9\x00\x00\x00";
 

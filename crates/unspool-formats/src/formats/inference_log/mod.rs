@@ -57,8 +57,8 @@ impl Format for InferenceLog {
         }
         let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
         if start.starts_with(OWN_START) {
-            // A body that was sent over several lines is kept so.
-            let is_line = Json::new(line).skip().is_ok();
+            // It is written as one line, and may have been laid out since.
+            let is_line = line.len() == start.len() || Json::new(line).skip().is_ok();
             return Sniff { score: 100, framing: if is_line { Framing::Lines } else { Framing::Whole } };
         }
         let looks = Looks::at(line);
