@@ -575,3 +575,17 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
     );
     assert!(wrong["error"]["length"].as_u64().unwrap() > 0);
 }
+
+#[test]
+fn tokens_are_in_windows() {
+    let asked = Asked::new();
+    let whole = asked.get("").json()["totals"]["usage"]["output"].as_u64().unwrap();
+    let usage = asked.running.get("/api/v1/usage?since=2020-01-01T00:00:00Z&hours=5").json();
+    let windows = usage["windows"].as_array().unwrap();
+    let output: u64 = windows.iter().map(|window| window["usage"]["output"].as_u64().unwrap()).sum();
+    assert_eq!((output, usage["looked_into"].as_u64()), (whole, Some(1)));
+    assert!(windows.iter().all(|window| window["key"].is_null() && window["open"] == false), "{usage}");
+    let later = asked.running.get("/api/v1/usage?since=2100-01-01T00:00:00Z").json();
+    assert_eq!(later["windows"].as_array().map(Vec::len), Some(0));
+    assert_eq!(asked.running.get("/api/v1/usage?hours=five").error(), "bad_parameter");
+}

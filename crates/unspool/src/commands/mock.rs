@@ -8,6 +8,7 @@ use crate::recorded::RecordedArgs;
 use crate::term::{note, plain};
 use std::io::Write;
 use std::net::SocketAddr;
+use unspool_formats::{WholeAnswer, WholeExchange};
 use unspool_replay::{Mock, Pace, Recordings};
 
 #[derive(clap::Args)]
@@ -87,6 +88,17 @@ fn tell_gaps(recordings: &Recordings) {
     is_some(answers().filter(Option::is_none).count(), "without an answer: 502 is given");
     let untimed = answers().flatten().filter(|answer| !answer.has_times && answer.arrived.len() == 1).count();
     is_some(untimed, "whose log does not say when pieces came: all of it comes when the answer had ended");
+    let together = recordings.exchanges().iter().filter(|one| is_put_together(one)).count();
+    is_some(together, "that were streamed and whose log has the answer in one piece: it is given so");
     let cut = answers().flatten().filter(|answer| answer.left_out_bytes > 0).count();
     is_some(cut, "whose answer was not recorded to its end: it breaks off there");
+}
+
+/// Whether a stream was asked for and the log has only what it came to.
+fn is_put_together(exchange: &WholeExchange) -> bool {
+    let request: serde_json::Value = serde_json::from_slice(&exchange.body).unwrap_or_default();
+    let is_whole = |answer: &WholeAnswer| {
+        answer.status.is_none_or(|status| status == 200) && answer.body.trim_ascii_start().starts_with(b"{")
+    };
+    request["stream"] == true && exchange.answer.as_ref().is_some_and(is_whole)
 }
