@@ -7,6 +7,9 @@ use std::sync::atomic::Ordering;
 use unspool_store::rows::Checkpoint;
 use unspool_store::{Entry, LogError, Receipt};
 
+/// Bodies that come many at a time wait with their records read while no more bytes than this wait.
+const MAX_DECODED_BYTES: u64 = 1 << 20;
+
 /// Something that arrived.
 #[derive(Clone, Debug)]
 pub enum Arrival {
@@ -127,21 +130,25 @@ impl Shared {
         }
         let (stream, received) = (streams::body(source, name), (self.options.now)());
         let shown = streams::Sort::of(&stream).shown(0);
-        let mut decoded: Vec<Decoded> = Vec::with_capacity(bodies.len());
+        // Records take more room than their bytes: when much waits, they are read again from the log, one at a time.
+        let is_kept = self.queue.waiting().0 < MAX_DECODED_BYTES;
+        let mut decoded: Vec<Option<Decoded>> = Vec::with_capacity(bodies.len());
         for bytes in &bodies {
-            let Some(one) = decode(&shown, bytes) else {
+            let one = decode(&shown, bytes);
+            if one.is_none() {
                 self.queue.release(room);
                 return Err(Refused::Unknown { name: name.into() });
-            };
-            decoded.push(one);
+            }
+            decoded.push(one.filter(|_| is_kept));
         }
         let lengths: Vec<u64> = bodies.iter().map(|bytes| bytes.len() as u64).collect();
         let entry = |bytes| Entry { stream: stream.clone(), offset: 0, received, bytes };
         let entries: Vec<Entry> = bodies.into_iter().map(entry).collect();
         let receipt = self.log.append(entries).inspect_err(|_| self.queue.release(room))?;
         let waiting = (receipt.first..).zip(lengths).zip(decoded).map(|((position, bytes), mut decoded)| {
-            name_streams(&mut decoded, &stream, position);
-            let decoded = Some(decoded);
+            if let Some(decoded) = &mut decoded {
+                name_streams(decoded, &stream, position);
+            }
             Waiting { position, place: Place::default(), stream: stream.clone(), received, bytes, decoded }
         });
         self.queue.push(waiting.collect());
