@@ -1,5 +1,6 @@
 //! One request: to its upstream and back.
 
+use crate::flushed::Flushes;
 use crate::headers::{asks_upgrade, clean, clean_request};
 use crate::refusal::Refusal;
 use crate::seen::{Body, Failure, Sent, Watch};
@@ -18,8 +19,8 @@ pub(crate) type Answer = Response<Either<ResponseTee, Full<Bytes>>>;
 /// Says on later answers that something was not recorded.
 const LOST: HeaderName = HeaderName::from_static("x-unspool-recording");
 
-pub(crate) async fn carry(shared: Arc<Shared>, request: Request<Incoming>) -> Answer {
-    let mut answer = match forward(&shared, request).await {
+pub(crate) async fn carry(shared: Arc<Shared>, request: Request<Incoming>, flushes: Flushes) -> Answer {
+    let mut answer = match forward(&shared, request, flushes).await {
         Ok(answer) => answer.map(Either::Left),
         Err(refusal) => refusal.answer().map(Either::Right),
     };
@@ -32,7 +33,11 @@ pub(crate) async fn carry(shared: Arc<Shared>, request: Request<Incoming>) -> An
     answer
 }
 
-async fn forward(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Response<ResponseTee>, Refusal> {
+async fn forward(
+    shared: &Arc<Shared>,
+    request: Request<Incoming>,
+    flushes: Flushes,
+) -> Result<Response<ResponseTee>, Refusal> {
     let began = Instant::now();
     let asked = request.uri().path_and_query().map_or("", |path| path.as_str()).to_string();
     let route = shared.routes.find(&asked).ok_or_else(|| Refusal::no_route(&shared.routes, &asked))?;
@@ -70,7 +75,7 @@ async fn forward(shared: &Arc<Shared>, request: Request<Incoming>) -> Result<Res
     ending.answered(parts.status, shared.masks.headers(&parts.headers));
     parts.version = Version::HTTP_11;
     clean(&mut parts.headers);
-    Ok(Response::from_parts(parts, ResponseTee::new(body, ending, shared.silence)))
+    Ok(Response::from_parts(parts, ResponseTee::new(body, ending, shared.silence, flushes)))
 }
 
 /// Waits for the head of the answer, as long as the client is still sending or the upstream was not silent for too long.

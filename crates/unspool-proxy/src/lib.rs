@@ -3,6 +3,7 @@
 //! In: requests of clients. Out: the upstream's answers, byte for byte and as they come; and beside them each exchange, without secrets, to
 //! whoever records. Never here: stores, links, formats; waiting for whoever records.
 
+mod flushed;
 mod forward;
 mod headers;
 mod mask;

@@ -1,5 +1,6 @@
 //! Listening, and ending well.
 
+use crate::flushed::{Connection, Flushes};
 use crate::forward::carry;
 use crate::mask::Masks;
 use crate::room::Room;
@@ -8,7 +9,6 @@ use crate::seen::Recorder;
 use crate::upstream::{Upstreams, client};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::GracefulShutdown;
 use std::convert::Infallible;
 use std::future::Future;
@@ -128,16 +128,18 @@ impl Proxy {
         // Without it things go on, a little later.
         drop(stream.set_nodelay(true));
         let shared = Arc::clone(&self.shared);
+        let flushes = Flushes::default();
+        let connection = Connection::new(stream, flushes.clone());
         let service = service_fn(move |request| {
-            let shared = Arc::clone(&shared);
-            async move { Ok::<_, Infallible>(carry(shared, request).await) }
+            let (shared, flushes) = (Arc::clone(&shared), flushes.clone());
+            async move { Ok::<_, Infallible>(carry(shared, request, flushes).await) }
         });
         let connection = http1::Builder::new()
             .preserve_header_case(true)
             .auto_date_header(false)
             // A client may keep a connection for later, as long as it likes.
             .header_read_timeout(None)
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(connection, service);
         let connection = graceful.watch(connection);
         // How a connection ended is told by its exchanges.
         async move { drop(connection.await) }

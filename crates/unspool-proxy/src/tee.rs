@@ -1,5 +1,6 @@
 //! Bodies that go on as they come, with a look at each piece.
 
+use crate::flushed::Flushes;
 use crate::seen::{Cut, Failure, Response, Watch};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -144,14 +145,37 @@ pub(crate) struct ResponseTee {
     /// Since when nothing has come, while somebody waits for it.
     waiting: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
+    flushes: Flushes,
+    /// What it fails with once everything before is on its way: when that was known, and what.
+    failed: Option<(u64, Error)>,
 }
 
 impl ResponseTee {
-    pub(crate) fn new(inner: Incoming, mut ending: Ending, silence: Duration) -> ResponseTee {
+    pub(crate) fn new(
+        inner: Incoming,
+        mut ending: Ending,
+        silence: Duration,
+        flushes: Flushes,
+    ) -> ResponseTee {
         if inner.is_end_stream() {
             ending.end(None, None);
         }
-        ResponseTee { inner, ending, silence, waiting: None, timer: None }
+        ResponseTee { inner, ending, silence, waiting: None, timer: None, flushes, failed: None }
+    }
+
+    /// Fails, once the connection was flushed.
+    fn fail(&mut self, error: Error) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        self.failed = Some((self.flushes.awaited(), error));
+        Poll::Pending
+    }
+
+    /// What comes next of a body that has failed.
+    fn after(&mut self, (at, error): (u64, Error)) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        if self.flushes.awaited() > at {
+            return Poll::Ready(Some(Err(error)));
+        }
+        self.failed = Some((at, error));
+        Poll::Pending
     }
 
     /// Whether nothing has come for too long. The timer is set once and looked at when it rings, not for every piece.
@@ -179,12 +203,15 @@ impl Body for ResponseTee {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+        if let Some(failed) = self.failed.take() {
+            return self.after(failed);
+        }
         let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(context) else {
             if self.is_silent(context) {
                 let message = format!("nothing came for {} s", self.silence.as_secs());
                 let failure = self.ending.failure("timeout", message);
                 self.ending.end(Some(Cut::Silence), Some(failure));
-                return Poll::Ready(Some(Err(ErrorKind::TimedOut.into())));
+                return self.fail(ErrorKind::TimedOut.into());
             }
             return Poll::Pending;
         };
@@ -204,7 +231,7 @@ impl Body for ResponseTee {
                 let message = crate::upstream::causes(&error);
                 let failure = self.ending.failure("broken", message);
                 self.ending.end(Some(Cut::Upstream), Some(failure));
-                Some(Err(Error::other(error)))
+                return self.fail(Error::other(error));
             }
             None => {
                 self.ending.end(None, None);
