@@ -7,7 +7,8 @@ use crate::graph::{self, Drawn};
 use crate::parts;
 use crate::reply::Reply;
 use std::io::{self, Write};
-use unspool_model::Flow;
+use unspool_link::Corpus;
+use unspool_model::{Flow, Outcome};
 use unspool_view::document::write_document;
 use unspool_view::draw::svg::{SvgOptions, svg};
 use unspool_view::draw::{Picture, Theme, TimelinePicture, timeline_svg};
@@ -152,6 +153,21 @@ fn choose(seen: &Seen, asked: &Asked) -> Result<Choice, ApiError> {
     })
 }
 
+/// What became of the records that tell of a session.
+fn own_counts(corpus: &Corpus, flow: &Flow) -> CountsDoc {
+    let session = (0..corpus.len()).find(|n| corpus.session_id(*n) == flow.session.id);
+    let records = session.map(|n| corpus.records_of(n)).unwrap_or_default();
+    let mut counts = CountsDoc { records: records.len() as u64, stored: 0, duplicate: 0, rejected: 0 };
+    for record in records.iter().filter_map(|n| corpus.batch.records.get(*n as usize)) {
+        match record.outcome {
+            Outcome::Stored => counts.stored += 1,
+            Outcome::Duplicate => counts.duplicate += 1,
+            Outcome::Rejected => counts.rejected += 1,
+        }
+    }
+    counts
+}
+
 fn write(seen: &Seen, choice: &Choice, out: &mut dyn Write) -> io::Result<()> {
     let mut out = out;
     let (flow, corpus) = (&seen.snapshot.flow, &seen.snapshot.corpus);
@@ -161,15 +177,8 @@ fn write(seen: &Seen, choice: &Choice, out: &mut dyn Write) -> io::Result<()> {
     let graph = choice.graph.as_ref().unwrap_or(&empty);
     match (choice.format, choice.view) {
         (Format::Json, View::Flow) => {
-            let counts = corpus.counts();
-            let counts = CountsDoc {
-                records: counts.stored + counts.duplicate + counts.rejected,
-                stored: counts.stored,
-                duplicate: counts.duplicate,
-                rejected: counts.rejected,
-            };
             let sessions = vec![session_doc(flow, batch, prices)];
-            write_document(&mut out, &FlowDoc::new(counts, sessions, Vec::new()))?;
+            write_document(&mut out, &FlowDoc::new(own_counts(corpus, flow), sessions, Vec::new()))?;
         }
         (Format::Json, View::Timeline) | (Format::TreeJson, _) => {
             write_document(&mut out, &TreesDoc::new(vec![tree_doc(flow, batch)]))?;

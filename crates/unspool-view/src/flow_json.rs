@@ -19,7 +19,7 @@ const SCHEMA: &str = "unspool.flow/1";
 pub struct FlowDoc<S = Vec<SessionDoc>> {
     /// Always `unspool.flow/1`.
     pub schema: &'static str,
-    /// What became of the records. The last three add up to the first.
+    /// What became of the records; of one session, as a server or a report gives it, those that tell of it. The last three add up to the first.
     pub counts: CountsDoc,
     /// Sessions, oldest first.
     pub sessions: S,
