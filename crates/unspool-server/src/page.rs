@@ -39,6 +39,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/sessions", part(HTML))
         .route("/sessions/{id}", part(HTML))
         .route("/issues", part(HTML))
+        .route("/usage", part(HTML))
         .route("/diff", part(HTML))
         .route("/app.js", part(SCRIPT))
         .route("/app.css", part(STYLE))

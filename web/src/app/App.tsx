@@ -9,6 +9,7 @@ import { Reported } from "../panels/Reported.tsx";
 import { Session } from "../panels/Session.tsx";
 import { Sessions } from "../panels/Sessions.tsx";
 import { Uploads } from "../panels/Uploads.tsx";
+import { Usage } from "../panels/Usage.tsx";
 import { isHelpOpen, isPaletteOpen, isPreferencesOpen } from "../state/commands.ts";
 import { connected } from "../state/live.ts";
 import { hasOthers } from "../state/report.ts";
@@ -31,10 +32,14 @@ function Page() {
   switch (route.value.page) {
     case "session": return <Session />;
     case "issues": return <Issues />;
+    case "usage": return <Usage />;
     case "diff": return <Diff />;
     default: return isReport ? <Reported /> : <Sessions />;
   }
 }
+
+/** Where what is of no one session is shown. */
+const PLACES = [["usage", "Usage"], ["issues", "Issues"]] as const;
 
 export function App() {
   const isList = route.value.page === "sessions";
@@ -50,7 +55,7 @@ export function App() {
         {!isList && hasOthers() && <><span class="quiet" aria-hidden="true">/</span><a href="/" onClick={home}>Sessions</a></>}
         <span class="grow" />
         {isReport ? <About /> : <Live />}
-        {!isReport && <a class="small" href="/issues" onClick={(event) => { event.preventDefault(); go({ page: "issues", id: "", params: {} }); }}>Issues</a>}
+        {!isReport && PLACES.map(([page, title]) => <a key={page} class="small" href={`/${page}`} onClick={(event) => { event.preventDefault(); go({ page, id: "", params: {} }); }}>{title}</a>)}
         <button class="small" onClick={() => (isPaletteOpen.value = true)}>Find <kbd>Ctrl K</kbd></button>
         <button class="small" title="Theme, density, first view (,)" onClick={() => (isPreferencesOpen.value = true)}>Preferences</button>
         {!isReport && <a class="small" href="/api/v1/docs" target="_blank" rel="noopener">API</a>}

@@ -29,13 +29,18 @@ export const FLAGS: readonly { name: "errors" | "issues" | "gaps"; label: string
 
 const HOURS: Record<string, number> = { hour: 1, day: 24, week: 168, month: 720 };
 
+/** A moment, or a word for one, as a moment. */
+export function momentOf(since: string, nowMs: number): string {
+  const hours = HOURS[since];
+  return hours === undefined ? since : new Date(nowMs - hours * 3_600_000).toISOString();
+}
+
 /** What stands in the address as a question; `since` may be a word. */
 export function asked(params: Readonly<Record<string, string>>, nowMs: number): Record<string, string> {
   const names = ["q", "sort", "order", "session", ...CHOICES.map(({ name }) => name), ...FLAGS.map(({ name }) => name)];
   const all = names.flatMap((name) => (params[name] ? [[name, params[name]] as [string, string]] : []));
   const question = Object.fromEntries(all);
-  const hours = HOURS[question["since"] ?? ""];
-  if (hours !== undefined) question["since"] = new Date(nowMs - hours * 3_600_000).toISOString();
+  if (question["since"]) question["since"] = momentOf(question["since"], nowMs);
   return question;
 }
 

@@ -3,10 +3,10 @@
 export const VIEWS = ["timeline", "tree", "graph", "workflow", "runs", "stats"] as const;
 export type View = (typeof VIEWS)[number];
 
-const PAGES = ["issues", "diff"] as const;
+const PAGES = ["issues", "usage", "diff"] as const;
 
 export interface Route {
-  page: "sessions" | "session" | "issues" | "diff";
+  page: "sessions" | "session" | (typeof PAGES)[number];
   /** Of the session. */
   id: string;
   params: Readonly<Record<string, string>>;

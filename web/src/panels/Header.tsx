@@ -11,8 +11,12 @@ import { splitShares } from "./split.ts";
 /** The look whose colour a bucket of tokens has. */
 const BUCKETS: Record<string, string> = { input: "user", cache_read: "tool", cache_write: "run", output: "model", reasoning: "memory" };
 
+export function bucketLook(name: string): string {
+  return BUCKETS[name] ?? "other";
+}
+
 export function bucketShares(buckets: BucketDoc[], colours: Palette): Share[] {
-  return buckets.map(({ name, tokens, cost_usd: cost }) => ({ name: plain(name), value: tokens, colour: colours.look(BUCKETS[name] ?? "other"), text: count(tokens) + (cost === null || cost === undefined ? "" : ` ${money(cost)}`) }));
+  return buckets.map(({ name, tokens, cost_usd: cost }) => ({ name: plain(name), value: tokens, colour: colours.look(bucketLook(name)), text: count(tokens) + (cost === null || cost === undefined ? "" : ` ${money(cost)}`) }));
 }
 
 function gapWords({ missing, inferred, estimated }: CompletenessDoc): string {

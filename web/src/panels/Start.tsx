@@ -14,8 +14,12 @@ const COMMANDS: readonly { command: string; about: string; takesServer: boolean 
 const USUAL = ["127.0.0.1:4680", "localhost:4680"];
 
 /** A server that is not at the usual address has to be named. */
+export function serverFlag(): string {
+  return USUAL.includes(location.host) ? "" : ` --server ${location.host}`;
+}
+
 function commandFor({ command, takesServer }: (typeof COMMANDS)[number]): string {
-  return takesServer && !USUAL.includes(location.host) ? `${command} --server ${location.host}` : command;
+  return takesServer ? command + serverFlag() : command;
 }
 
 function Folders() {

@@ -72,6 +72,7 @@ export const COMMANDS: Command[] = [
   { title: "Play or pause", keys: "p", isThere: inSession, run: () => (isPlaying.value ? pause() : play()) },
   { title: "Compare with another session…", keys: "c", isThere: () => inSession() && hasOthers(), run: () => (isCompareOpen.value = true) },
   { title: "Issues of all sessions", keys: "i", isThere: () => !isReport, run: () => go({ page: "issues", id: "", params: {} }) },
+  { title: "Usage: tokens by caller and window", keys: "u", isThere: () => !isReport, run: () => go({ page: "usage", id: "", params: {} }) },
   { title: "Open files…", keys: "o", isThere: () => !isReport, run: chooseFiles },
   { title: "Export…", keys: "x", isThere: inSession, run: () => (isExportOpen.value = true) },
   { title: "Theme: system, light, dark", keys: "t", isThere: anywhere, run: nextTheme },

@@ -23,7 +23,7 @@ fn the_page_and_its_parts_are_served_with_their_types_and_rules() {
     let policy = html.header("content-security-policy").unwrap();
     assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
     assert!(!text.contains("<script>") && !text.contains("<style") && !text.contains("http"), "{text}");
-    for route in ["/sessions", "/sessions/x0123", "/issues", "/diff"] {
+    for route in ["/sessions", "/sessions/x0123", "/issues", "/usage", "/diff"] {
         assert_eq!(running.get(route).body, html.body, "{route}");
     }
     assert_eq!(running.get("/nothing.js").status, 404);
