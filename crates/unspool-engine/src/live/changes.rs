@@ -4,11 +4,13 @@
 //! instead of being buffered for.
 
 use super::held;
+use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 use unspool_model::{Id, Timestamp};
-use unspool_store::rows::SessionRow;
+use unspool_store::rows::{SessionFacts, SessionRow, StepRow};
 
 /// So many changes are kept for listeners: `max_changes_kept`.
 const MAX_CHANGES_KEPT: usize = 8192;
@@ -98,4 +100,45 @@ impl Changes {
     pub(crate) fn close(&self) {
         self.last.send_replace(u64::MAX);
     }
+}
+
+/// A session is no more.
+pub(crate) fn gone_change(session: Id, at: Timestamp) -> Change {
+    Change { sequence: 0, at, session, row: None, steps: Vec::new(), removed: Vec::new(), whole: true }
+}
+
+fn hash(row: &StepRow) -> u64 {
+    let mut hasher = FxHasher::default();
+    row.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What is different from what was shown; nothing when that is nothing. And what is shown now.
+pub(crate) fn change(
+    facts: &SessionFacts,
+    known: Option<&[(Id, u64)]>,
+    at: Timestamp,
+) -> (Option<Change>, Vec<(Id, u64)>) {
+    let now: Vec<(Id, u64)> = facts.steps.iter().map(|row| (row.id, hash(row))).collect();
+    let mut change = Change {
+        sequence: 0,
+        at,
+        session: facts.session.id,
+        row: Some(Arc::new(facts.session.clone())),
+        steps: Vec::new(),
+        removed: Vec::new(),
+        whole: known.is_none(),
+    };
+    match known {
+        Some(known) => {
+            let before: FxHashMap<Id, u64> = known.iter().copied().collect();
+            let after: FxHashMap<Id, u64> = now.iter().copied().collect();
+            let differs = |(id, hash): &&(Id, u64)| before.get(id) != Some(hash);
+            change.steps = now.iter().filter(differs).map(|(id, _)| *id).collect();
+            change.removed =
+                known.iter().filter(|(id, _)| !after.contains_key(id)).map(|(id, _)| *id).collect();
+        }
+        None => change.steps = now.iter().map(|(id, _)| *id).collect(),
+    }
+    (Some(change), now)
 }

@@ -3,24 +3,24 @@
 //! In: entries in the order of the log. Out: commits, snapshots and news. A family that takes long to link is linked less often, so that it
 //! never takes all the time; what the store has not seen of it is derived again after a crash.
 
+use super::changes::{change, gone_change};
 use super::decode::Decoded;
 use super::facts::facts;
 use super::hot::{Hot, HotFamily, Shown};
 use super::queue::Waiting;
 use super::snapshots::{Linked, numbers, read_family, whole_stream};
+use super::tally::{by_source, loose};
 use super::{Change, Health, Shared, held, streams};
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use unspool_link::{Corpus, pieces};
-use unspool_model::{Batch, Flow, Id, Outcome, Record, RecordIx, Status, Timestamp};
-use unspool_store::rows::{Checkpoint, SessionFacts, StepRow};
+use unspool_model::{Batch, Flow, Id, RecordIx, Status, Timestamp};
+use unspool_store::rows::Checkpoint;
 use unspool_store::{
-    Commit, Families, FamilyId, Ground, GroundError, LooseIssue, RecordCounts, SqliteStore, Store,
-    StoreError, StreamPart,
+    Commit, Families, FamilyId, Ground, GroundError, RecordCounts, SqliteStore, Store, StoreError, StreamPart,
 };
 
 /// Bytes of entries that are derived together.
@@ -454,85 +454,4 @@ impl Deriver {
             ..Health::default()
         };
     }
-}
-
-/// Where a stream came from.
-pub(super) fn source_of(batch: &Batch, stream: u32) -> &str {
-    batch.streams.get(stream as usize).map_or("", |stream| streams::source(batch.text.get(stream.name)))
-}
-
-/// What is odd in records that belong to no session.
-fn loose(corpus: &Corpus) -> Vec<LooseIssue> {
-    let batch = &corpus.batch;
-    let mut all: Vec<LooseIssue> = Vec::new();
-    for (source, issues) in corpus.loose_issues_by(|stream| source_of(batch, stream)) {
-        for issue in issues {
-            let records: Vec<&Record> =
-                issue.records.iter().filter_map(|n| batch.records.get(*n as usize)).collect();
-            let stream = records.first().and_then(|record| batch.streams.get(record.stream as usize));
-            all.push(LooseIssue {
-                source: source.into(),
-                code: issue.code.name().into(),
-                detail: batch.text.get(issue.detail).into(),
-                stream: stream.map(|stream| batch.text.get(stream.name).into()).unwrap_or_default(),
-                count: issue.count.cast_signed(),
-                records: records.iter().map(|record| record.id).collect(),
-            });
-        }
-    }
-    all
-}
-
-/// What became of records, by where they came from.
-fn by_source(batch: &Batch) -> BTreeMap<&str, RecordCounts> {
-    let mut counts: BTreeMap<&str, RecordCounts> = BTreeMap::new();
-    for record in &batch.records {
-        let one = counts.entry(source_of(batch, record.stream)).or_default();
-        match record.outcome {
-            Outcome::Stored => one.stored += 1,
-            Outcome::Duplicate => one.duplicate += 1,
-            Outcome::Rejected => one.rejected += 1,
-        }
-    }
-    counts
-}
-
-pub(super) fn gone_change(session: Id, at: Timestamp) -> Change {
-    Change { sequence: 0, at, session, row: None, steps: Vec::new(), removed: Vec::new(), whole: true }
-}
-
-fn hash(row: &StepRow) -> u64 {
-    let mut hasher = FxHasher::default();
-    row.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// What is different from what was shown; nothing when that is nothing. And what is shown now.
-fn change(
-    facts: &SessionFacts,
-    known: Option<&[(Id, u64)]>,
-    at: Timestamp,
-) -> (Option<Change>, Vec<(Id, u64)>) {
-    let now: Vec<(Id, u64)> = facts.steps.iter().map(|row| (row.id, hash(row))).collect();
-    let mut change = Change {
-        sequence: 0,
-        at,
-        session: facts.session.id,
-        row: Some(Arc::new(facts.session.clone())),
-        steps: Vec::new(),
-        removed: Vec::new(),
-        whole: known.is_none(),
-    };
-    match known {
-        Some(known) => {
-            let before: FxHashMap<Id, u64> = known.iter().copied().collect();
-            let after: FxHashMap<Id, u64> = now.iter().copied().collect();
-            let differs = |(id, hash): &&(Id, u64)| before.get(id) != Some(hash);
-            change.steps = now.iter().filter(differs).map(|(id, _)| *id).collect();
-            change.removed =
-                known.iter().filter(|(id, _)| !after.contains_key(id)).map(|(id, _)| *id).collect();
-        }
-        None => change.steps = now.iter().map(|(id, _)| *id).collect(),
-    }
-    (Some(change), now)
 }

@@ -1,6 +1,6 @@
 //! A session as the store keeps it, with what its flow does not say: what it cost, and how many bytes tell of it.
 
-use super::derive::source_of;
+use super::tally::source_of;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use unspool_model::{Batch, Flow, Record, RecordIx};

@@ -25,6 +25,7 @@ mod retain;
 mod searching;
 mod snapshots;
 mod streams;
+mod tally;
 mod upkeep;
 mod waning;
 

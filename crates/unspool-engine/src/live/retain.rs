@@ -3,7 +3,8 @@
 //! In: how long and how much to keep. Out: what went. Sessions whose records may belong together are one family and go together. Their records
 //! are dropped from the log first: from then on nothing brings them back, wherever a crash comes between.
 
-use super::derive::{Deriver, gone_change};
+use super::changes::gone_change;
+use super::derive::Deriver;
 use super::{Engine, held};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
