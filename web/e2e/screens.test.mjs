@@ -63,19 +63,26 @@ const VIEWS = [
   ["detail", () => `/sessions/${demo.id}?view=runs&run=1&step=${failing.id}`, ".detail .part"],
 ];
 
+const picture = async (page) => (await page.screenshot()).toString("base64");
+
 async function shown(path, seen, options) {
   const opened = await open(browser, server.base, { reducedMotion: "reduce", timezoneId: "UTC", locale: "en-GB", ...options });
   const { page } = opened;
+  const asked = new Set();
+  page.on("request", (request) => request.url().includes("/api/v1/live") || asked.add(request));
+  for (const end of ["requestfinished", "requestfailed"]) page.on(end, (request) => asked.delete(request));
   await page.goto(server.base + path);
   await page.locator(seen).first().waitFor();
   await page.locator(".live.on").waitFor();
   await page.locator(".skeleton").first().waitFor({ state: "detached" });
   await page.mouse.move(2, 2);
-  // Nothing has come for a while: the stream of changes never ends, so that waiting for the network would.
-  const text = () => page.evaluate(() => document.body.innerText);
-  for (let [last, now] = ["", await text()]; last !== now; ) {
+  // Where a list stands depends on how high it was when its row was chosen.
+  await page.waitForTimeout(QUIET_MS);
+  await page.evaluate(() => document.querySelectorAll(".is-selected").forEach((row) => row.scrollIntoView({ block: "center" })));
+  // Nothing is on its way but the stream of changes, which never ends, and nothing has moved for a while.
+  for (let [last, now] = ["", await picture(page)]; asked.size > 0 || last !== now; ) {
     await page.waitForTimeout(QUIET_MS);
-    [last, now] = [now, await text()];
+    [last, now] = [now, await picture(page)];
   }
   return opened;
 }
@@ -178,7 +185,7 @@ for (const [name, path, seen] of VIEWS) {
       const { page, wrong, close } = await shown(path(), seen, { colorScheme });
       assert.deepEqual(await page.evaluate(faults, LEAST_FONT_PX), []);
       assert.deepEqual(await violations({ of: page, rules: ["color-contrast"] }), []);
-      const now = await elsewhere(small, (await page.screenshot()).toString("base64"));
+      const now = await elsewhere(small, await picture(page));
       await close();
       assert.deepEqual(wrong, []);
       const file = new URL(`${name}-${colorScheme}.png`, FOLDER);
