@@ -49,13 +49,16 @@ async fn collect(
         if length > limit {
             return Err(too_large("max_body_bytes", limit));
         }
-        if refused.is_none() {
-            refused = room.grow(data.len()).err();
-        }
         if refused.is_some() {
-            bytes = Vec::new();
-        } else {
-            bytes.extend_from_slice(&data);
+            continue;
+        }
+        match room.grow(data.len()) {
+            Ok(()) => bytes.extend_from_slice(&data),
+            Err(error) => {
+                bytes = Vec::new();
+                room.give_back();
+                refused = Some(error);
+            }
         }
     }
     refused.map_or(Ok(bytes), Err)
@@ -90,11 +93,16 @@ impl Room {
         Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, "busy", message)
             .with_hint("nothing of it was kept; send it again"))
     }
+
+    /// Gives everything back.
+    fn give_back(&mut self) {
+        self.all.fetch_sub(std::mem::take(&mut self.own), Ordering::Relaxed);
+    }
 }
 
 impl Drop for Room {
     fn drop(&mut self) {
-        self.all.fetch_sub(self.own, Ordering::Relaxed);
+        self.give_back();
     }
 }
 
@@ -182,4 +190,34 @@ fn too_large(name: &str, limit: usize) -> ApiError {
         format!("the body is over the limit `{name}` ({limit})"),
     )
     .with_hint("send smaller batches")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Reading, collect};
+    use axum::body::Body;
+    use std::io::Error;
+    use std::sync::atomic::Ordering;
+    use tokio::sync::mpsc;
+    use tokio_stream::wrappers::ReceiverStream;
+
+    #[tokio::test]
+    async fn what_is_refused_takes_no_room_while_it_is_read_to_its_end() {
+        let reading = Reading::default();
+        let mut other = reading.room(100);
+        other.grow(60).unwrap();
+        let (sender, pieces) = mpsc::channel::<Result<Vec<u8>, Error>>(1);
+        let mut room = reading.room(100);
+        let body = Body::from_stream(ReceiverStream::new(pieces));
+        let collected = tokio::spawn(async move { collect(body, 1000, &mut room, None).await });
+        // Whoever takes the third has dealt with the first.
+        for _ in 0..4 {
+            sender.send(Ok(vec![0; 60])).await.unwrap();
+        }
+        assert_eq!(reading.0.load(Ordering::Relaxed), 60);
+        drop(sender);
+        assert_eq!(collected.await.unwrap().unwrap_err().code, "busy");
+        drop(other);
+        assert_eq!(reading.0.load(Ordering::Relaxed), 0);
+    }
 }

@@ -59,8 +59,7 @@ impl Queue {
     /// Room for so many bytes, if there is; what is larger than all the room is let in alone.
     pub(crate) fn promise(&self, bytes: u64) -> bool {
         let mut state = held(&self.state);
-        let taken = state.bytes + state.promised;
-        let fits = taken == 0 || taken + bytes <= self.max_bytes;
+        let fits = state.has_room(bytes, self.max_bytes);
         if fits {
             state.promised += bytes;
         }
@@ -69,9 +68,7 @@ impl Queue {
 
     /// Whether there is room for so many bytes at this moment.
     pub(crate) fn has_room(&self, bytes: u64) -> bool {
-        let state = held(&self.state);
-        let taken = state.bytes + state.promised;
-        taken == 0 || taken + bytes <= self.max_bytes
+        held(&self.state).has_room(bytes, self.max_bytes)
     }
 
     /// Waits for room.
@@ -195,6 +192,11 @@ impl Queue {
 }
 
 impl State {
+    fn has_room(&self, bytes: u64, max_bytes: u64) -> bool {
+        let taken = self.bytes + self.promised;
+        taken == 0 || taken + bytes <= max_bytes
+    }
+
     /// Lets go of what was acknowledged while the log was read at the start, and read from there.
     fn drop_passed(&mut self) {
         while let Some(entry) = self.waiting.first_entry().filter(|entry| *entry.key() < self.next) {
