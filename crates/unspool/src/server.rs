@@ -37,11 +37,25 @@ impl RunningServer {
 
     /// What a path answers.
     pub(crate) fn bytes(&self, path: &str) -> Result<Vec<u8>, CliError> {
+        self.answered(&format!("GET {path} HTTP/1.0\r\n"), "")
+    }
+
+    /// What it answers to a document that is sent to it.
+    pub(crate) fn post(&self, path: &str, document: &Value) -> Result<Value, CliError> {
+        let body = document.to_string();
+        let head = format!(
+            "POST {path} HTTP/1.0\r\nContent-Type: application/json\r\nContent-Length: {}\r\n",
+            body.len()
+        );
+        Ok(serde_json::from_slice(&self.answered(&head, &body)?)?)
+    }
+
+    fn answered(&self, head: &str, body: &str) -> Result<Vec<u8>, CliError> {
         let unreachable = |error: io::Error| CliError::Data {
             why: format!("no server answers at {}: {error}", self.host),
             hint: Some("start it with `unspool serve`, or name another with --server".into()),
         };
-        let (status, body) = self.get(path).map_err(unreachable)?;
+        let (status, body) = self.ask(head, body).map_err(unreachable)?;
         if (200..300).contains(&status) {
             return Ok(body);
         }
@@ -52,14 +66,14 @@ impl RunningServer {
     }
 
     /// Asks as HTTP/1.0 does, so that the answer ends with the connection.
-    fn get(&self, path: &str) -> io::Result<(u16, Vec<u8>)> {
+    fn ask(&self, head: &str, body: &str) -> io::Result<(u16, Vec<u8>)> {
         let address = self.host.to_socket_addrs()?.next().ok_or(io::ErrorKind::AddrNotAvailable)?;
         let mut stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)?;
         stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
         stream.set_write_timeout(Some(ANSWER_TIMEOUT))?;
         let token = std::env::var("UNSPOOL_TOKEN").ok().filter(|token| !token.is_empty());
         let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
-        write!(stream, "GET {path} HTTP/1.0\r\nHost: {}\r\n{token}\r\n", self.host)?;
+        write!(stream, "{head}Host: {}\r\n{token}\r\n{body}", self.host)?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer)?;
         let bad = || io::Error::new(io::ErrorKind::InvalidData, "that is no answer of a server");
