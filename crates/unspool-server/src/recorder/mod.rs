@@ -72,6 +72,7 @@ impl Recorder {
             still_packed: Arc::clone(&still_packed),
             tell,
             told: (0, None),
+            why: None,
         };
         let thread = std::thread::Builder::new().name("record".into());
         let thread = thread.spawn(move || recording.run(&messages))?;
@@ -130,6 +131,8 @@ struct Recording {
     tell: fn(&str),
     /// How many losses were told of, and when.
     told: (u64, Option<Instant>),
+    /// Why something was not kept, since that was told.
+    why: Option<String>,
 }
 
 impl Recording {
@@ -183,9 +186,13 @@ impl Recording {
     }
 
     /// Keeps bodies, of which so many are exchanges that are over. A request that is not kept may be kept with its response.
-    fn keep(&self, bodies: Vec<Vec<u8>>, over: usize) {
-        if !bodies.is_empty() && self.engine.take_bodies(SOURCE, NAME, bodies).is_err() {
+    fn keep(&mut self, bodies: Vec<Vec<u8>>, over: usize) {
+        if bodies.is_empty() {
+            return;
+        }
+        if let Err(error) = self.engine.take_bodies(SOURCE, NAME, bodies) {
             (0..over).for_each(|_| self.room.count_loss(Loss::NotKept));
+            self.why = Some(error.to_string());
         }
     }
 
@@ -196,7 +203,8 @@ impl Recording {
             && at.is_none_or(|at| at.elapsed() >= TELL_AGAIN)
             && let Some(words) = notice(&self.room)
         {
-            (self.tell)(&words);
+            let why = self.why.take().map(|why| format!(" ({why})")).unwrap_or_default();
+            (self.tell)(&format!("{words}{why}"));
             self.told = (lost, Some(Instant::now()));
         }
     }
