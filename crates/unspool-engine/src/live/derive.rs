@@ -64,7 +64,7 @@ pub(crate) struct Deriver {
     /// When what is too old or too much is looked for next.
     pub(super) retain_at: Option<Instant>,
     /// When sessions that run are looked at next, and whether any may.
-    pub(super) look_at_running: Instant,
+    pub(super) running_due: Instant,
     pub(super) any_running: bool,
 }
 
@@ -102,7 +102,7 @@ impl Deriver {
             checkpoints: Vec::new(),
             gone: Vec::new(),
             retain_at: None,
-            look_at_running: Instant::now(),
+            running_due: Instant::now(),
             any_running: true,
         };
         deriver.numbers = deriver.families.counts(None)?;

@@ -14,10 +14,10 @@ const EVERY: Duration = Duration::from_secs(30);
 impl Deriver {
     /// Looks once at the start and then every half minute, as long as anything runs.
     pub(super) fn look_at_running_when_due(&mut self) {
-        if !self.any_running || self.look_at_running > Instant::now() {
+        if !self.any_running || self.running_due > Instant::now() {
             return;
         }
-        self.look_at_running = Instant::now() + EVERY;
+        self.running_due = Instant::now() + EVERY;
         if let Err(error) = self.look_at_running() {
             self.start_over_until_it_works(error, self.shared.queue.next());
         }
