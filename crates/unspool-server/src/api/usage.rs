@@ -5,11 +5,11 @@ use crate::error::ApiError;
 use unspool_answers::{Param, Reply, Sort};
 use unspool_engine::live::Engine;
 use unspool_model::Timestamp;
-use unspool_store::{Filter, GroundError, Question};
+use unspool_store::{GroundError, Question, Sort as SortBy};
 use unspool_view::limits::{USUAL_WINDOW_HOURS, UsageWindowsDoc, counted_calls, windows};
 
-/// So many of the newest sessions are added up: `max_usage_sessions`.
-const MAX_USAGE_SESSIONS: usize = 1_000;
+/// So many of the sessions that ended last are added up: `max_usage_sessions`.
+const MAX_USAGE_SESSIONS: u64 = 1_000;
 /// Days that are looked back, unless somebody says since when.
 const USUAL_DAYS: i64 = 7;
 const DAY_MS: i64 = 24 * 3_600_000;
@@ -32,28 +32,32 @@ pub struct UsageAsked {
 pub fn usage(engine: &Engine, asked: UsageAsked) -> Result<UsageWindowsDoc, GroundError> {
     let now = (engine.options().now)();
     let since = asked.since.unwrap_or_else(|| now.plus_ms(-USUAL_DAYS * DAY_MS));
-    // A session that began the day before may have calls of that day.
-    let filter = Filter { since_ns: since.plus_ms(-DAY_MS).ns(), ..Filter::default() };
-    let mut question = Question { filter, descending: true, ..Question::default() };
-    let (mut calls, mut looked_into, mut matching) = (Vec::new(), 0, 0);
-    loop {
+    // The last to end comes first, so that all sessions with calls since then come before all others.
+    let mut question = Question { sort: SortBy::Ended, descending: true, limit: 1000, ..Question::default() };
+    let (mut calls, mut looked_into, mut not_looked_into) = (Vec::new(), 0, 0);
+    'pages: loop {
         let page = engine.sessions(&question)?;
-        matching = page.matching.max(matching);
-        for row in page.sessions.iter().take(MAX_USAGE_SESSIONS - looked_into) {
+        for row in &page.sessions {
+            if row.ended_ns.is_none_or(|ended| Timestamp::from_ns(ended) < since) {
+                break 'pages;
+            }
+            if looked_into == MAX_USAGE_SESSIONS {
+                not_looked_into += 1;
+                continue;
+            }
             looked_into += 1;
             if let Some(seen) = engine.snapshot(row.id)? {
                 calls.extend(counted_calls(&seen.flow, &seen.corpus.batch, &engine.options().prices));
             }
         }
         question.after = page.next;
-        if question.after.is_none() || looked_into == MAX_USAGE_SESSIONS {
+        if question.after.is_none() {
             break;
         }
     }
     calls.retain(|call| !call.at.is_some() || call.at >= since);
     let mut doc = windows(calls, asked.hours.unwrap_or(USUAL_WINDOW_HOURS), now);
-    doc.looked_into = looked_into as u64;
-    doc.not_looked_into = matching.saturating_sub(looked_into as u64);
+    (doc.looked_into, doc.not_looked_into) = (looked_into, not_looked_into);
     Ok(doc)
 }
 
