@@ -113,12 +113,12 @@ fn hash(row: &StepRow) -> u64 {
     hasher.finish()
 }
 
-/// What is different from what was shown; nothing when that is nothing. And what is shown now.
+/// What is different from what was shown, and what is shown now.
 pub(crate) fn change(
     facts: &SessionFacts,
     known: Option<&[(Id, u64)]>,
     at: Timestamp,
-) -> (Option<Change>, Vec<(Id, u64)>) {
+) -> (Change, Vec<(Id, u64)>) {
     let now: Vec<(Id, u64)> = facts.steps.iter().map(|row| (row.id, hash(row))).collect();
     let mut change = Change {
         sequence: 0,
@@ -140,5 +140,5 @@ pub(crate) fn change(
         }
         None => change.steps = now.iter().map(|(id, _)| *id).collect(),
     }
-    (Some(change), now)
+    (change, now)
 }

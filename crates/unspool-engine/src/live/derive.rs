@@ -395,11 +395,9 @@ impl Deriver {
             let (change, steps) = change(&facts, known.map(Vec::as_slice), (self.shared.options.now)());
             ids.push(flow.session.id);
             shown.insert(flow.session.id, steps);
-            if let Some(change) = change {
-                self.any_running |= facts.session.status == Status::Running.name();
-                round.changes.push(change);
-                round.commit.sessions.push(facts);
-            }
+            self.any_running |= facts.session.status == Status::Running.name();
+            round.changes.push(change);
+            round.commit.sessions.push(facts);
             if is_heard {
                 flows.push(flow);
             }

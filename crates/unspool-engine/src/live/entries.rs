@@ -122,7 +122,7 @@ impl Shared {
         Ok(receipt)
     }
 
-    /// Keeps bodies of one source and name, all with one write; waits for room. One that no format knows is not kept.
+    /// Keeps bodies of one source and name, all with one write; waits for room. When no format knows one of them, none is kept.
     pub(crate) fn bodies(&self, source: &str, name: &str, bodies: Vec<Vec<u8>>) -> Result<Receipt, Refused> {
         let room = bodies.iter().map(|bytes| bytes.len() as u64).sum();
         if !self.queue.promise_when_there_is_room(room, &self.stopping) {
