@@ -1,6 +1,6 @@
 //! One request: to its upstream and back.
 
-use crate::flushed::Flushes;
+use crate::gathered::Flushes;
 use crate::headers::{asks_upgrade, clean, clean_request};
 use crate::refusal::Refusal;
 use crate::seen::{Body, Failure, Sent, Watch};

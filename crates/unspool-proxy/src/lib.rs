@@ -3,8 +3,9 @@
 //! In: requests of clients. Out: the upstream's answers, byte for byte and as they come; and beside them each exchange, without secrets, to
 //! whoever records. Never here: stores, links, formats; waiting for whoever records.
 
-mod flushed;
+mod carriers;
 mod forward;
+mod gathered;
 mod headers;
 mod mask;
 mod refusal;

@@ -82,61 +82,75 @@ pub struct Failure {
     pub at: Duration,
 }
 
-/// A piece of a body as it came.
-#[derive(Clone, Debug)]
+/// A piece of a body as it came. Pieces that came within a tenth of a millisecond are one.
+#[derive(Clone, Copy, Debug)]
 pub struct Piece {
-    /// Its bytes, shared with what goes on.
-    pub bytes: Bytes,
+    /// How many bytes it had.
+    pub len: usize,
     /// When it came, since the request did.
     pub at: Duration,
 }
 
-/// What comes before a body is held to be so large.
-const HEAD_BYTES: usize = 2048;
+/// What comes before a body is held to be so large, but for its headers.
+const HEAD_BYTES: usize = 512;
+
+/// What tells one piece from the next.
+fn moment(at: Duration) -> u128 {
+    at.as_micros() / 100
+}
 
 /// A body, as far as it is held.
 #[derive(Debug)]
 pub struct Body {
-    /// What is held, from the beginning.
+    /// What is held, from the beginning. It is a copy: what goes on lies in large buffers, which are wanted again.
+    pub bytes: Vec<u8>,
+    /// The pieces it came in.
     pub pieces: Vec<Piece>,
-    /// How many bytes behind that are not.
+    /// How many bytes behind that are not held.
     pub left_out: u64,
-    bytes: u64,
     held: Held,
 }
 
 impl Body {
     pub(crate) fn empty(room: &Arc<Room>) -> Body {
-        Body { pieces: Vec::new(), left_out: 0, bytes: 0, held: Held::none(room) }
+        Body { bytes: Vec::new(), pieces: Vec::new(), left_out: 0, held: Held::none(room) }
     }
 
     /// Takes room for what comes before a body; false when there is none.
-    fn hold_head(&mut self) -> bool {
-        self.held.more(HEAD_BYTES)
+    fn hold_head(&mut self, headers: &[(HeaderName, HeaderValue)]) -> bool {
+        let each = size_of::<(HeaderName, HeaderValue)>();
+        let all = headers.iter().map(|(name, value)| each + name.as_str().len() + value.len()).sum::<usize>();
+        self.held.more(HEAD_BYTES + all)
     }
 
-    /// How many bytes are held.
-    pub fn len(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Whether nothing is held.
-    pub fn is_empty(&self) -> bool {
-        self.bytes == 0
+    /// What is held, piece by piece.
+    pub fn each_piece(&self) -> impl Iterator<Item = &[u8]> + Clone {
+        let mut rest = self.bytes.as_slice();
+        self.pieces.iter().map(move |piece| {
+            let (first, behind) = rest.split_at(piece.len.min(rest.len()));
+            rest = behind;
+            first
+        })
     }
 
     /// Holds one more piece, or counts it as left out and says why.
     fn note(&mut self, bytes: &Bytes, at: Duration, room: &Room) -> Option<Loss> {
         let loss = if self.left_out > 0 {
             None
-        } else if self.bytes + bytes.len() as u64 > room.max_body_bytes {
+        } else if (self.bytes.len() + bytes.len()) as u64 > room.max_body_bytes {
             Some(Loss::TooLarge)
-        } else if !self.held.more(bytes.len() + size_of::<Piece>()) {
-            Some(Loss::NoRoom)
         } else {
-            self.bytes += bytes.len() as u64;
-            self.pieces.push(Piece { bytes: bytes.clone(), at });
-            return None;
+            let last = self.pieces.last_mut().filter(|last| moment(last.at) == moment(at));
+            let more = if last.is_some() { 0 } else { size_of::<Piece>() };
+            if self.held.more(bytes.len() + more) {
+                self.bytes.extend_from_slice(bytes);
+                match last {
+                    Some(last) => last.len += bytes.len(),
+                    None => self.pieces.push(Piece { len: bytes.len(), at }),
+                }
+                return None;
+            }
+            Some(Loss::NoRoom)
         };
         self.left_out += bytes.len() as u64;
         loss
@@ -165,7 +179,7 @@ enum Request {
 
 impl Watch {
     pub(crate) fn new(mut sent: Sent, began: Instant, room: Arc<Room>, recorder: Arc<dyn Recorder>) -> Watch {
-        let is_recorded = sent.body.hold_head();
+        let is_recorded = sent.body.hold_head(&sent.headers);
         if !is_recorded {
             room.count_loss(Loss::NoRoom);
         }
@@ -180,11 +194,11 @@ impl Watch {
         }
     }
 
-    /// A body to be noted, of a response.
-    pub(crate) fn response_body(&self) -> Body {
+    /// A body to be noted, of a response with these headers.
+    pub(crate) fn response_body(&self, headers: &[(HeaderName, HeaderValue)]) -> Body {
         let mut body = Body::empty(&self.room);
         // There are never more of them than of requests.
-        body.hold_head();
+        body.hold_head(headers);
         body
     }
 

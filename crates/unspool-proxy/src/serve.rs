@@ -1,22 +1,16 @@
 //! Listening, and ending well.
 
-use crate::flushed::{Connection, Flushes};
-use crate::forward::carry;
+use crate::carriers::{Carriers, count};
 use crate::mask::Masks;
 use crate::room::Room;
 use crate::routes::Routes;
 use crate::seen::Recorder;
-use crate::upstream::{Upstreams, client};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::server::graceful::GracefulShutdown;
-use std::convert::Infallible;
+use crate::upstream::{Upstreams, client, connector};
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::net::TcpListener;
 
 /// How long a new connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -52,7 +46,7 @@ impl Options {
     }
 }
 
-/// What all exchanges share.
+/// What all exchanges of a thread share.
 pub(crate) struct Shared {
     pub(crate) routes: Routes,
     pub(crate) masks: Masks,
@@ -73,75 +67,45 @@ impl Shared {
 
 /// A proxy.
 pub struct Proxy {
-    shared: Arc<Shared>,
-    drain: Duration,
+    carriers: Carriers,
 }
 
 impl Proxy {
-    /// Reads the certificates of this machine, if an upstream needs them.
-    pub fn new(options: Options) -> std::io::Result<Proxy> {
+    /// Reads the certificates of this machine, if an upstream needs them, and starts the threads that carry.
+    pub fn new(options: &Options) -> std::io::Result<Proxy> {
         let mut process = [0; 8];
         getrandom::fill(&mut process).map_err(std::io::Error::other)?;
-        let upstreams = client(&options.routes, options.connect)?;
-        let shared = Shared {
-            routes: options.routes,
-            masks: options.masks,
-            room: options.room,
-            recorder: options.recorder,
-            upstreams,
+        let connector = connector(&options.routes, options.connect)?;
+        let stopping = Arc::<AtomicBool>::default();
+        let shared = || Shared {
+            routes: options.routes.clone(),
+            masks: options.masks.clone(),
+            room: Arc::clone(&options.room),
+            recorder: Arc::clone(&options.recorder),
+            upstreams: client(connector.clone()),
             silence: options.silence,
-            stopping: Arc::default(),
+            stopping: Arc::clone(&stopping),
             process: u64::from_le_bytes(process),
         };
-        Ok(Proxy { shared: Arc::new(shared), drain: options.drain })
+        let all = (0..count()).map(|_| shared()).collect();
+        Ok(Proxy { carriers: Carriers::start(all, options.drain)? })
     }
 
     /// Carries requests until `stop` ends; exchanges under way are finished, as far as they do in time.
-    pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()>) {
-        let graceful = GracefulShutdown::new();
-        let mut connections = JoinSet::new();
+    pub async fn serve(mut self, listener: TcpListener, stop: impl Future<Output = ()>) {
         let mut stop = std::pin::pin!(stop);
         loop {
             let accepted = tokio::select! {
                 () = &mut stop => break,
                 accepted = listener.accept() => accepted,
-                Some(_) = connections.join_next() => continue,
             };
             match accepted {
-                Ok((stream, _)) => _ = connections.spawn(self.connection(stream, &graceful)),
+                Ok((client, _)) => self.carriers.give(client),
                 // Too many are open; some will be closed.
                 Err(_) => tokio::time::sleep(BREATH).await,
             }
         }
         drop(listener);
-        if tokio::time::timeout(self.drain, graceful.shutdown()).await.is_err() {
-            self.shared.stopping.store(true, Ordering::Relaxed);
-        }
-        connections.shutdown().await;
-    }
-
-    fn connection(
-        &self,
-        stream: TcpStream,
-        graceful: &GracefulShutdown,
-    ) -> impl Future<Output = ()> + Send + use<> {
-        // Without it things go on, a little later.
-        drop(stream.set_nodelay(true));
-        let shared = Arc::clone(&self.shared);
-        let flushes = Flushes::default();
-        let connection = Connection::new(stream, flushes.clone());
-        let service = service_fn(move |request| {
-            let (shared, flushes) = (Arc::clone(&shared), flushes.clone());
-            async move { Ok::<_, Infallible>(carry(shared, request, flushes).await) }
-        });
-        let connection = http1::Builder::new()
-            .preserve_header_case(true)
-            .auto_date_header(false)
-            // A client may keep a connection for later, as long as it likes.
-            .header_read_timeout(None)
-            .serve_connection(connection, service);
-        let connection = graceful.watch(connection);
-        // How a connection ended is told by its exchanges.
-        async move { drop(connection.await) }
+        drop(tokio::task::spawn_blocking(move || self.carriers.end()).await);
     }
 }

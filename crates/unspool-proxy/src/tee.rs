@@ -1,6 +1,6 @@
 //! Bodies that go on as they come, with a look at each piece.
 
-use crate::flushed::Flushes;
+use crate::gathered::Flushes;
 use crate::seen::{Cut, Failure, Response, Watch};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -90,7 +90,7 @@ pub(crate) struct Ending {
 
 impl Ending {
     pub(crate) fn new(watch: Arc<Watch>, stopping: Arc<AtomicBool>) -> Ending {
-        let body = watch.response_body();
+        let body = watch.response_body(&[]);
         let response = Response {
             status: None,
             headers: Vec::new(),
@@ -106,6 +106,7 @@ impl Ending {
         let head_at = self.watch.began.elapsed();
         if let Some(response) = &mut self.response {
             response.status = Some(status);
+            response.body = self.watch.response_body(&headers);
             (response.headers, response.head_at) = (headers, head_at);
         }
     }

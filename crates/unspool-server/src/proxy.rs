@@ -49,7 +49,7 @@ impl Bound {
         let room = Arc::clone(recorder.room());
         let masks = Masks::new(key, carrying.masked.clone());
         let options = Options::new(carrying.routes.clone(), masks, room, recorder as Arc<_>);
-        Ok((Bound { listener, proxy: Proxy::new(options).map_err(failed)? }, local))
+        Ok((Bound { listener, proxy: Proxy::new(&options).map_err(failed)? }, local))
     }
 }
 

@@ -50,13 +50,20 @@ pub(crate) fn pieces(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 fn first_len(bytes: &[u8]) -> usize {
     let end = bytes.len().min(MAX_BYTES);
+    if end < MIN_BYTES {
+        return end;
+    }
     let wished = end.min(WISHED_BYTES);
-    let mut hash = 0_u64;
-    for (n, byte) in bytes.iter().enumerate().take(end).skip(MIN_BYTES - 64) {
-        hash = (hash << 1).wrapping_add(GEAR[usize::from(*byte)]);
-        let mask = if n < wished { RARE_MASK } else { LIKELY_MASK };
-        if n + 1 >= MIN_BYTES && hash & mask == 0 {
-            return n + 1;
+    let add = |hash: u64, byte: &u8| (hash << 1).wrapping_add(GEAR[usize::from(*byte)]);
+    // The last byte of the smallest piece is the first that may end one.
+    let mut hash = bytes[MIN_BYTES - 64..MIN_BYTES - 1].iter().fold(0, add);
+    for (range, mask) in [(MIN_BYTES - 1..wished, RARE_MASK), (wished..end, LIKELY_MASK)] {
+        let start = range.start;
+        for (n, byte) in bytes[range].iter().enumerate() {
+            hash = add(hash, byte);
+            if hash & mask == 0 {
+                return start + n + 1;
+            }
         }
     }
     end
@@ -79,6 +86,22 @@ mod tests {
             for piece in cut.iter().rev().skip(1) {
                 assert!((MIN_BYTES..=MAX_BYTES).contains(&piece.len()), "{}", piece.len());
             }
+        }
+    }
+
+    #[test]
+    fn pieces_end_where_the_64_bytes_before_say_so() {
+        for len in [127, 128, 129, 511, 512, 513, 4095, 4096, 4097, 20_000] {
+            let bytes = noise(len);
+            let end = bytes.len().min(MAX_BYTES);
+            let hash = |end: usize| {
+                let before = bytes[end - 64..end].iter();
+                before.fold(0_u64, |hash, byte| (hash << 1).wrapping_add(super::GEAR[usize::from(*byte)]))
+            };
+            let mask =
+                |end: usize| if end <= super::WISHED_BYTES { super::RARE_MASK } else { super::LIKELY_MASK };
+            let first = (MIN_BYTES..=end).find(|end| hash(*end) & mask(*end) == 0).unwrap_or(end);
+            assert_eq!(pieces(&bytes).next().unwrap().len(), first, "of {len}");
         }
     }
 

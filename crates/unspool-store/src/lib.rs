@@ -26,7 +26,7 @@ pub use families::{Families, FamilyId, LooseIssue, Placed, RecordCounts, StreamP
 pub use from_flow::{ACTIVITY_PARTS, Beside};
 pub use ground::{Ground, GroundError, Retired};
 pub use log::{
-    Compacted, Damage, DamageKind, Entry, Log, LogOptions, LogSize, Receipt, Recovery, Scan, Scanned,
+    Compacted, Damage, DamageKind, Entry, Log, LogOptions, LogSize, Packing, Receipt, Recovery, Scan, Scanned,
 };
 pub use memory::MemoryStore;
 pub use question::{Cursor, Facet, FacetValues, Filter, MAX_FACET_VALUES, Page, Question, Sort};

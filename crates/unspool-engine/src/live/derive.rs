@@ -166,14 +166,14 @@ impl Deriver {
 
     /// One round; false when the disk refused until the process had to end.
     fn round(&mut self, pulled: Vec<Waiting>, stopping: bool) -> bool {
-        let bytes: u64 = pulled.iter().map(|entry| entry.bytes).sum();
+        let room: u64 = pulled.iter().map(|entry| entry.room).sum();
         self.backlog.extend(pulled);
         if let Err(error) = self.place_and_derive(stopping)
             && !self.start_over_until_it_works(error, self.shared.queue.next())
         {
             return false;
         }
-        self.show(self.shared.queue.next(), bytes);
+        self.show(self.shared.queue.next(), room);
         true
     }
 
@@ -187,7 +187,7 @@ impl Deriver {
 
     pub(super) fn place_and_derive(&mut self, all: bool) -> Result<(), GroundError> {
         while let Some(mut waiting) = self.backlog.pop_front() {
-            let decoded = waiting.decoded.take();
+            let decoded = waiting.decoded();
             self.checkpoints.extend(waiting.place.checkpoint.take());
             self.place(&waiting, decoded)?;
             self.placed = waiting.position + 1;

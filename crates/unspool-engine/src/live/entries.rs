@@ -1,14 +1,17 @@
 //! Taking things in: read, kept, acknowledged, in this order.
 
 use super::decode::{Counted, Decoded, decode};
-use super::queue::Waiting;
+use super::queue::{Reading, Waiting};
 use super::{Shared, streams};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use unspool_store::rows::Checkpoint;
-use unspool_store::{Entry, LogError, Receipt};
+use unspool_store::{Entry, LogError, Packing, Receipt};
 
-/// Bodies that come many at a time wait with their records read while no more bytes than this wait.
-const MAX_DECODED_BYTES: u64 = 1 << 20;
+/// Bodies that come many at a time wait in memory while no more bytes than this wait.
+const MAX_AT_HAND_BYTES: u64 = 4 << 20;
+/// One that waits in the log alone takes about so many bytes until its turn comes.
+const WAITING_BYTES: u64 = 512;
 
 /// Something that arrived.
 #[derive(Clone, Debug)]
@@ -109,8 +112,9 @@ impl Shared {
                 stream: stream.clone(),
                 received,
                 bytes: bytes.len() as u64,
+                room: bytes.len() as u64,
                 // A file that begins is read here, where there are many threads; one that goes on, when its turn comes.
-                decoded: if offset == 0 { decode(&path, &bytes) } else { None },
+                read: if offset == 0 { Reading::done(decode(&path, &bytes)) } else { Reading::FromLog },
             });
             entries.push(Entry { stream, offset, received, bytes });
         }
@@ -122,35 +126,31 @@ impl Shared {
         Ok(receipt)
     }
 
-    /// Keeps bodies of one source and name, all with one write; waits for room. When no format knows one of them, none is kept.
+    /// Keeps bodies of one source and name that some format is known to know, all with one write; waits for room. When much waits already,
+    /// they are packed quickly, and read from the log when their turn comes: until then they take next to no room.
     pub(crate) fn bodies(&self, source: &str, name: &str, bodies: Vec<Vec<u8>>) -> Result<Receipt, Refused> {
-        let room = bodies.iter().map(|bytes| bytes.len() as u64).sum();
+        let is_behind = self.queue.waiting().0 >= MAX_AT_HAND_BYTES;
+        let taken = |bytes: &[u8]| if is_behind { WAITING_BYTES } else { bytes.len() as u64 };
+        let room = bodies.iter().map(|bytes| taken(bytes)).sum();
         if !self.queue.promise_when_there_is_room(room, &self.stopping) {
             return Err(Refused::Stopping);
         }
         let (stream, received) = (streams::body(source, name), (self.options.now)());
-        let shown = streams::Sort::of(&stream).shown(0);
-        // Records take more room than their bytes: when much waits, they are read again from the log, one at a time.
-        let is_kept = self.queue.waiting().0 < MAX_DECODED_BYTES;
-        let mut decoded: Vec<Option<Decoded>> = Vec::with_capacity(bodies.len());
-        for bytes in &bodies {
-            let one = decode(&shown, bytes);
-            if one.is_none() {
-                self.queue.release(room);
-                return Err(Refused::Unknown { name: name.into() });
-            }
-            decoded.push(one.filter(|_| is_kept));
-        }
-        let lengths: Vec<u64> = bodies.iter().map(|bytes| bytes.len() as u64).collect();
         let entry = |bytes| Entry { stream: stream.clone(), offset: 0, received, bytes };
-        let entries: Vec<Entry> = bodies.into_iter().map(entry).collect();
-        let receipt = self.log.append(entries).inspect_err(|_| self.queue.release(room))?;
-        let waiting = (receipt.first..).zip(lengths).zip(decoded).map(|((position, bytes), mut decoded)| {
-            if let Some(decoded) = &mut decoded {
-                name_streams(decoded, &stream, position);
-            }
-            Waiting { position, place: Place::default(), stream: stream.clone(), received, bytes, decoded }
-        });
+        let entries: Arc<[Entry]> = bodies.into_iter().map(entry).collect();
+        let packing = if is_behind { Packing::Quick } else { Packing::Dense };
+        let appended = self.log.append_packed(Arc::clone(&entries), packing);
+        let receipt = appended.inspect_err(|_| self.queue.release(room))?;
+        let waiting =
+            (receipt.first..).zip(entries.iter().enumerate()).map(|(position, (n, entry))| Waiting {
+                position,
+                place: Place::default(),
+                stream: stream.clone(),
+                received,
+                bytes: entry.bytes.len() as u64,
+                room: taken(&entry.bytes),
+                read: if is_behind { Reading::FromLog } else { Reading::AtHand(Arc::clone(&entries), n) },
+            });
         self.queue.push(waiting.collect());
         Ok(receipt)
     }
@@ -194,7 +194,15 @@ impl Shared {
             name_streams(decoded, &stream, position);
         }
         let counted = decoded.as_ref().map(|decoded| decoded.counted.clone()).unwrap_or_default();
-        self.queue.push(vec![Waiting { position, place, stream, received, bytes: room, decoded }]);
+        self.queue.push(vec![Waiting {
+            position,
+            place,
+            stream,
+            received,
+            bytes: room,
+            room,
+            read: Reading::done(decoded),
+        }]);
         Ok(Taken { position, counted })
     }
 }

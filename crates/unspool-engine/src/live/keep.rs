@@ -3,11 +3,10 @@
 //! In: what the log holds and how far the store and the index of families have come. Out: the same as if nothing had happened. Whatever fails
 //! half-way is thrown away and derived again from the log, which is the only thing believed.
 
-use super::decode::Decoded;
 use super::derive::Deriver;
 use super::entries::Place;
 use super::hot::Hot;
-use super::queue::Waiting;
+use super::queue::{Reading, Waiting};
 use super::{Shared, held, repair};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
@@ -144,7 +143,8 @@ impl Deriver {
                 stream: entry.stream,
                 received: entry.received,
                 bytes: 0,
-                decoded: None::<Decoded>,
+                room: 0,
+                read: Reading::FromLog,
             });
             if bytes >= ROUND_BYTES {
                 self.place_and_derive(true)?;

@@ -26,6 +26,7 @@ mod searching;
 mod snapshots;
 mod streams;
 mod tally;
+mod threads;
 mod upkeep;
 mod waning;
 
@@ -83,6 +84,8 @@ pub struct Options {
     pub max_family_records: usize,
     /// What goes at the start and every hour.
     pub retention: Retention,
+    /// Deriving gives way to whatever else the processors have to do.
+    pub gives_way: bool,
     /// The clock.
     pub now: fn() -> Timestamp,
 }
@@ -101,6 +104,7 @@ impl Options {
             max_snapshot_bytes: 48 << 20,
             max_family_records: 200_000,
             retention: Retention::default(),
+            gives_way: false,
             now,
         }
     }
@@ -274,8 +278,8 @@ impl Engine {
     }
 
     fn start(&self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), OpenError> {
-        let thread = std::thread::Builder::new().name(name.into());
-        held(&self.threads).push(thread.spawn(work).map_err(OpenError::Thread)?);
+        let started = threads::start(name, self.shared.options.gives_way, work);
+        held(&self.threads).push(started.map_err(OpenError::Thread)?);
         Ok(())
     }
 
@@ -297,7 +301,7 @@ impl Engine {
         self.shared.parts(parts).map(drop)
     }
 
-    /// Keeps bodies of one source and name, all with one write; waits until there is room for them.
+    /// Keeps bodies of one source and name that some format is known to know, all with one write; waits until there is room for them.
     pub fn take_bodies(&self, source: &str, name: &str, bodies: Vec<Vec<u8>>) -> Result<(), Refused> {
         if self.shared.stopping.load(Ordering::Acquire) {
             return Err(Refused::Stopping);

@@ -1,13 +1,14 @@
 //! What was acknowledged and is not derived yet: in the order of the log, counted in bytes.
 
-use super::decode::Decoded;
+use super::decode::{Decoded, decode};
 use super::entries::Place;
-use super::held;
+use super::{held, streams};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use unspool_model::Timestamp;
+use unspool_store::Entry;
 
 /// One acknowledged entry.
 pub(crate) struct Waiting {
@@ -17,8 +18,39 @@ pub(crate) struct Waiting {
     pub(crate) stream: String,
     pub(crate) received: Timestamp,
     pub(crate) bytes: u64,
-    /// Its records, when somebody has read them already; otherwise they are read from the log.
-    pub(crate) decoded: Option<Decoded>,
+    /// Bytes it takes while it waits.
+    pub(crate) room: u64,
+    pub(crate) read: Reading,
+}
+
+impl Waiting {
+    /// Its records; none when they are to be read from the log.
+    pub(crate) fn decoded(&mut self) -> Option<Decoded> {
+        match std::mem::replace(&mut self.read, Reading::FromLog) {
+            Reading::Done(decoded) => Some(*decoded),
+            Reading::AtHand(entries, n) => {
+                let name = streams::Sort::of(&self.stream).shown(self.position);
+                decode(&name, &entries.get(n)?.bytes)
+            }
+            Reading::FromLog => None,
+        }
+    }
+}
+
+/// How far an entry's records have been read.
+pub(crate) enum Reading {
+    /// Somebody has read them.
+    Done(Box<Decoded>),
+    /// Its bytes are one of these.
+    AtHand(Arc<[Entry]>, usize),
+    /// Its bytes are in the log.
+    FromLog,
+}
+
+impl Reading {
+    pub(crate) fn done(decoded: Option<Decoded>) -> Reading {
+        decoded.map_or(Reading::FromLog, |decoded| Reading::Done(Box::new(decoded)))
+    }
 }
 
 pub(crate) struct Queue {
@@ -95,11 +127,11 @@ impl Queue {
     pub(crate) fn push(&self, entries: Vec<Waiting>) {
         let mut state = held(&self.state);
         for entry in entries {
-            state.promised = state.promised.saturating_sub(entry.bytes);
+            state.promised = state.promised.saturating_sub(entry.room);
             if entry.position < state.next {
                 continue;
             }
-            state.bytes += entry.bytes;
+            state.bytes += entry.room;
             state.oldest = if state.oldest.is_some() { state.oldest } else { entry.received };
             state.waiting.insert(entry.position, entry);
         }
@@ -162,7 +194,7 @@ impl Queue {
         held(&self.state).next
     }
 
-    /// Bytes that wait, and since when.
+    /// Bytes that what waits takes, and since when.
     pub(crate) fn waiting(&self) -> (u64, Option<Timestamp>) {
         let state = held(&self.state);
         (state.bytes, Some(state.oldest).filter(|oldest| oldest.is_some()))
@@ -200,7 +232,7 @@ impl State {
     /// Lets go of what was acknowledged while the log was read at the start, and read from there.
     fn drop_passed(&mut self) {
         while let Some(entry) = self.waiting.first_entry().filter(|entry| *entry.key() < self.next) {
-            self.bytes = self.bytes.saturating_sub(entry.remove().bytes);
+            self.bytes = self.bytes.saturating_sub(entry.remove().room);
         }
     }
 

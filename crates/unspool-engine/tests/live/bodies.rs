@@ -24,6 +24,13 @@ pub(crate) fn body(n: u64, trace: u64) -> Arrival {
     }
 }
 
+/// The bytes of such a body, with so many that say nothing behind them.
+pub(crate) fn padded(n: u64, more: usize) -> Vec<u8> {
+    let Arrival::Body { mut bytes, .. } = body(n, n / 5) else { unreachable!("it is a body") };
+    bytes.resize(bytes.len() + more, b' ');
+    bytes
+}
+
 pub(crate) fn send(engine: &Engine, n: u64) -> Result<Taken, Refused> {
     engine.take(body(n, n / 5))
 }

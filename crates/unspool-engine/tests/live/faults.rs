@@ -1,6 +1,6 @@
 //! Whatever breaks: what was acknowledged is kept, it is said what is wrong, and it goes on when that is mended.
 
-use crate::bodies::{assert_once, calls, send, send_all};
+use crate::bodies::{assert_once, calls, padded, send, send_all};
 use crate::same::{never, open};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -77,6 +77,31 @@ fn more_than_may_wait_is_refused_and_nothing_acknowledged_is_lost() {
     send_all(&engine, acknowledged..acknowledged + 10);
     engine.settle();
     assert_once(&engine, 0..acknowledged + 10);
+    assert_eq!(engine.health().pending_bytes, 0);
+}
+
+/// More bytes than may wait: what is behind waits in the log alone.
+#[test]
+fn bodies_that_come_many_at_a_time_wait_for_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    let limit = 5 << 20;
+    let options = Options { max_pending_bytes: limit, ..Options::new(folder.path(), never) };
+    let engine = Engine::open(options).unwrap();
+    send_all(&engine, 0..1);
+    engine.settle();
+    let stall = database(folder.path(), "families.db");
+    stall.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let (mut sent, mut bytes) = (1, 0);
+    while bytes < 3 * limit {
+        let many: Vec<Vec<u8>> = (sent..sent + 100).map(|n| padded(n, 10_000)).collect();
+        bytes += many.iter().map(|body| body.len() as u64).sum::<u64>();
+        sent += 100;
+        engine.take_bodies("otlp", "traces.json", many).unwrap();
+        assert!(engine.health().pending_bytes <= limit);
+    }
+    stall.execute_batch("ROLLBACK").unwrap();
+    engine.settle();
+    assert_once(&engine, 0..sent);
     assert_eq!(engine.health().pending_bytes, 0);
 }
 

@@ -52,7 +52,7 @@ impl Writer {
     }
 
     fn open(&mut self, sent: &Sent) -> Vec<u8> {
-        let mut out = Vec::with_capacity(usize::try_from(sent.body.len()).unwrap_or(0) + 2048);
+        let mut out = Vec::with_capacity(sent.body.bytes.len() + 4096);
         out.extend_from_slice(b"{\"unspool\":\"exchange\",");
         field(&mut out, "exchange", &sent.exchange);
         out.push(b',');
@@ -99,17 +99,16 @@ impl Writer {
         body: &Body,
         headers: &[(axum::http::HeaderName, axum::http::HeaderValue)],
     ) -> Vec<usize> {
-        let mut lengths: Vec<usize> = body.pieces.iter().map(|piece| piece.bytes.len()).collect();
-        let mut bytes = whole(body);
+        let mut lengths: Vec<usize> = body.pieces.iter().map(|piece| piece.len).collect();
+        let mut bytes = Cow::Borrowed(body.bytes.as_slice());
         let packing = headers.iter().find(|(name, _)| name == "content-encoding");
         let packing = packing.and_then(|(_, value)| value.to_str().ok()).map(str::trim);
         let packing = packing.filter(|packing| !packing.is_empty() && *packing != "identity");
         let mut is_packed = false;
-        if let Some(packing) = packing.filter(|_| !body.is_empty()) {
+        if let Some(packing) = packing.filter(|_| !body.bytes.is_empty()) {
             out.push(b',');
             field(out, "encoding", packing);
-            let pieces = body.pieces.iter().map(|piece| &piece.bytes[..]);
-            if let Some((unpacked, each)) = unpack(&packing.to_ascii_lowercase(), pieces) {
+            if let Some((unpacked, each)) = unpack(&packing.to_ascii_lowercase(), body.each_piece()) {
                 (bytes, lengths) = (Cow::Owned(unpacked), each);
             } else {
                 self.still_packed += 1;
@@ -124,13 +123,6 @@ impl Writer {
             out.extend_from_slice(format!(",\"left_out_bytes\":{}", body.left_out).as_bytes());
         }
         lengths
-    }
-}
-
-fn whole(body: &Body) -> Cow<'_, [u8]> {
-    match body.pieces.as_slice() {
-        [only] => Cow::Borrowed(&only.bytes),
-        pieces => Cow::Owned(pieces.iter().flat_map(|piece| piece.bytes.iter().copied()).collect()),
     }
 }
 

@@ -10,12 +10,12 @@ mod unpack;
 use envelope::Writer;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use unspool_engine::live::Engine;
-use unspool_proxy::{Loss, Room, Seen};
+use unspool_proxy::{Loss, Room, Seen, Sent};
 use unspool_redact::Masker;
 
 /// The source of what the proxy saw, and the name of each body.
@@ -23,8 +23,11 @@ const SOURCE: &str = "proxy";
 const NAME: &str = "exchange.json";
 /// Exchanges that come within this time share a write.
 const TOGETHER: Duration = Duration::from_millis(10);
-/// No more bytes share a write.
+/// No more exchanges and bytes share a write.
+const MAX_TOGETHER: usize = 1024;
 const MAX_TOGETHER_BYTES: usize = 8 << 20;
+/// When this share of the room is taken, nobody waits for others to come.
+const BEHIND_SHARE: u64 = 16;
 /// Losses are told so often at most.
 const TELL_AGAIN: Duration = Duration::from_secs(10);
 
@@ -42,7 +45,7 @@ enum Message {
 pub struct Recorder {
     room: Arc<Room>,
     sender: Sender<Message>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
     still_packed: Arc<AtomicU64>,
 }
 
@@ -65,18 +68,21 @@ impl Recorder {
     ) -> std::io::Result<Recorder> {
         let (sender, messages) = channel();
         let still_packed = Arc::new(AtomicU64::new(0));
-        let mut recording = Recording {
-            engine,
+        // One is written while another one is kept.
+        let (written, to_keep) = sync_channel(1);
+        let mut writing = Writing {
             room: Arc::clone(&room),
             writer: Writer { masker: redact.then(Masker::default), still_packed: 0 },
             still_packed: Arc::clone(&still_packed),
-            tell,
-            told: (0, None),
-            why: None,
+            written,
         };
-        let thread = std::thread::Builder::new().name("record".into());
-        let thread = thread.spawn(move || recording.run(&messages))?;
-        Ok(Recorder { room, sender, thread: Mutex::new(Some(thread)), still_packed })
+        let mut keeping = Keeping { engine, room: Arc::clone(&room), tell, told: (0, None), why: None };
+        let named = |name: &str| std::thread::Builder::new().name(name.into());
+        let threads = vec![
+            named("record").spawn(move || writing.run(&messages))?,
+            named("keep").spawn(move || keeping.run(&to_keep))?,
+        ];
+        Ok(Recorder { room, sender, threads: Mutex::new(threads), still_packed })
     }
 
     /// What is held and what was lost.
@@ -98,8 +104,8 @@ impl Recorder {
     pub fn close(&self) {
         // An error means that it has ended.
         drop(self.sender.send(Message::Stop));
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
             drop(thread.join());
         }
     }
@@ -122,12 +128,84 @@ fn notice(room: &Room) -> Option<String> {
     })
 }
 
-/// The thread's own.
-struct Recording {
-    engine: Arc<Engine>,
+/// What was written of some exchanges, on its way to the log. Their room is taken until they are kept.
+struct Written {
+    bodies: Vec<Vec<u8>>,
+    /// How many of them are exchanges that are over.
+    over: usize,
+    seen: Vec<Seen>,
+}
+
+/// What the thread that writes has to itself.
+struct Writing {
     room: Arc<Room>,
     writer: Writer,
     still_packed: Arc<AtomicU64>,
+    written: SyncSender<Written>,
+}
+
+impl Writing {
+    fn run(&mut self, messages: &Receiver<Message>) {
+        let mut is_open = true;
+        while is_open {
+            let Ok(Message::Seen(first)) = messages.recv() else { break };
+            if self.room.held() < self.room.max_bytes / BEHIND_SHARE {
+                std::thread::sleep(TOGETHER);
+            }
+            let mut batch = vec![first];
+            while batch.len() < MAX_TOGETHER {
+                match messages.try_recv() {
+                    Ok(Message::Seen(seen)) => batch.push(seen),
+                    Ok(Message::Stop) => {
+                        is_open = false;
+                        break;
+                    }
+                    Err(_) => break,
+                }
+            }
+            self.write_all(batch);
+        }
+    }
+
+    /// An exchange that is over is written once, whole.
+    fn write_all(&mut self, batch: Vec<Seen>) {
+        let ended: HashSet<*const Sent> = batch.iter().filter_map(ended).map(Arc::as_ptr).collect();
+        let mut written = Written { bodies: Vec::new(), over: 0, seen: Vec::new() };
+        let mut bytes = 0;
+        for seen in batch {
+            let body = match &seen {
+                Seen::Sent(sent) if ended.contains(&Arc::as_ptr(sent)) => continue,
+                Seen::Sent(sent) => self.writer.sent(sent),
+                Seen::Ended(sent, response, failure) => {
+                    written.over += 1;
+                    self.writer.ended(sent, response.as_ref(), failure.as_ref())
+                }
+            };
+            bytes += body.len();
+            written.bodies.push(body);
+            written.seen.push(seen);
+            if bytes >= MAX_TOGETHER_BYTES {
+                let all = Written { bodies: Vec::new(), over: 0, seen: Vec::new() };
+                self.hand_over(std::mem::replace(&mut written, all));
+                bytes = 0;
+            }
+        }
+        self.hand_over(written);
+        self.still_packed.store(self.writer.still_packed, Ordering::Relaxed);
+    }
+
+    fn hand_over(&self, written: Written) {
+        let over = written.over;
+        if !written.bodies.is_empty() && self.written.send(written).is_err() {
+            (0..over).for_each(|_| self.room.count_loss(Loss::NotKept));
+        }
+    }
+}
+
+/// What the thread that keeps has to itself.
+struct Keeping {
+    engine: Arc<Engine>,
+    room: Arc<Room>,
     tell: fn(&str),
     /// How many losses were told of, and when.
     told: (u64, Option<Instant>),
@@ -135,65 +213,21 @@ struct Recording {
     why: Option<String>,
 }
 
-impl Recording {
-    fn run(&mut self, messages: &Receiver<Message>) {
-        let mut is_open = true;
-        while is_open {
-            let Ok(Message::Seen(first)) = messages.recv() else { break };
-            std::thread::sleep(TOGETHER);
-            let mut batch = vec![first];
-            while let Ok(message) = messages.try_recv() {
-                match message {
-                    Message::Seen(seen) => batch.push(seen),
-                    Message::Stop => {
-                        is_open = false;
-                        break;
-                    }
-                }
-            }
-            self.keep_all(batch);
+impl Keeping {
+    fn run(&mut self, written: &Receiver<Written>) {
+        while let Ok(one) = written.recv() {
+            self.keep(one);
             self.tell_losses();
         }
     }
 
-    /// An exchange that is over is kept once, whole.
-    fn keep_all(&mut self, batch: Vec<Seen>) {
-        let ended: HashSet<String> = batch.iter().filter_map(ended).map(ToString::to_string).collect();
-        let mut bodies: Vec<Vec<u8>> = Vec::new();
-        // Its room is taken until it is kept.
-        let mut written: Vec<Seen> = Vec::new();
-        let (mut bytes, mut over) = (0, 0);
-        for seen in batch {
-            let body = match &seen {
-                Seen::Sent(sent) if ended.contains(&sent.exchange) => continue,
-                Seen::Sent(sent) => self.writer.sent(sent),
-                Seen::Ended(sent, response, failure) => {
-                    over += 1;
-                    self.writer.ended(sent, response.as_ref(), failure.as_ref())
-                }
-            };
-            written.push(seen);
-            bytes += body.len();
-            bodies.push(body);
-            if bytes >= MAX_TOGETHER_BYTES {
-                self.keep(std::mem::take(&mut bodies), over);
-                written.clear();
-                (bytes, over) = (0, 0);
-            }
-        }
-        self.keep(bodies, over);
-        self.still_packed.store(self.writer.still_packed, Ordering::Relaxed);
-    }
-
-    /// Keeps bodies, of which so many are exchanges that are over. A request that is not kept may be kept with its response.
-    fn keep(&mut self, bodies: Vec<Vec<u8>>, over: usize) {
-        if bodies.is_empty() {
-            return;
-        }
+    /// A request that is not kept may be kept with its response.
+    fn keep(&mut self, Written { bodies, over, seen }: Written) {
         if let Err(error) = self.engine.take_bodies(SOURCE, NAME, bodies) {
             (0..over).for_each(|_| self.room.count_loss(Loss::NotKept));
             self.why = Some(error.to_string());
         }
+        drop(seen);
     }
 
     fn tell_losses(&mut self) {
@@ -210,9 +244,9 @@ impl Recording {
     }
 }
 
-fn ended(seen: &Seen) -> Option<&str> {
+fn ended(seen: &Seen) -> Option<&Arc<Sent>> {
     match seen {
-        Seen::Ended(sent, ..) => Some(&sent.exchange),
+        Seen::Ended(sent, ..) => Some(sent),
         Seen::Sent(_) => None,
     }
 }

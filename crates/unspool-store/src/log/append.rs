@@ -3,14 +3,14 @@
 //! In: entries. Out: receipts. Whoever comes while nobody writes becomes the writer for all who wait; those who come
 //! meanwhile are the next group. No thread of its own, and nobody waits longer than for two groups.
 
-use super::{Entry, EntryRef, Log, Receipt, held};
+use super::{Entry, EntryRef, Log, LogOptions, Receipt, held};
 use crate::LogError;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, PoisonError};
 
 #[derive(Default)]
 pub(crate) struct Queue {
-    waiting: Vec<(u64, Arc<[Entry]>)>,
+    waiting: Vec<Append>,
     answers: FxHashMap<u64, Result<Receipt, LogError>>,
     next_ticket: u64,
     somebody_writes: bool,
@@ -18,10 +18,35 @@ pub(crate) struct Queue {
     pub(crate) end: u64,
 }
 
+/// Entries that are to be appended.
+struct Append {
+    ticket: u64,
+    entries: Arc<[Entry]>,
+    packing: Packing,
+}
+
+/// How much time there is to make entries small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    /// As much as it takes.
+    Dense,
+    /// Little: more comes than can be made small. Compacting makes up for it.
+    Quick,
+}
+
 impl Log {
     /// Appends entries and returns when all of them are on the disk. On an error none of them is acknowledged; those before
     /// stay, and the next append starts afresh.
     pub fn append(&self, entries: impl Into<Arc<[Entry]>>) -> Result<Receipt, LogError> {
+        self.append_packed(entries, Packing::Dense)
+    }
+
+    /// The same, with little time when that is said.
+    pub fn append_packed(
+        &self,
+        entries: impl Into<Arc<[Entry]>>,
+        packing: Packing,
+    ) -> Result<Receipt, LogError> {
         let entries: Arc<[Entry]> = entries.into();
         let limit = self.options.max_record_bytes;
         if let Some(bytes) = entries.iter().map(|entry| entry.bytes.len()).find(|bytes| *bytes > limit) {
@@ -30,7 +55,7 @@ impl Log {
         let mut queue = held(&self.queue);
         let ticket = queue.next_ticket;
         queue.next_ticket += 1;
-        queue.waiting.push((ticket, entries));
+        queue.waiting.push(Append { ticket, entries, packing });
         loop {
             if let Some(answer) = queue.answers.remove(&ticket) {
                 return answer;
@@ -56,14 +81,17 @@ impl Log {
         held(&self.queue).waiting.len()
     }
 
-    fn write_group(&self, group: &[(u64, Arc<[Entry]>)], first: u64) -> Result<(), LogError> {
-        let entries = group.iter().flat_map(|(_, entries)| entries.iter()).map(|entry| EntryRef {
+    fn write_group(&self, group: &[Append], first: u64) -> Result<(), LogError> {
+        let entries = group.iter().flat_map(|append| append.entries.iter()).map(|entry| EntryRef {
             stream: &entry.stream,
             offset: entry.offset,
             received: entry.received,
             bytes: &entry.bytes,
         });
-        held(&self.writer).write(entries, first, &*self.files, &self.options, &self.segments)
+        let is_quick = group.iter().any(|append| append.packing == Packing::Quick);
+        let level = if is_quick { self.options.quick_level } else { self.options.level };
+        let options = LogOptions { level, ..self.options };
+        held(&self.writer).write(entries, first, &*self.files, &options, &self.segments)
     }
 }
 
@@ -72,8 +100,8 @@ impl Queue {
         Queue { end, ..Queue::default() }
     }
 
-    fn answer(&mut self, group: &[(u64, Arc<[Entry]>)], written: &Result<(), LogError>) {
-        for (ticket, entries) in group {
+    fn answer(&mut self, group: &[Append], written: &Result<(), LogError>) {
+        for Append { ticket, entries, .. } in group {
             let answer = match written {
                 Ok(()) => {
                     let receipt = Receipt { first: self.end, count: entries.len() as u64 };

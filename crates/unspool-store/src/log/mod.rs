@@ -17,6 +17,7 @@ mod report;
 mod segment;
 mod write;
 
+pub use append::Packing;
 pub use compact::Compacted;
 pub use read::{Scan, Scanned};
 pub use report::{Damage, DamageKind, Recovery};
@@ -82,8 +83,10 @@ pub struct LogOptions {
     pub max_record_bytes: usize,
     /// Frames that were read stay in memory up to this many bytes.
     pub cache_bytes: usize,
-    /// How hard zstd tries.
+    /// How hard zstd tries, and how hard when there is no time for it.
     pub level: i32,
+    /// See `level`.
+    pub quick_level: i32,
     /// The next record's position is at least this. Whoever has seen records beyond the end of a damaged log says so here, and
     /// their positions are not given out again.
     pub next_at_least: u64,
@@ -98,6 +101,7 @@ impl Default for LogOptions {
             max_record_bytes: 256 << 20,
             cache_bytes: 32 << 20,
             level: 5,
+            quick_level: 1,
             next_at_least: 0,
         }
     }

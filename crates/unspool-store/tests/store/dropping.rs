@@ -14,6 +14,7 @@ const SMALL: LogOptions = LogOptions {
     max_record_bytes: 1 << 20,
     cache_bytes: 1 << 20,
     level: 1,
+    quick_level: 1,
     next_at_least: 0,
 };
 

@@ -40,6 +40,9 @@ struct Process(Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
+        // With its children, who would not notice.
+        let family = family(self.0.id()).into_iter().map(|pid| pid.to_string());
+        drop(Command::new("kill").arg("-9").args(family).stderr(Stdio::null()).status());
         drop(self.0.kill());
         drop(self.0.wait());
     }

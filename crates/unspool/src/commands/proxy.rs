@@ -8,7 +8,7 @@ use clap::Args as ClapArgs;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use unspool_engine::live::Engine;
+use unspool_engine::live::{Engine, Options};
 use unspool_server::{
     Addresses, App, Carrying, MAX_RECORDED_BODY_BYTES, MAX_RECORDING_BYTES, Recorder, Room, Routes,
     ServeError, Server, Upstream,
@@ -85,7 +85,8 @@ impl CarryArgs {
 pub(crate) fn run(args: &Args, proxy: &ProxyArgs) -> Result<(), CliError> {
     let carrying = proxy.carry.carrying(&proxy.listen)?;
     let folder = data_folder(proxy.data_dir.as_deref())?;
-    let engine = Engine::open(options(args, &folder, "proxy")?).map_err(|error| opening(&error))?;
+    let options = Options { gives_way: true, ..options(args, &folder, "proxy")? };
+    let engine = Engine::open(options).map_err(|error| opening(&error))?;
     engine.notices().iter().for_each(|line| note(line));
     let engine = Arc::new(engine);
     let mut app = App::new(Arc::clone(&engine));

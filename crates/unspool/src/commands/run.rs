@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
-use unspool_engine::live::Engine;
+use unspool_engine::live::{Engine, Options};
 use unspool_server::{
     Addresses, App, Carrying, MAX_RECORDED_BODY_BYTES, MAX_RECORDING_BYTES, Recorder, Room, Routes,
     ServeError, Server, Upstream,
@@ -82,7 +82,7 @@ struct Ran {
 pub(crate) fn run(args: &Args, run: &RunArgs) -> Result<ExitCode, CliError> {
     let folder = data_folder(run.data_dir.as_deref())?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let options = options(args, &folder, "run")?;
+    let options = Options { gives_way: true, ..options(args, &folder, "run")? };
     let prices = Arc::clone(&options.prices);
     let ran = match Engine::open(options) {
         Ok(engine) => runtime.block_on(with_own_proxy(Arc::new(engine), &prices, run))?,

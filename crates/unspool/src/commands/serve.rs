@@ -53,7 +53,8 @@ pub(crate) struct ServeArgs {
 
 pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
     let folder = data_folder(serve.data_dir.as_deref())?;
-    let options = options(args, &folder, "serve")?;
+    let mut options = options(args, &folder, "serve")?;
+    options.gives_way = serve.proxy_listen.is_some();
     let engine = Engine::open(options).map_err(|error| opening(&error))?;
     engine.notices().iter().for_each(|line| note(line));
     let engine = Arc::new(engine);

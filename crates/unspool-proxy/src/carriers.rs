@@ -1,0 +1,118 @@
+//! Threads that carry, each with its share of the clients and its own connections to the upstreams: what came goes on without waking
+//! another thread.
+
+use crate::forward::carry;
+use crate::gathered::{Flushes, Gathered};
+use crate::serve::Shared;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use hyper_util::server::graceful::GracefulShutdown;
+use std::convert::Infallible;
+use std::future::Future;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
+
+/// More threads have nothing to do, whatever the machine.
+const MAX_CARRIERS: usize = 4;
+
+/// How many there are on this machine.
+pub(crate) fn count() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_CARRIERS)
+}
+
+/// The threads.
+pub(crate) struct Carriers {
+    all: Vec<Carrier>,
+    next: usize,
+}
+
+struct Carrier {
+    clients: UnboundedSender<std::net::TcpStream>,
+    thread: JoinHandle<()>,
+}
+
+impl Carriers {
+    /// Starts a thread for each.
+    pub(crate) fn start(all: Vec<Shared>, drain: Duration) -> std::io::Result<Carriers> {
+        let all = all.into_iter().map(|shared| Carrier::start(shared, drain)).collect::<Result<_, _>>()?;
+        Ok(Carriers { all, next: 0 })
+    }
+
+    /// Gives a client to one of them, in turn.
+    pub(crate) fn give(&mut self, client: TcpStream) {
+        // A client that is gone by now needs nobody.
+        let Ok(client) = client.into_std() else { return };
+        self.next = (self.next + 1) % self.all.len();
+        drop(self.all[self.next].clients.send(client));
+    }
+
+    /// Waits until exchanges under way are finished, as far as they do in time.
+    pub(crate) fn end(self) {
+        let threads: Vec<JoinHandle<()>> = self.all.into_iter().map(|carrier| carrier.thread).collect();
+        for thread in threads {
+            drop(thread.join());
+        }
+    }
+}
+
+impl Carrier {
+    fn start(shared: Shared, drain: Duration) -> std::io::Result<Carrier> {
+        let (clients, given) = unbounded_channel();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let shared = Arc::new(shared);
+        let thread = std::thread::Builder::new().name("carry".into());
+        let thread = thread.spawn(move || runtime.block_on(run(&shared, given, drain)))?;
+        Ok(Carrier { clients, thread })
+    }
+}
+
+async fn run(shared: &Arc<Shared>, mut given: UnboundedReceiver<std::net::TcpStream>, drain: Duration) {
+    let graceful = GracefulShutdown::new();
+    let mut connections = JoinSet::new();
+    loop {
+        let client = tokio::select! {
+            client = given.recv() => client,
+            Some(_) = connections.join_next() => continue,
+        };
+        let Some(client) = client else { break };
+        if let Ok(client) = TcpStream::from_std(client) {
+            connections.spawn(connection(shared, client, &graceful));
+        }
+    }
+    if tokio::time::timeout(drain, graceful.shutdown()).await.is_err() {
+        shared.stopping.store(true, Ordering::Relaxed);
+    }
+    connections.shutdown().await;
+}
+
+fn connection(
+    shared: &Arc<Shared>,
+    client: TcpStream,
+    graceful: &GracefulShutdown,
+) -> impl Future<Output = ()> + Send + use<> {
+    // Without it things go on, a little later.
+    drop(client.set_nodelay(true));
+    let shared = Arc::clone(shared);
+    let flushes = Flushes::default();
+    let connection = Gathered::new(TokioIo::new(client), flushes.clone());
+    let service = service_fn(move |request| {
+        let (shared, flushes) = (Arc::clone(&shared), flushes.clone());
+        async move { Ok::<_, Infallible>(carry(shared, request, flushes).await) }
+    });
+    let connection = http1::Builder::new()
+        .preserve_header_case(true)
+        .auto_date_header(false)
+        // A client may keep a connection for later, as long as it likes.
+        .header_read_timeout(None)
+        .serve_connection(connection, service);
+    let connection = graceful.watch(connection);
+    // How a connection ended is told by its exchanges.
+    async move { drop(connection.await) }
+}
