@@ -5,8 +5,9 @@
 //!
 //! One thread derives. It takes what was acknowledged in order, finds the family of each piece of records, links the families that
 //! changed and commits what came of it. Everything it knows can be made again from the log. Another one follows it and keeps an index of
-//! what was said.
+//! what was said, and a third waits for the disk in its stead.
 
+mod ahead;
 mod changes;
 mod decode;
 mod derive;
@@ -39,6 +40,7 @@ pub use searching::{Findings, FoundSession, Hit, Matches};
 pub use snapshots::Snapshot;
 pub use upkeep::{Imported, SourceSize, Stats, check, compact, export, import, stats};
 
+use ahead::Ahead;
 use derive::Deriver;
 use indexing::{Indexer, Indexing};
 use queue::Queue;
@@ -167,6 +169,7 @@ pub(crate) struct Shared {
     pub(crate) orders: Mutex<Vec<retain::Order>>,
     pub(crate) texts: Mutex<Texts>,
     pub(crate) indexing: Indexing,
+    pub(crate) ahead: Ahead,
     recovery: Recovery,
 }
 
@@ -260,6 +263,7 @@ impl Engine {
             orders: Mutex::default(),
             texts: Mutex::new(open_texts()?),
             indexing: Indexing::default(),
+            ahead: Ahead::default(),
             recovery: ground.recovery().clone(),
             options,
         });
@@ -267,6 +271,8 @@ impl Engine {
         let mut deriver = Deriver::new(Arc::clone(&shared), ground, families)?;
         let engine = Engine { shared, threads: Mutex::default() };
         engine.start("derive", move || deriver.run())?;
+        let shared = Arc::clone(&engine.shared);
+        engine.start("write-ahead", move || shared.bring_in_what_is_written())?;
         if !is_trial {
             engine.start("index", move || indexer.run())?;
         }
@@ -461,6 +467,7 @@ impl Engine {
         self.shared.stopping.store(true, Ordering::Release);
         self.shared.queue.wake();
         self.shared.indexing.wake();
+        self.shared.ahead.wake();
         for handle in std::mem::take(&mut *held(&self.threads)) {
             // A thread never panics on purpose; if it did, the next start does what is left.
             drop(handle.join());

@@ -4,12 +4,16 @@
 //! the same time. Never here: native bytes, which are the log's. The file can be deleted and made again from the log, but for links,
 //! checkpoints and what was forgotten.
 
+mod ahead;
 mod columns;
 mod pack;
 mod pages;
 mod read;
 mod schema;
 mod write;
+
+pub use ahead::bring_in;
+pub(crate) use ahead::leave_to_others;
 
 use crate::error::StoreError;
 use crate::files::private_file;
@@ -66,6 +70,7 @@ impl SqliteStore {
             connection.pragma_update(None, "page_size", 4096)?;
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+            leave_to_others(connection)?;
             schema::migrate(connection, found)
         };
         prepare(&mut connection).map_err(failed)?;

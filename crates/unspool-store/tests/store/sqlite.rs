@@ -5,7 +5,7 @@ use unspool_model::Id;
 use unspool_store::rows::{
     Checkpoint, EdgeRow, ManualLink, SessionFacts, SessionRow, SourceReceipt, StepRow,
 };
-use unspool_store::{Commit, Question, SqliteStore, Standing, Store, StoreError};
+use unspool_store::{Commit, Question, SqliteStore, Standing, Store, StoreError, bring_in};
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -104,6 +104,28 @@ fn what_was_committed_is_there_after_closing_and_only_the_owner_may_read_it() {
     }
     drop((writer, reader));
     assert_eq!(SqliteStore::open(&path).unwrap().sessions(&Question::default()).unwrap().matching, 1);
+}
+
+#[test]
+fn what_was_written_beside_the_file_is_brought_in_while_others_write_and_read() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("store.db");
+    let mut writer = SqliteStore::open(&path).unwrap();
+    let reader = SqliteStore::open(&path).unwrap();
+    let alone = || {
+        let copy = place.path().join("copy.db");
+        std::fs::copy(&path, &copy).unwrap();
+        SqliteStore::open(&copy).unwrap().standing().unwrap().version
+    };
+    bring_in(&path).unwrap();
+    for version in 1..=2000 {
+        writer.commit(&Commit { version, ..released() }).unwrap();
+    }
+    assert_eq!(alone(), 0, "whoever writes does not wait for the disk");
+    bring_in(&path).unwrap();
+    assert_eq!(alone(), 2000);
+    writer.commit(&Commit { version: 2001, ..released() }).unwrap();
+    assert_eq!(reader.standing().unwrap().version, 2001);
 }
 
 #[test]
