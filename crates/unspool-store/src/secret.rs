@@ -58,7 +58,8 @@ mod tests {
         std::fs::write(folder.path().join("k"), "").unwrap();
         let key = secret_key(folder.path(), "k").unwrap();
         assert_eq!(secret_key(folder.path(), "k").unwrap(), key);
-        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
+        let left: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
         assert_eq!(left, ["k"]);
     }
 }

@@ -33,6 +33,9 @@ const LONG_REST: u32 = 20;
 const LET_OFF: Duration = Duration::from_millis(40);
 /// While more is waiting, nothing is linked for as long as it took the last time, and no longer than this: much of what comes belongs together.
 const TOGETHER: Duration = Duration::from_millis(200);
+/// While no more bytes than this wait, what was linked in so long is shown before the rest is linked.
+const LITTLE_BYTES: u64 = 256 << 10;
+const AT_ONCE: Duration = Duration::from_millis(15);
 /// After so long without anything new, memory is given back.
 const IDLE: Duration = Duration::from_secs(10);
 /// Then it is looked after what was asked for meanwhile only so often.
@@ -311,10 +314,18 @@ impl Deriver {
         let mut round = Round::default();
         let mut derived: Vec<FamilyId> = Vec::new();
         self.read_grown(now, all)?;
-        for family in self.due(now, all) {
+        let mut due = self.due(now, all);
+        // Whoever waits longest comes first.
+        due.sort_by_key(|family| self.hot.get(*family).and_then(|one| one.dirty));
+        let is_little = !all && self.shared.queue.waiting().0 <= LITTLE_BYTES;
+        for family in due {
             self.family(family, &mut round)?;
             derived.push(family);
+            if is_little && now.elapsed() >= AT_ONCE {
+                break;
+            }
         }
+        derived.sort_unstable();
         if derived.is_empty() && self.gone.is_empty() {
             return Ok(());
         }

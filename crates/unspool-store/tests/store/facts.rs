@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use unspool_model::Id;
 use unspool_store::rows::{
-    AgentRow, Checkpoint, EdgeRow, IssueRow, RunRow, SessionFacts, SessionRow, SourceReceipt,
-    StepRow,
+    AgentRow, Checkpoint, EdgeRow, IssueRow, RunRow, SessionFacts, SessionRow, SourceReceipt, StepRow,
 };
 use unspool_store::{Commit, Filter, Question, Sort};
 
