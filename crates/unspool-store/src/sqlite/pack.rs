@@ -127,7 +127,9 @@ macro_rules! packed {
                 let columns = [$($field),*];
                 let mut out = Vec::with_capacity(columns.iter().map(Vec::len).sum::<usize>() + 10);
                 put_number(&mut out, rows.len() as u64);
-                columns.iter().for_each(|column| out.extend_from_slice(column));
+                for column in &columns {
+                    out.extend_from_slice(column);
+                }
                 out
             }
 
