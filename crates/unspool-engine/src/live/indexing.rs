@@ -31,6 +31,10 @@ const PUT_BYTES: usize = 4 << 20;
 const SAVE_BYTES: usize = 32 << 20;
 const SAVE_AFTER: Duration = Duration::from_secs(2);
 
+/// How far its thread steps back behind others of the process, as `nice` counts it.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
+
 /// How the index stands.
 #[derive(Default)]
 pub(crate) struct Indexing {
@@ -192,6 +196,7 @@ impl Indexer {
     /// Works until the engine is closed. What is left then is done by the next process.
     pub(crate) fn run(&mut self) {
         let shared = Arc::clone(&self.shared);
+        let_others_go_first();
         let mut rest = Duration::ZERO;
         while shared.indexing.next(&shared, || self.idle()).is_some() {
             shared.indexing.sleep(rest.max(CROWD), &shared);
@@ -317,4 +322,11 @@ impl Indexer {
         self.texts.put(changed.id, &all, &new)?;
         Ok(())
     }
+}
+
+/// The rest of the process comes first where there are too few processors. Elsewhere than on Linux that would be said of the whole process.
+fn let_others_go_first() {
+    // Who may not say it is as fast as the others.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(None, NICE);
 }
