@@ -17,15 +17,18 @@ const LARGE_BYTES: usize = 1 << 20;
 const STEP_BYTES: u64 = 1 << 20;
 
 /// Reads a body as its sender meant it. When there is too much to do already, it is read to its end and thrown away, so that the sender
-/// gets to hear the answer.
+/// gets to hear the answer; one who asked before sending is told at once.
 pub(crate) async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, ApiError> {
     let limits = app.limits;
     let packing =
         headers.get(header::CONTENT_ENCODING).map_or("identity", |value| value.to_str().unwrap_or("?"));
     let packing = Packing::of(packing.trim())?;
-    let mut room = app.reading.room(limits.reading_bytes);
-    let full = app.engine.refuse_when_full(body.size_hint().lower()).err().map(ApiError::from);
-    let sent = collect(body, limits.body_bytes, &mut room, full).await?;
+    let mut room = Room::of(app);
+    let mut full = room.expect(app, body.size_hint().lower()).err();
+    if let Some(full) = full.take_if(|_| headers.contains_key(header::EXPECT)) {
+        return Err(full);
+    }
+    let sent = collect(body, limits.body_bytes, |bytes| room.take(app, bytes), full).await?;
     if packing == Packing::None {
         return Ok(sent);
     }
@@ -37,7 +40,7 @@ pub(crate) async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<V
 async fn collect(
     mut body: Body,
     limit: usize,
-    room: &mut Room,
+    mut take: impl FnMut(usize) -> Result<(), ApiError>,
     mut refused: Option<ApiError>,
 ) -> Result<Vec<u8>, ApiError> {
     let mut bytes = Vec::new();
@@ -52,11 +55,10 @@ async fn collect(
         if refused.is_some() {
             continue;
         }
-        match room.grow(data.len()) {
+        match take(data.len()) {
             Ok(()) => bytes.extend_from_slice(&data),
             Err(error) => {
                 bytes = Vec::new();
-                room.give_back();
                 refused = Some(error);
             }
         }
@@ -75,26 +77,43 @@ impl Reading {
     }
 }
 
-struct Room {
+/// What one request takes of the room there is for all that are being read.
+pub(crate) struct Room {
     all: Arc<AtomicUsize>,
     own: usize,
     limit: usize,
 }
 
 impl Room {
-    /// Takes more, if all requests together do not take too much; who is alone may.
-    fn grow(&mut self, bytes: usize) -> Result<(), ApiError> {
+    pub(crate) fn of(app: &App) -> Room {
+        app.reading.room(app.limits.reading_bytes)
+    }
+
+    /// Refuses what is going to come when it would have no room to wait in, beside all that is being read.
+    pub(crate) fn expect(&self, app: &App, bytes: u64) -> Result<(), ApiError> {
+        let all = self.all.load(Ordering::Relaxed) as u64;
+        Ok(app.engine.refuse_when_full(all.saturating_add(bytes))?)
+    }
+
+    /// Takes more, if there is room to read it and room for it to wait in. Otherwise everything is given back.
+    pub(crate) fn take(&mut self, app: &App, bytes: usize) -> Result<(), ApiError> {
+        self.grow(bytes)?;
+        self.expect(app, 0).inspect_err(|_| self.give_back())
+    }
+
+    /// Takes more, if all requests together do not take too much; who is alone may. Otherwise everything is given back.
+    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), ApiError> {
         let before = self.all.fetch_add(bytes, Ordering::Relaxed);
         self.own += bytes;
         if before + bytes <= self.limit || before + bytes == self.own {
             return Ok(());
         }
+        self.give_back();
         let message = format!("requests that are being read take `max_reading_bytes` ({})", self.limit);
         Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, "busy", message)
             .with_hint("nothing of it was kept; send it again"))
     }
 
-    /// Gives everything back.
     fn give_back(&mut self) {
         self.all.fetch_sub(std::mem::take(&mut self.own), Ordering::Relaxed);
     }
@@ -146,7 +165,7 @@ impl Packing {
 
 /// What a file holds when it is packed, as its first bytes tell; else itself.
 pub(crate) fn unpacked(app: &App, bytes: Vec<u8>, limits: Limits) -> Result<Vec<u8>, ApiError> {
-    let mut room = app.reading.room(limits.reading_bytes);
+    let mut room = Room::of(app);
     if bytes.starts_with(b"\x1f\x8b") {
         Packing::Gzip.unpack(&bytes, limits, &mut room)
     } else if bytes.starts_with(b"\x28\xb5\x2f\xfd") {
@@ -209,7 +228,8 @@ mod tests {
         let (sender, pieces) = mpsc::channel::<Result<Vec<u8>, Error>>(1);
         let mut room = reading.room(100);
         let body = Body::from_stream(ReceiverStream::new(pieces));
-        let collected = tokio::spawn(async move { collect(body, 1000, &mut room, None).await });
+        let collected =
+            tokio::spawn(async move { collect(body, 1000, |bytes| room.grow(bytes), None).await });
         // Whoever takes the third has dealt with the first.
         for _ in 0..4 {
             sender.send(Ok(vec![0; 60])).await.unwrap();

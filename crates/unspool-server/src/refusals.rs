@@ -24,7 +24,7 @@ impl Refusals {
         counts.iter().map(|(code, count)| (*code, *count)).collect()
     }
 
-    fn count(&self, Refusal(code): Refusal) {
+    pub(crate) fn count(&self, Refusal(code): Refusal) {
         *self.counts.lock().unwrap_or_else(PoisonError::into_inner).entry(code).or_default() += 1;
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::StoreError;
 use crate::question::{Cursor, Facet, FacetValues, Filter, MAX_FACET_VALUES, Page, Question};
-use crate::rows::{Checkpoint, IssueRow, ManualLink, SessionFacts, SessionRow, SourceReceipt, StepRow};
+use crate::rows::{Checkpoint, IssueRow, SessionFacts, SessionRow, SourceReceipt, StepRow};
 use crate::store::{Commit, Forgotten, Standing, Store, Totals};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -22,7 +22,6 @@ pub struct MemoryStore {
     forgotten: BTreeMap<Id, i64>,
     checkpoints: BTreeMap<String, Versioned<Checkpoint>>,
     receipts: BTreeMap<String, Versioned<SourceReceipt>>,
-    links: BTreeMap<Id, Versioned<ManualLink>>,
 }
 
 fn put<K: Ord, T>(map: &mut BTreeMap<K, Versioned<T>>, key: K, version: u64, value: T) {
@@ -53,9 +52,6 @@ impl Store for MemoryStore {
         }
         for one in &commit.receipts {
             put(&mut self.receipts, one.source.clone(), commit.version, one.clone());
-        }
-        for one in &commit.links {
-            put(&mut self.links, one.id, commit.version, one.clone());
         }
         self.standing.version = self.standing.version.max(commit.version);
         self.standing.through = self.standing.through.max(commit.through);
@@ -145,11 +141,6 @@ impl Store for MemoryStore {
 
     fn receipts(&self) -> Result<Vec<SourceReceipt>, StoreError> {
         Ok(self.receipts.values().map(|(_, one)| one.clone()).collect())
-    }
-
-    fn links(&self) -> Result<Vec<ManualLink>, StoreError> {
-        let all = self.links.values().map(|(_, one)| one);
-        Ok(all.filter(|one| one.verdict != "withdraw").cloned().collect())
     }
 
     fn forget(&mut self, sessions: &[Id]) -> Result<Forgotten, StoreError> {

@@ -309,22 +309,3 @@ pub struct SourceReceipt {
     /// When the last one came.
     pub last_ns: Option<i64>,
 }
-
-/// What somebody said about a link.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ManualLink {
-    /// Deterministic id, of the two steps.
-    pub id: Id,
-    /// Cause.
-    pub from_id: Id,
-    /// Effect.
-    pub to_id: Id,
-    /// What relation.
-    pub kind: String,
-    /// `add`, `confirm`, `deny`, or `withdraw` for one that no longer counts.
-    pub verdict: String,
-    /// Who said so.
-    pub author: String,
-    /// When.
-    pub said_ns: Option<i64>,
-}

@@ -1,29 +1,35 @@
 //! A random key that is made once and that only its owner may read.
 
-use crate::files::{make_private_folder, private_file};
+use crate::files::{DiskFiles, Files as _, private_file};
 use std::fs;
 use std::io::{Error, ErrorKind, Result, Write as _};
 use std::path::Path;
 
-/// The key in that file of a folder; a new one when there is none.
+/// The key in that file of a folder; a new one when there is none. An empty file, as a crash may leave it, holds none.
 pub fn secret_key(folder: &Path, name: &str) -> Result<[u8; 32]> {
     let path = folder.join(name);
     match fs::read(&path) {
-        Ok(bytes) => {
+        Ok(bytes) if !bytes.is_empty() => {
             let why = || Error::new(ErrorKind::InvalidData, format!("{} holds no key", path.display()));
             bytes.try_into().map_err(|_| why())
         }
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            make_private_folder(folder)?;
-            let mut key = [0; 32];
-            getrandom::fill(&mut key).map_err(Error::other)?;
-            let mut file = private_file().write(true).create_new(true).open(&path)?;
-            file.write_all(&key)?;
-            file.sync_all()?;
-            Ok(key)
-        }
-        Err(error) => Err(error),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => new_key(folder, name),
     }
+}
+
+/// Makes a key that is there whole or not at all.
+fn new_key(folder: &Path, name: &str) -> Result<[u8; 32]> {
+    let files = DiskFiles::new(folder)?;
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(Error::other)?;
+    let part = format!("{name}.{}.part", std::process::id());
+    let mut file = private_file().write(true).create(true).truncate(true).open(folder.join(&part))?;
+    file.write_all(&key)?;
+    file.sync_all()?;
+    files.rename(&part, name)?;
+    files.sync_folder()?;
+    Ok(key)
 }
 
 #[cfg(test)]
@@ -44,5 +50,16 @@ mod tests {
         }
         std::fs::write(folder.path().join("k"), "short").unwrap();
         assert!(secret_key(folder.path(), "k").is_err());
+    }
+
+    #[test]
+    fn a_file_that_a_crash_left_empty_gets_a_key() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("k"), "").unwrap();
+        let key = secret_key(folder.path(), "k").unwrap();
+        assert_eq!(secret_key(folder.path(), "k").unwrap(), key);
+        let left: Vec<_> =
+            std::fs::read_dir(folder.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
+        assert_eq!(left, ["k"]);
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::error::StoreError;
 use crate::question::{Facet, FacetValues, Filter, Page, Question};
-use crate::rows::{Checkpoint, IssueRow, ManualLink, SessionFacts, SourceReceipt, StepRow};
+use crate::rows::{Checkpoint, IssueRow, SessionFacts, SourceReceipt, StepRow};
 use std::ops::Range;
 use unspool_model::Id;
 
@@ -26,8 +26,6 @@ pub struct Commit {
     pub checkpoints: Vec<Checkpoint>,
     /// What became of their records.
     pub receipts: Vec<SourceReceipt>,
-    /// What somebody said about links.
-    pub links: Vec<ManualLink>,
 }
 
 /// How far a store has come.
@@ -98,16 +96,13 @@ pub trait Store: Send {
     /// What became of the records of each source, in bytewise order of their names.
     fn receipts(&self) -> Result<Vec<SourceReceipt>, StoreError>;
 
-    /// What was said about links and still counts, in order of id.
-    fn links(&self) -> Result<Vec<ManualLink>, StoreError>;
-
     /// Deletes sessions, and remembers up to where: their records do not bring them back, later ones do.
     fn forget(&mut self, sessions: &[Id]) -> Result<Forgotten, StoreError>;
 
     /// The first position any session needs; `None` when there is no session.
     fn oldest_position(&self) -> Result<Option<u64>, StoreError>;
 
-    /// Deletes everything that is derived. Checkpoints, receipts, links and what was forgotten stay; the standing begins again
+    /// Deletes everything that is derived. Checkpoints, receipts and what was forgotten stay; the standing begins again
     /// at position 0, and its version stays.
     fn drop_derived(&mut self) -> Result<(), StoreError>;
 }

@@ -29,10 +29,13 @@ const ROUND_BYTES: u64 = 4 << 20;
 const REST: u32 = 3;
 /// One that is over `max_family_records` rests longer.
 const LONG_REST: u32 = 20;
-/// What takes less needs no rest.
-const NO_REST: Duration = Duration::from_millis(5);
+/// It is let off so much of it: news is not to wait for what takes little.
+const LET_OFF: Duration = Duration::from_millis(40);
 /// While more is waiting, nothing is linked for as long as it took the last time, and no longer than this: much of what comes belongs together.
 const TOGETHER: Duration = Duration::from_millis(200);
+/// While no more bytes than this wait, what was linked in so long is shown before the rest is linked.
+const LITTLE_BYTES: u64 = 256 << 10;
+const AT_ONCE: Duration = Duration::from_millis(15);
 /// After so long without anything new, memory is given back.
 const IDLE: Duration = Duration::from_secs(10);
 /// Then it is looked after what was asked for meanwhile only so often.
@@ -311,10 +314,18 @@ impl Deriver {
         let mut round = Round::default();
         let mut derived: Vec<FamilyId> = Vec::new();
         self.read_grown(now, all)?;
-        for family in self.due(now, all) {
+        let mut due = self.due(now, all);
+        // Whoever waits longest comes first.
+        due.sort_by_key(|family| self.hot.get(*family).and_then(|one| one.dirty));
+        let is_little = !all && self.shared.queue.waiting().0 <= LITTLE_BYTES;
+        for family in due {
             self.family(family, &mut round)?;
             derived.push(family);
+            if is_little && now.elapsed() >= AT_ONCE {
+                break;
+            }
         }
+        derived.sort_unstable();
         if derived.is_empty() && self.gone.is_empty() {
             return Ok(());
         }
@@ -329,6 +340,7 @@ impl Deriver {
         round.commit.version = self.version;
         round.commit.through = undone.min().unwrap_or(self.placed);
         self.ground.commit(&round.commit)?;
+        self.shared.ahead.written();
         self.gone.clear();
         self.checkpoints.clear();
         for (family, shown) in round.shown {
@@ -423,7 +435,7 @@ impl Deriver {
         let is_large = one.parts.records() > self.shared.options.max_family_records;
         self.large(family, is_large);
         let rest = if is_large { LONG_REST } else { REST };
-        one.rest_until = (took > NO_REST).then(|| Instant::now() + took * rest);
+        one.rest_until = (took * rest).checked_sub(LET_OFF).map(|rest| Instant::now() + rest);
         self.hot.put(family, one);
         Ok(())
     }

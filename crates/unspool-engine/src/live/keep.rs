@@ -108,7 +108,9 @@ impl Deriver {
     /// Puts new databases in the place of damaged ones.
     fn replace_databases(&mut self) -> Result<(), GroundError> {
         let folder = self.shared.options.databases();
+        let files = self.shared.ahead.hold();
         let opened = repair::replace(&folder)?;
+        drop(files);
         self.shared.notice(&opened.notices);
         self.ground.replace_store(opened.store);
         self.families = opened.families;

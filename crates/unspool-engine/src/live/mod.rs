@@ -5,8 +5,9 @@
 //!
 //! One thread derives. It takes what was acknowledged in order, finds the family of each piece of records, links the families that
 //! changed and commits what came of it. Everything it knows can be made again from the log. Another one follows it and keeps an index of
-//! what was said.
+//! what was said, and a third waits for the disk in its stead.
 
+mod ahead;
 mod changes;
 mod decode;
 mod derive;
@@ -40,6 +41,7 @@ pub use searching::{Findings, FoundSession, Hit, Matches};
 pub use snapshots::Snapshot;
 pub use upkeep::{Imported, SourceSize, Stats, check, compact, export, import, stats};
 
+use ahead::Ahead;
 use derive::Deriver;
 use indexing::{Indexer, Indexing};
 use queue::Queue;
@@ -171,6 +173,7 @@ pub(crate) struct Shared {
     pub(crate) orders: Mutex<Vec<retain::Order>>,
     pub(crate) texts: Mutex<Texts>,
     pub(crate) indexing: Indexing,
+    pub(crate) ahead: Ahead,
     recovery: Recovery,
 }
 
@@ -264,21 +267,31 @@ impl Engine {
             orders: Mutex::default(),
             texts: Mutex::new(open_texts()?),
             indexing: Indexing::default(),
+            ahead: Ahead::default(),
             recovery: ground.recovery().clone(),
             options,
         });
         let mut indexer = Indexer::new(Arc::clone(&shared), texts);
         let mut deriver = Deriver::new(Arc::clone(&shared), ground, families)?;
         let engine = Engine { shared, threads: Mutex::default() };
-        engine.start("derive", move || deriver.run())?;
+        let gives_way = engine.shared.options.gives_way;
+        engine.start("derive", gives_way, move || deriver.run())?;
+        let shared = Arc::clone(&engine.shared);
+        engine.start("write-ahead", gives_way, move || shared.bring_in_what_is_written())?;
         if !is_trial {
-            engine.start("index", move || indexer.run())?;
+            // Whoever searches can wait longer than whoever looks on.
+            engine.start("index", true, move || indexer.run())?;
         }
         Ok(engine)
     }
 
-    fn start(&self, name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), OpenError> {
-        let started = threads::start(name, self.shared.options.gives_way, work);
+    fn start(
+        &self,
+        name: &str,
+        gives_way: bool,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Result<(), OpenError> {
+        let started = threads::start(name, gives_way, work);
         held(&self.threads).push(started.map_err(OpenError::Thread)?);
         Ok(())
     }
@@ -465,6 +478,7 @@ impl Engine {
         self.shared.stopping.store(true, Ordering::Release);
         self.shared.queue.wake();
         self.shared.indexing.wake();
+        self.shared.ahead.wake();
         for handle in std::mem::take(&mut *held(&self.threads)) {
             // A thread never panics on purpose; if it did, the next start does what is left.
             drop(handle.join());

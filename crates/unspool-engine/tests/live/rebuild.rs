@@ -96,7 +96,8 @@ fn a_folder_of_an_earlier_version_gets_what_lines_tell_since_then() {
     }
     database(
         "store.db",
-        "DELETE FROM session_words WHERE role NOT IN ('native_id', 'format'); PRAGMA user_version = 1",
+        "DELETE FROM session_words WHERE role NOT IN ('native_id', 'format');
+         CREATE TABLE links (id BLOB PRIMARY KEY); PRAGMA user_version = 1",
     );
     database("families.db", "DROP TABLE loose; PRAGMA user_version = 2");
 

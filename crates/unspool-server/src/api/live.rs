@@ -33,8 +33,8 @@ use unspool_view::flow_json::{StepDoc, step_doc};
 const MAX_CHANGE_STEPS: usize = 1024;
 /// A change with more steps does not even tell their ids: `max_change_ids`.
 const MAX_CHANGE_IDS: usize = 10_000;
-/// Events that wait for the connection; the next is made when there is room.
-const EVENTS_AHEAD: usize = 1;
+/// Events that are made together, and wait for the connection; the next are made when these are on their way.
+const EVENTS_AHEAD: usize = 32;
 /// A comment is sent when there was nothing for so long, so that nobody takes the silence for the end.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
@@ -177,17 +177,20 @@ impl Listener {
         if is_first {
             send(out, "ready", self.at, &StandingDoc { sequence: self.at }).await?;
         }
-        for change in feed.changes {
-            let sequence = change.sequence;
-            self.at = sequence;
-            if self.session.is_some_and(|session| session != change.session) {
-                continue;
+        let at = feed.changes.last().map_or(self.at, |change| change.sequence);
+        let told = |change: &Arc<Change>| self.session.is_none_or(|session| session == change.session);
+        let wanted: Vec<Arc<Change>> = feed.changes.into_iter().filter(told).collect();
+        for some in wanted.chunks(EVENTS_AHEAD) {
+            let (app, with_steps, some) = (Arc::clone(&self.app), self.with_steps, some.to_vec());
+            let event = move |change: &Arc<Change>| {
+                event("change", change.sequence, &change_doc(&app, change, with_steps))
+            };
+            let made: Vec<Option<Event>> = blocking(move || some.iter().map(event).collect()).await.ok()?;
+            for event in made {
+                out.send(Ok(event?)).await.ok()?;
             }
-            let (app, with_steps) = (Arc::clone(&self.app), self.with_steps);
-            let work = move || change_doc(&app, &change, with_steps);
-            let doc = blocking(work).await.ok()?;
-            send(out, "change", sequence, &doc).await?;
         }
+        self.at = at;
         Some(())
     }
 
@@ -212,10 +215,13 @@ fn natives(snapshot: &Snapshot) -> Vec<String> {
     snapshot.flow.session.native_ids.iter().map(|id| text.get(*id).to_string()).collect()
 }
 
+fn event(name: &str, id: u64, document: &impl Serialize) -> Option<Event> {
+    Event::default().event(name).id(id.to_string()).json_data(document).ok()
+}
+
 /// Nothing when nobody listens any more.
 async fn send(out: &Out, name: &str, id: u64, document: &impl Serialize) -> Option<()> {
-    let event = Event::default().event(name).id(id.to_string()).json_data(document).ok()?;
-    out.send(Ok(event)).await.ok()
+    out.send(Ok(event(name, id, document)?)).await.ok()
 }
 
 fn change_doc(app: &App, change: &Change, with_steps: bool) -> ChangeDoc {

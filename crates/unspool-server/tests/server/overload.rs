@@ -11,27 +11,44 @@ use std::sync::Arc;
 
 /// A request with one span of its own.
 fn span(n: u32) -> Vec<u8> {
-    let span = Span {
+    request(Span {
         trace_id: vec![1; 16],
         span_id: u64::from(n + 1).to_be_bytes().to_vec(),
         name: format!("call {n}"),
         start_time_unix_nano: 1_767_348_000_000_000_000,
         end_time_unix_nano: 1_767_348_001_000_000_000,
         ..Span::default()
-    };
+    })
+}
+
+fn request(span: Span) -> Vec<u8> {
     let scope = ScopeSpans { spans: vec![span], ..ScopeSpans::default() };
     let resource = ResourceSpans { scope_spans: vec![scope], ..ResourceSpans::default() };
     ExportTraceServiceRequest { resource_spans: vec![resource] }.encode_to_vec()
 }
 
+/// A request of more than 60,000 bytes that packs well.
+fn large_span() -> Vec<u8> {
+    let name = "call ".repeat(13_000);
+    request(Span { trace_id: vec![2; 16], span_id: vec![2; 8], name, ..Span::default() })
+}
+
 /// Exports over gRPC; the status and the metadata `retry-after`.
 fn export(server: &Running, message: &[u8]) -> (u32, Option<String>) {
+    export_packed(server, message, None)
+}
+
+/// The same, of a message that may be packed.
+fn export_packed(server: &Running, message: &[u8], packing: Option<&str>) -> (u32, Option<String>) {
     let method = "opentelemetry.proto.collector.trace.v1.TraceService/Export";
-    let request = Request::post(format!("http://{}/{method}", server.grpc))
+    let mut request = Request::post(format!("http://{}/{method}", server.grpc))
         .header("content-type", "application/grpc")
         .header("te", "trailers");
+    if let Some(packing) = packing {
+        request = request.header("grpc-encoding", packing);
+    }
     let length = u32::try_from(message.len()).unwrap().to_be_bytes();
-    let framed = [&[0], &length[..], message].concat();
+    let framed = [&[u8::from(packing.is_some())], &length[..], message].concat();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let stream = tokio::net::TcpStream::connect(server.grpc).await.unwrap();
@@ -90,12 +107,14 @@ fn too_much_is_refused_and_nothing_acknowledged_is_lost() {
     assert_eq!(server.app.engine.health().pending_bytes, 0);
 }
 
-#[test]
-fn requests_that_are_being_read_share_a_bound() {
-    let server = Running::start_with(|app| app.limits.reading_bytes = 100_000);
+/// A file of more than 60,000 bytes.
+fn events() -> String {
     let line = r#"{"session_id":"s1","hook_event_name":"SessionStart","cwd":"/src"}"#;
-    let body = format!("{line}\n").repeat(1_000);
-    assert!(body.len() > 60_000);
+    format!("{line}\n").repeat(1_000)
+}
+
+/// Sends 60,000 bytes of a file, and not the rest.
+fn begin_slowly(server: &Running, body: &str) -> TcpStream {
     let mut slow = TcpStream::connect(server.http).unwrap();
     let head = format!(
         "POST /v1/ingest?name=e.jsonl HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
@@ -104,6 +123,14 @@ fn requests_that_are_being_read_share_a_bound() {
     );
     slow.write_all(head.as_bytes()).unwrap();
     slow.write_all(&body.as_bytes()[..60_000]).unwrap();
+    slow
+}
+
+#[test]
+fn requests_that_are_being_read_share_a_bound() {
+    let server = Running::start_with(|app| app.limits.reading_bytes = 100_000);
+    let body = events();
+    let mut slow = begin_slowly(&server, &body);
     let refused = loop {
         let answer = server.post("/v1/ingest?name=e.jsonl", &body);
         if answer.status != 200 {
@@ -118,4 +145,54 @@ fn requests_that_are_being_read_share_a_bound() {
     slow.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert_eq!(server.post("/v1/ingest?name=e.jsonl", &body).status, 200, "there is room again");
+}
+
+#[test]
+fn requests_over_grpc_share_it_too() {
+    let server = Running::start_with(|app| app.limits.reading_bytes = 100_000);
+    let large = large_span();
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(&large).unwrap();
+    let packed = packer.finish().unwrap();
+    assert!(packed.len() < 1_000);
+    let packed_export = || export_packed(&server, &packed, Some("gzip"));
+    assert_eq!((export(&server, &large), packed_export()), ((0, None), (0, None)), "it is alone");
+
+    let body = events();
+    let mut slow = begin_slowly(&server, &body);
+    let refused = (8, Some("1".to_string()));
+    while export(&server, &large).0 == 0 {}
+    assert_eq!(export(&server, &large), refused);
+    assert_eq!(packed_export(), refused, "it is small as it is sent, but not as it is read");
+    assert_eq!(export(&server, &span(7)), (0, None), "there is room for a small one");
+    let counted = server.app.refusals.all();
+    assert!(counted.iter().any(|(code, count)| *code == "busy" && *count >= 3), "{counted:?}");
+
+    slow.write_all(&body.as_bytes()[60_000..]).unwrap();
+    let mut answer = String::new();
+    slow.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert_eq!((export(&server, &large), packed_export()), ((0, None), (0, None)), "there is room again");
+}
+
+#[test]
+fn who_asks_before_sending_is_refused_before_sending() {
+    let limit = 3_000;
+    let folder = Arc::new(tempfile::tempdir().unwrap());
+    let server = Running::start_options(folder, |options| options.max_pending_bytes = limit, |_| {});
+    let mut asking = TcpStream::connect(server.http).unwrap();
+    let stall = rusqlite::Connection::open(server.folder.path().join("families.db")).unwrap();
+    stall.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let protobuf = [("Content-Type", "application/x-protobuf")];
+    assert_eq!(server.request("POST", "/v1/traces", &protobuf, &span(0)).status, 200);
+    let head = format!(
+        "POST /v1/traces HTTP/1.1\r\nHost: {}\r\nContent-Type: application/x-protobuf\r\nContent-Length: {limit}\r\n\
+         Expect: 100-continue\r\n\r\n",
+        server.http
+    );
+    asking.write_all(head.as_bytes()).unwrap();
+    let mut answer = [0; 12];
+    asking.read_exact(&mut answer).unwrap();
+    assert_eq!(std::str::from_utf8(&answer).unwrap(), "HTTP/1.1 429");
+    stall.execute_batch("ROLLBACK").unwrap();
 }

@@ -9,7 +9,7 @@ mod loose;
 pub use loose::LooseIssue;
 
 use crate::error::StoreError;
-use crate::sqlite::{database_error, make_private};
+use crate::sqlite::{database_error, leave_to_others, make_private};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -157,6 +157,7 @@ impl Families {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+        leave_to_others(connection)?;
         let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if version != VERSION {
             // Nothing in it is worth a migration: it is made again from the log.

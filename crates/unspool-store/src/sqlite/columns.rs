@@ -4,7 +4,7 @@
 
 use crate::bytes::{Taker, put_bytes};
 use crate::error::StoreError;
-use crate::rows::{Checkpoint, ManualLink, SessionRow, SourceReceipt};
+use crate::rows::{Checkpoint, SessionRow, SourceReceipt};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use unspool_model::Id;
 
@@ -140,5 +140,4 @@ tables! {
     }
     "checkpoints" Checkpoint { source offset fingerprint }
     "receipts" SourceReceipt { source seen stored duplicate rejected last_ns }
-    "links" ManualLink { id from_id to_id kind verdict author said_ns }
 }

@@ -1,9 +1,10 @@
 //! The embedded store: `SQLite` in one file.
 //!
 //! In: a path. Out: a store. One value writes; any number of others, in the same or another process, may read the same file at
-//! the same time. Never here: native bytes, which are the log's. The file can be deleted and made again from the log, but for links,
-//! checkpoints and what was forgotten.
+//! the same time. Never here: native bytes, which are the log's. The file can be deleted and made again from the log, but for
+//! checkpoints, receipts and what was forgotten.
 
+mod ahead;
 mod columns;
 mod pack;
 mod pages;
@@ -11,10 +12,13 @@ mod read;
 mod schema;
 mod write;
 
+pub use ahead::bring_in;
+pub(crate) use ahead::leave_to_others;
+
 use crate::error::StoreError;
 use crate::files::private_file;
 use crate::question::{Facet, FacetValues, Filter, Page, Question};
-use crate::rows::{Checkpoint, IssueRow, ManualLink, SessionFacts, SourceReceipt, StepRow};
+use crate::rows::{Checkpoint, IssueRow, SessionFacts, SourceReceipt, StepRow};
 use crate::store::{Commit, Forgotten, Standing, Store, Totals};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::ops::Range;
@@ -66,14 +70,14 @@ impl SqliteStore {
             connection.pragma_update(None, "page_size", 4096)?;
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+            leave_to_others(connection)?;
             schema::migrate(connection, found)
         };
         prepare(&mut connection).map_err(failed)?;
         Ok(SqliteStore { connection, name })
     }
 
-    /// What can still be read, in a damaged file, of what is not derived: how far sources have been read, what became of their records, and
-    /// what people said about links.
+    /// What can still be read, in a damaged file, of what is not derived: how far sources have been read, and what became of their records.
     pub fn salvage(path: &Path) -> Commit {
         fn all<R: columns::TableRow>(connection: &Connection) -> Vec<R> {
             read::rows(connection, "", []).unwrap_or_default()
@@ -82,8 +86,7 @@ impl SqliteStore {
         let Ok(connection) = Connection::open_with_flags(path, flags) else { return Commit::default() };
         // Nothing is written; it only lets a file be read that is shorter than it says.
         drop(connection.pragma_update(None, "writable_schema", "ON"));
-        let (checkpoints, receipts, links) = (all(&connection), all(&connection), all(&connection));
-        Commit { checkpoints, receipts, links, ..Commit::default() }
+        Commit { checkpoints: all(&connection), receipts: all(&connection), ..Commit::default() }
     }
 
     /// Nothing happens for a while: what is at hand is let go, and what was written beside the file goes into it.
@@ -227,8 +230,7 @@ pub(crate) fn database_error(name: &str, error: &rusqlite::Error) -> StoreError 
 
 impl Store for SqliteStore {
     fn commit(&mut self, commit: &Commit) -> Result<(), StoreError> {
-        let lasting = if commit.links.is_empty() { Lasting::UnlessTheMachineStops } else { Lasting::Always };
-        self.writing(lasting, |connection| write::commit(connection, commit))
+        self.writing(Lasting::UnlessTheMachineStops, |connection| write::commit(connection, commit))
     }
 
     fn standing(&self) -> Result<Standing, StoreError> {
@@ -274,10 +276,6 @@ impl Store for SqliteStore {
 
     fn receipts(&self) -> Result<Vec<SourceReceipt>, StoreError> {
         self.reading(|connection| read::rows(connection, "ORDER BY source", []))
-    }
-
-    fn links(&self) -> Result<Vec<ManualLink>, StoreError> {
-        self.reading(|connection| read::rows(connection, "WHERE verdict <> 'withdraw' ORDER BY id", []))
     }
 
     fn forget(&mut self, sessions: &[Id]) -> Result<Forgotten, StoreError> {

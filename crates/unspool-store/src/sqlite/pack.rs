@@ -116,16 +116,20 @@ macro_rules! packed {
     ($($row:ident { $($field:ident)* })*) => {$(
         impl PackedRow for $row {
             fn pack(rows: &[$row]) -> Vec<u8> {
-                let mut out = Vec::with_capacity(rows.len() * 64);
-                put_number(&mut out, rows.len() as u64);
+                $(let mut $field: Vec<u8> = Vec::with_capacity(rows.len());)*
                 let first = $row::default();
-                $({
-                    let mut above = &first.$field;
-                    for row in rows {
-                        row.$field.put(above, &mut out);
-                        above = &row.$field;
-                    }
-                })*
+                let mut above = &first;
+                // Row by row: the texts of a row lie together in memory, those of a column do not.
+                for row in rows {
+                    $(row.$field.put(&above.$field, &mut $field);)*
+                    above = row;
+                }
+                let columns = [$($field),*];
+                let mut out = Vec::with_capacity(columns.iter().map(Vec::len).sum::<usize>() + 10);
+                put_number(&mut out, rows.len() as u64);
+                for column in &columns {
+                    out.extend_from_slice(column);
+                }
                 out
             }
 

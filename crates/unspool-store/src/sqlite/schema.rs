@@ -4,7 +4,11 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 /// The migrations, the first of them number 1.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001.sql"),
+    include_str!("migrations/0002.sql"),
+    include_str!("migrations/0003.sql"),
+];
 
 /// What a database of ours says it is (`unsp`), so that no other one is mistaken for it.
 const APPLICATION: i64 = 0x756e_7370;

@@ -25,9 +25,8 @@ pub(super) fn commit(connection: &Connection, commit: &Commit) -> Result<(), Pro
             pages::delete(connection, session)?;
         }
     }
-    put_newer(connection, commit.version, &commit.checkpoints, "source")?;
-    put_newer(connection, commit.version, &commit.receipts, "source")?;
-    put_newer(connection, commit.version, &commit.links, "id")?;
+    put_newer(connection, commit.version, &commit.checkpoints)?;
+    put_newer(connection, commit.version, &commit.receipts)?;
     let sql = "UPDATE standing SET version = max(version, ?1), through = max(through, ?2)";
     connection.prepare_cached(sql)?.execute([signed(commit.version), signed(commit.through)])?;
     Ok(())
@@ -86,14 +85,9 @@ fn put_session(connection: &Connection, session: i64, facts: &SessionFacts) -> R
     pages::put(connection, session, facts)
 }
 
-/// Puts rows whose version is newer than that of the row with the same key, which is their first column.
-fn put_newer<R: TableRow>(
-    connection: &Connection,
-    version: u64,
-    rows: &[R],
-    key: &str,
-) -> Result<(), Problem> {
-    let known = format!("SELECT version FROM {} WHERE {key} = ?1", R::TABLE);
+/// Puts rows whose version is newer than that of the row of the same source, which is their first column.
+fn put_newer<R: TableRow>(connection: &Connection, version: u64, rows: &[R]) -> Result<(), Problem> {
+    let known = format!("SELECT version FROM {} WHERE source = ?1", R::TABLE);
     for row in rows {
         let values = row.values();
         let known: Option<i64> =

@@ -4,7 +4,7 @@ use crate::facts::{Random, TEXTS};
 use proptest::prelude::*;
 use std::path::Path;
 use unspool_model::Id;
-use unspool_store::rows::{ManualLink, SessionFacts, SessionRow, StepRow};
+use unspool_store::rows::{Checkpoint, SessionFacts, SessionRow, SourceReceipt, StepRow};
 use unspool_store::{
     Commit, Cursor, Facet, FacetValues, Filter, MAX_FACET_VALUES, MemoryStore, Question, Sort, SqliteStore,
     Standing, Store, StoreError,
@@ -46,7 +46,6 @@ fn everything(store: &dyn Store) -> (Standing, Vec<SessionFacts>, String) {
         issues,
         checkpoints,
         store.receipts().unwrap(),
-        store.links().unwrap(),
         store.oldest_position().unwrap(),
         store.totals().unwrap(),
     );
@@ -180,13 +179,19 @@ fn what_is_forgotten_comes_back_only_with_later_records(make: Factory) {
 fn only_what_is_derived_is_dropped(make: Factory) {
     let folder = tempfile::tempdir().unwrap();
     let mut store = make(folder.path());
-    let link = ManualLink { id: id(9), verdict: "deny".into(), ..ManualLink::default() };
-    let whole = Commit { links: vec![link.clone()], ..commit(3, vec![facts(1, "one")]) };
+    let checkpoint = Checkpoint { source: "a.jsonl".into(), offset: 9, fingerprint: vec![1] };
+    let receipt = SourceReceipt { source: "a.jsonl".into(), seen: 2, stored: 2, ..SourceReceipt::default() };
+    let whole = Commit {
+        checkpoints: vec![checkpoint.clone()],
+        receipts: vec![receipt.clone()],
+        ..commit(3, vec![facts(1, "one")])
+    };
     store.commit(&whole).unwrap();
     store.drop_derived().unwrap();
     assert_eq!(store.standing().unwrap(), Standing { version: 3, through: 0 });
     assert_eq!(store.sessions(&Question::default()).unwrap().matching, 0);
-    assert_eq!(store.links().unwrap(), [link]);
+    assert_eq!(store.checkpoint("a.jsonl").unwrap(), Some(checkpoint));
+    assert_eq!(store.receipts().unwrap(), [receipt]);
     store.commit(&commit(4, vec![facts(1, "again")])).unwrap();
     assert_eq!(store.session(id(1)).unwrap(), Some(facts(1, "again")));
 }

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use unspool_model::Id;
 use unspool_store::rows::{
-    AgentRow, Checkpoint, EdgeRow, IssueRow, ManualLink, RunRow, SessionFacts, SessionRow, SourceReceipt,
-    StepRow,
+    AgentRow, Checkpoint, EdgeRow, IssueRow, RunRow, SessionFacts, SessionRow, SourceReceipt, StepRow,
 };
 use unspool_store::{Commit, Filter, Question, Sort};
 
@@ -203,18 +202,6 @@ impl Random {
         }
     }
 
-    fn link(&mut self) -> ManualLink {
-        ManualLink {
-            id: self.id(),
-            from_id: self.id(),
-            to_id: self.id(),
-            kind: self.text(),
-            verdict: self.pick(&["add", "confirm", "deny", "withdraw"]).into(),
-            author: self.text(),
-            said_ns: self.maybe(Random::number),
-        }
-    }
-
     pub(crate) fn commit(&mut self, version: u64) -> Commit {
         let mut sessions: Vec<Id> = self.many(Random::id);
         sessions.sort_unstable();
@@ -239,14 +226,11 @@ impl Random {
                 rejected: random.count(),
                 last_ns: random.maybe(Random::number),
             }),
-            links: self.many(Random::link),
         };
         commit.checkpoints.sort_by(|a, b| a.source.cmp(&b.source));
         commit.checkpoints.dedup_by(|a, b| a.source == b.source);
         commit.receipts.sort_by(|a, b| a.source.cmp(&b.source));
         commit.receipts.dedup_by(|a, b| a.source == b.source);
-        commit.links.sort_by_key(|link| link.id);
-        commit.links.dedup_by_key(|link| link.id);
         commit
     }
 

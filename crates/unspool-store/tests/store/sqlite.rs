@@ -2,10 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use unspool_model::Id;
-use unspool_store::rows::{
-    Checkpoint, EdgeRow, ManualLink, SessionFacts, SessionRow, SourceReceipt, StepRow,
-};
-use unspool_store::{Commit, Question, SqliteStore, Standing, Store, StoreError};
+use unspool_store::rows::{Checkpoint, EdgeRow, SessionFacts, SessionRow, SourceReceipt, StepRow};
+use unspool_store::{Commit, Question, SqliteStore, Standing, Store, StoreError, bring_in};
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -53,12 +51,6 @@ fn released() -> Commit {
             stored: 12,
             ..SourceReceipt::default()
         }],
-        links: vec![ManualLink {
-            id: id(5),
-            verdict: "deny".into(),
-            author: "somebody".into(),
-            ..ManualLink::default()
-        }],
     }
 }
 
@@ -85,7 +77,6 @@ fn a_database_of_every_released_schema_opens_and_still_holds_what_it_held() {
         assert_eq!(store.session(facts.session.id).unwrap().as_ref(), Some(facts));
         assert_eq!(store.checkpoint("a.jsonl").unwrap().as_ref(), released.checkpoints.first());
         assert_eq!(store.receipts().unwrap(), released.receipts);
-        assert_eq!(store.links().unwrap(), released.links);
     }
 }
 
@@ -104,6 +95,28 @@ fn what_was_committed_is_there_after_closing_and_only_the_owner_may_read_it() {
     }
     drop((writer, reader));
     assert_eq!(SqliteStore::open(&path).unwrap().sessions(&Question::default()).unwrap().matching, 1);
+}
+
+#[test]
+fn what_was_written_beside_the_file_is_brought_in_while_others_write_and_read() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("store.db");
+    let mut writer = SqliteStore::open(&path).unwrap();
+    let reader = SqliteStore::open(&path).unwrap();
+    let alone = || {
+        let copy = place.path().join("copy.db");
+        std::fs::copy(&path, &copy).unwrap();
+        SqliteStore::open(&copy).unwrap().standing().unwrap().version
+    };
+    bring_in(&path).unwrap();
+    for version in 1..=500 {
+        writer.commit(&Commit { version, ..released() }).unwrap();
+    }
+    assert_eq!(alone(), 0, "whoever writes does not wait for the disk");
+    bring_in(&path).unwrap();
+    assert_eq!(alone(), 500);
+    writer.commit(&Commit { version: 501, ..released() }).unwrap();
+    assert_eq!(reader.standing().unwrap().version, 501);
 }
 
 #[test]

@@ -127,13 +127,17 @@ impl Load {
         let mut stream: Option<(TcpStream, BufReader<TcpStream>)> = None;
         let mut body = Vec::new();
         let mut own = 0_u64;
+        let mut is_refused = false;
         while !self.stop.load(Ordering::Acquire) {
             let sent = own * self.connections as u64 * SPANS_PER_REQUEST as u64;
             if let Some(due_ms) = (sent * 1000).checked_div(self.aim) {
                 std::thread::sleep(Duration::from_millis(due_ms).saturating_sub(began.elapsed()));
             }
-            own += 1;
-            request(&mut random, &mut body);
+            // What was refused is sent again, as exporters do.
+            if !std::mem::take(&mut is_refused) {
+                own += 1;
+                request(&mut random, &mut body);
+            }
             let asked = Instant::now();
             match self.send(&mut stream, &body) {
                 Some(200) => {
@@ -146,6 +150,7 @@ impl Load {
                 }
                 Some(429 | 503) => {
                     self.refused.fetch_add(1, Ordering::Relaxed);
+                    is_refused = true;
                     std::thread::sleep(Duration::from_millis(100));
                 }
                 _ => {
