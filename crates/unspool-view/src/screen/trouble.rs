@@ -5,6 +5,7 @@
 use super::brief::{AgentBriefDoc, StepBriefDoc, agent_brief, step_brief};
 use crate::asking::is_refused;
 use crate::failures::{Outcome, causes_of, outcomes};
+use crate::labels::step_detail;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -56,6 +57,8 @@ pub struct TroubledAgentDoc {
 pub struct WorstDoc {
     /// Which.
     pub step: StepBriefDoc,
+    /// What it was for, or the first words of it.
+    pub detail: String,
     /// First words of what went wrong, where its source says.
     pub error: Option<String>,
     /// What became of it, as in the failures of a session.
@@ -119,6 +122,7 @@ pub fn trouble(flow: &Flow, batch: &Batch) -> TroubleDoc {
             overcome: failed.overcome,
             worst: WorstDoc {
                 step: step_brief(flow, batch, worst)?,
+                detail: step_detail(batch, flow.steps.get(worst as usize)?).into(),
                 error: error.map(|error| batch.text.get(error).to_string()),
                 outcome: outcome.name(),
                 refused: is_refused(flow, &batch.text, worst),
@@ -167,7 +171,7 @@ mod tests {
     fn an_agent_that_failed_for_good_comes_before_one_that_went_on() {
         let words = ["user", "model:opus", "tool:Bash!", "model:opus", "tool:Task", "model:opus"];
         let mut drawn =
-            Drawn::of_words(&words).with_agent(4, "Explore", &["user", "model:opus", "tool:Grep!"]);
+            Drawn::of_words(&words).with_agent(4, "Explore", &["user", "model:opus", "tool:Grep! needle"]);
         let failed = drawn.flow.steps.iter().rposition(|step| step.is_error).unwrap();
         let words = drawn.batch.text.intern("no such file");
         drawn.edge(4, 6, EdgeKind::SubagentSpawn);
@@ -181,7 +185,7 @@ mod tests {
             .collect();
         assert_eq!(told, [("Explore", "Grep", 0), ("main", "Bash", 1)]);
         let explore = &doc.agents[0];
-        assert_eq!(explore.worst.error.as_deref(), Some("no such file"));
+        assert_eq!((explore.worst.error.as_deref(), explore.worst.detail.as_str()), (Some("no such file"), "needle"));
         assert_eq!(explore.started_by.as_ref().map(|step| step.seq), Some(4));
         assert_eq!(explore.above.iter().map(|agent| agent.label.as_str()).collect::<Vec<_>>(), ["main"]);
         let link = explore.link.as_deref().unwrap();
