@@ -3,13 +3,23 @@ import { test } from "node:test";
 import type { LaneDoc, SessionLineDoc, TimelineDoc } from "../src/api/types.ts";
 import { barAt, boxOf, laneDetail, laneName, placeLanes } from "../src/logic/lanes.ts";
 import { appended, changed, changedAll, NO_PAGE } from "../src/logic/pages.ts";
-import { blocksOf, Reveal, scrollTo, seenRows } from "../src/logic/rows.ts";
+import { blocksOf, mostSeen, Reveal, scrollTo, seenRows } from "../src/logic/rows.ts";
 
 test("only rows near the window exist", () => {
   assert.deepEqual(seenRows(0, 100, 10, 1000, 2), { first: 0, end: 12 });
   assert.deepEqual(seenRows(5000, 100, 10, 1000, 2), { first: 498, end: 512 });
   assert.deepEqual(seenRows(9990, 100, 10, 1000, 2), { first: 997, end: 1000 });
   assert.deepEqual(seenRows(500, 100, 10, 3, 2), { first: 3, end: 3 });
+});
+
+test("there are never more rows than can exist at most, wherever the list is", () => {
+  for (const height of [0, 7, 100, 101, 109]) {
+    for (let top = 0; top < 40; top += 1.5) {
+      const { first, end } = seenRows(top, height, 10, 1000, 2);
+      assert.ok(end - first <= mostSeen(height, 10, 2), `${height} ${top}`);
+    }
+  }
+  assert.equal(mostSeen(100, 10, 2), 15);
 });
 
 test("a row that can be seen does not move the list", () => {

@@ -6,8 +6,16 @@ export interface Seen {
   end: number;
 }
 
+/** Rows that exist before those that can be seen, and behind them. */
+const MORE = 8;
+
+/** How many rows exist at most. */
+export function mostSeen(height: number, rowPx: number, more = MORE): number {
+  return Math.ceil(height / rowPx) + 1 + 2 * more;
+}
+
 /** The rows that can be seen, and some before and behind them. */
-export function seenRows(scrollTop: number, height: number, rowPx: number, total: number, more = 8): Seen {
+export function seenRows(scrollTop: number, height: number, rowPx: number, total: number, more = MORE): Seen {
   const first = Math.max(0, Math.floor(scrollTop / rowPx) - more);
   const end = Math.min(total, Math.ceil((scrollTop + height) / rowPx) + more);
   return { first: Math.min(first, end), end };

@@ -36,6 +36,8 @@ export const folds = computed<Folds>(() => (preferences.value.fold ? foldsOf(tim
 const growsUntilNs = computed(() => timeline.value.data?.grows_until_ns ?? undefined);
 /** Now, in nanoseconds since the first moment, while something runs; else 0. */
 export const nowNs = signal(0);
+/** Something runs. */
+export const isGrowing = computed(() => nowNs.value > 0);
 /** From the first moment to the last, or to now and some room while something runs. */
 export const spanNs = computed(() => grown(timeline.value.data?.span_ns ?? 0, nowNs.value));
 /** The window, or the whole. */

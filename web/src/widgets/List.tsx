@@ -1,7 +1,7 @@
 // A list of which only the rows that can be seen exist.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { Reveal, seenRows, type Seen } from "../logic/rows.ts";
+import { mostSeen, Reveal, seenRows, type Seen } from "../logic/rows.ts";
 
 interface Props {
   total: number;
@@ -54,9 +54,11 @@ export function List({ total, rowPx, label, row, onSeen, reveal, onKeyDown, acti
   }, [reveal, rowPx]);
 
   const rows: ComponentChildren[] = [];
+  // What is scrolled away becomes what comes into sight: to change its words is cheaper than to make it anew.
+  const most = mostSeen(place.height, rowPx);
   for (let n = seen.first; n < seen.end; n += 1) {
     rows.push(
-      <div key={n} class="list-row" role={role === "list" ? "listitem" : "presentation"} style={{ top: `${n * rowPx}px`, height: `${rowPx}px` }}>
+      <div key={n % most} class="list-row" role={role === "list" ? "listitem" : "presentation"} style={{ top: `${n * rowPx}px`, height: `${rowPx}px` }}>
         {row(n)}
       </div>,
     );
