@@ -6,6 +6,7 @@
 mod container;
 mod gather;
 mod html;
+mod letters;
 mod make;
 mod opened;
 
