@@ -5,10 +5,12 @@ import type { TreeRowDoc } from "../api/types.ts";
 import { blocksOf, type Seen } from "../logic/rows.ts";
 import { lookedAgain } from "./answers.ts";
 import { versionOf } from "./live.ts";
-import { selected, selectedEdge, sessionId } from "./route.ts";
+import { selected, selectedEdge, sessionId, view } from "./route.ts";
 import { asApiError } from "./trouble.ts";
 
 const BLOCK = 200;
+/** Views that show the tree. */
+const WITH_TREE: readonly string[] = ["timeline", "tree"];
 /** Agents below this are closed by "close all", and none is that deep for "open all". */
 const SHUT_DEPTH = 0;
 const ALL_DEPTHS = 1_000_000;
@@ -168,7 +170,8 @@ let lastAsked: Asked = USUAL;
 effect(() => {
   const id = sessionId.value;
   if (id === "") return;
-  versionOf(id).value;
+  // Where it is not shown, it is not looked at again.
+  if (WITH_TREE.includes(view.value)) versionOf(id).value;
   const isAgain = id === shown && treeAsked.value === lastAsked;
   if (!isAgain) question += 1;
   lastAsked = treeAsked.value;
