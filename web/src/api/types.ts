@@ -2051,6 +2051,8 @@ export type TroubledAgentDoc = {
   link?: string | null;
   /** That call is inferred. */
   inferred: boolean;
+  /** Somebody started it, and no record says who. */
+  start_unknown: boolean;
   /** Its steps that failed. */
   failures: number;
   /** How many of them were overcome. */

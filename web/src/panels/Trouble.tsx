@@ -23,6 +23,7 @@ function Failed({ one }: { one: TroubledAgentDoc }) {
           {one.link && <button class="link" onClick={() => selectLink(one.link ?? "")}>why linked</button>}
         </p>
       )}
+      {one.start_unknown && <p class="quiet">Who started it, no record says.</p>}
       {one.failures > 1 && <p class="quiet">{plural(one.failures, "step")} of it failed, {count(one.overcome)} overcome: <button class="link" onClick={() => setParams({ q: `is:error agent:${agent.id}` })}>show them</button></p>}
     </li>
   );

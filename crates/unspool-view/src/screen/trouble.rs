@@ -44,6 +44,8 @@ pub struct TroubledAgentDoc {
     pub link: Option<String>,
     /// That call is inferred.
     pub inferred: bool,
+    /// Somebody started it, and no record says who.
+    pub start_unknown: bool,
     /// Its steps that failed.
     pub failures: usize,
     /// How many of them were overcome.
@@ -118,6 +120,7 @@ pub fn trouble(flow: &Flow, batch: &Batch) -> TroubleDoc {
             started_by: agent.spawn.and_then(|spawn| step_brief(flow, batch, spawn.step)),
             link: starts.get(&n).cloned(),
             inferred: agent.spawn.is_some_and(|spawn| spawn.is_inferred()),
+            start_unknown: agent.spawn.is_none() && !agent.main && !agent.internal,
             failures: failed.count,
             overcome: failed.overcome,
             worst: WorstDoc {
@@ -191,6 +194,17 @@ mod tests {
         let link = explore.link.as_deref().unwrap();
         assert!(link.starts_with(&drawn.flow.steps[4].id.show('s')), "{link}");
         assert!(doc.agents[1].above.is_empty() && doc.agents[1].started_by.is_none());
+    }
+
+    #[test]
+    fn an_agent_that_nobody_is_known_to_have_started_says_so() {
+        let mut drawn = Drawn::of_words(&["user", "tool:Task"]).with_agent(1, "Explore", &["tool:Grep!"]);
+        let unknown = |drawn: &Drawn| trouble(&drawn.flow, &drawn.batch).agents[0].start_unknown;
+        assert!(!unknown(&drawn));
+        drawn.flow.agents[1].spawn = None;
+        assert!(unknown(&drawn));
+        drawn.flow.agents[1].internal = true;
+        assert!(!unknown(&drawn), "the client runs it for itself");
     }
 
     #[test]
