@@ -47,11 +47,7 @@ pub(crate) fn html(page: Page, about: &About, report: &[u8]) -> io::Result<Vec<u
          <div id=\"app\"></div>\n<noscript>This report needs JavaScript to unpack what it shows.</noscript>\n",
         escaped(&about.title),
     )?;
-    writeln!(
-        out,
-        "<script type=\"text/plain\" id=\"unspool-answers\">{}</script>",
-        letters(page.answers)
-    )?;
+    writeln!(out, "<script type=\"text/plain\" id=\"unspool-answers\">{}</script>", letters(page.answers))?;
     write!(out, "<script type=\"text/plain\" id=\"unspool-records\"")?;
     if let Some(as_of) = &about.as_of {
         write!(out, " data-as-of=\"{}\"", escaped(as_of))?;

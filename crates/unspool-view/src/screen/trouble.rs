@@ -188,7 +188,10 @@ mod tests {
             .collect();
         assert_eq!(told, [("Explore", "Grep", 0), ("main", "Bash", 1)]);
         let explore = &doc.agents[0];
-        assert_eq!((explore.worst.error.as_deref(), explore.worst.detail.as_str()), (Some("no such file"), "needle"));
+        assert_eq!(
+            (explore.worst.error.as_deref(), explore.worst.detail.as_str()),
+            (Some("no such file"), "needle")
+        );
         assert_eq!(explore.started_by.as_ref().map(|step| step.seq), Some(4));
         assert_eq!(explore.above.iter().map(|agent| agent.label.as_str()).collect::<Vec<_>>(), ["main"]);
         let link = explore.link.as_deref().unwrap();
