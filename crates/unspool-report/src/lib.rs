@@ -13,5 +13,6 @@ mod opened;
 pub use container::{Container, Cover, Masked, NotAReport, Stream};
 pub use gather::Whole;
 pub use html::Page;
+pub use letters::bytes_of;
 pub use make::{Asked, Line, MakeError, Report, make};
 pub use opened::{Opened, Told};
