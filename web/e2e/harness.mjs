@@ -33,9 +33,18 @@ export class Server {
     Object.assign(this, { folder, child, base });
   }
 
-  static async start(...more) {
+  static start(...more) {
+    return Server.run((folder) => ["serve", "--listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0", "--data-dir", join(folder, "data"), "--no-watch", ...more]);
+  }
+
+  /** The server that README tells newcomers to start. */
+  static startDemo() {
+    return Server.run(() => ["demo", "--listen", "127.0.0.1:0"]);
+  }
+
+  static async run(asked) {
     const folder = mkdtempSync(join(tmpdir(), "unspool-e2e-"));
-    const args = ["serve", "--listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0", "--data-dir", join(folder, "data"), "--no-watch", ...more];
+    const args = asked(folder);
     const child = spawn(binary, args, { env: { ...process.env, HOME: folder }, stdio: ["ignore", "pipe", "pipe"] });
     const base = await new Promise((resolve, reject) => {
       let said = "";

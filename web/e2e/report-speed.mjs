@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { pathToFileURL } from "node:url";
 import { inflateRawSync } from "node:zlib";
+import { bytesOf } from "../src/api/letters.ts";
 import { launch, open } from "./harness.mjs";
 import { records } from "./records.mjs";
 
@@ -39,7 +40,7 @@ function processor(file) {
   const html = readFileSync(file, "latin1");
   const carried = (id) => {
     const start = html.indexOf(">", html.indexOf(`id="${id}"`)) + 1;
-    return inflateRawSync(Buffer.from(html.slice(start, html.indexOf("<", start)), "base64"));
+    return inflateRawSync(bytesOf(html.slice(start, html.indexOf("<", start))));
   };
   const timed = (work) => {
     const before = process.cpuUsage();

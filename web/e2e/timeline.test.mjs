@@ -124,8 +124,8 @@ test("the strip on top moves the window", async () => {
   assert.equal(param("range"), null);
 });
 
-test("the critical path is underlined, and hidden when nobody wants it", async () => {
-  await page.goto(session());
+for (const view of ["timeline", "graph"]) test(`the critical path is underlined in the ${view}, and hidden when nobody wants it`, async () => {
+  await page.goto(session(`?view=${view}`));
   const shown = await picture();
   await page.getByLabel("critical path").uncheck();
   const hidden = await picture();

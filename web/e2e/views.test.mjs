@@ -70,8 +70,18 @@ test("a click on an arrow chooses the link, lights its ends and says why", async
   await until(async () => (await page.locator(".tree-row.is-selected").count()) > 0, "an end is lit");
   await page.reload();
   await why.getByText(explained.sections[0].lines[0]).waitFor();
-  await why.getByRole("button", { name: explained.title.split(" → ")[0] }).click();
-  await until(() => param("step") === arrow.from_step_id && param("edge") === null, "the begin of the link is chosen");
+  // Both ends are told as people call them, not by ids, and each is a click away.
+  const { ends } = explained;
+  assert.deepEqual(ends.map(({ id }) => id), [arrow.from_step_id, arrow.to_step_id]);
+  for (const end of ends) {
+    const told = why.getByRole("list", { name: "Its ends" }).getByRole("listitem").filter({ hasText: `#${end.seq}` });
+    const words = await told.innerText();
+    for (const word of [end.label, end.agent.label, end.detail]) assert.ok(words.includes(word), `${word}: ${words}`);
+    assert.doesNotMatch(words, /msg_|toolu_/);
+    await told.getByRole("button").click();
+    await until(() => param("step") === end.id && param("edge") === null, "the end of the link is chosen");
+    await page.goBack();
+  }
 });
 
 test("what runs grows while nothing is heard of it", async () => {
@@ -89,7 +99,7 @@ test("what runs grows while nothing is heard of it", async () => {
   await timelineCanvas().waitFor();
   const asked = [];
   page.on("request", (request) => asked.push(new URL(request.url()).pathname));
-  const look = () => page.locator("canvas").first().evaluate((one) => one.toDataURL());
+  const look = () => page.locator(".timeline .above").evaluate((one) => one.toDataURL());
   const first = await look();
   await page.waitForTimeout(700);
   const second = await look();

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { LaneDoc, SessionLineDoc, TimelineDoc } from "../src/api/types.ts";
 import { barAt, boxOf, laneDetail, laneName, placeLanes } from "../src/logic/lanes.ts";
 import { appended, changed, changedAll, NO_PAGE } from "../src/logic/pages.ts";
-import { blocksOf, scrollTo, seenRows } from "../src/logic/rows.ts";
+import { blocksOf, mostSeen, Reveal, scrollTo, seenRows } from "../src/logic/rows.ts";
 
 test("only rows near the window exist", () => {
   assert.deepEqual(seenRows(0, 100, 10, 1000, 2), { first: 0, end: 12 });
@@ -12,10 +12,42 @@ test("only rows near the window exist", () => {
   assert.deepEqual(seenRows(500, 100, 10, 3, 2), { first: 3, end: 3 });
 });
 
+test("there are never more rows than can exist at most, wherever the list is", () => {
+  for (const height of [0, 7, 100, 101, 109]) {
+    for (let top = 0; top < 40; top += 1.5) {
+      const { first, end } = seenRows(top, height, 10, 1000, 2);
+      assert.ok(end - first <= mostSeen(height, 10, 2), `${height} ${top}`);
+    }
+  }
+  assert.equal(mostSeen(100, 10, 2), 15);
+});
+
 test("a row that can be seen does not move the list", () => {
   assert.equal(scrollTo(5, 0, 100, 10), 0);
   assert.ok(scrollTo(50, 0, 100, 10) > 400);
   assert.ok(scrollTo(5, 400, 100, 10) <= 50);
+});
+
+test("where a chosen row lies depends on the height of the list, not on its height while it was chosen", () => {
+  const put = (...heights: number[]) => {
+    const reveal = new Reveal();
+    let top = reveal.to(50, 0, heights[0] ?? 0, 10);
+    reveal.isAt(top);
+    for (const height of heights.slice(1)) reveal.isAt((top = reveal.resized(top, height, 10)));
+    return top;
+  };
+  assert.notEqual(put(100), put(300));
+  assert.equal(put(100, 300), put(300));
+  assert.equal(put(300, 20, 100), put(100));
+  assert.equal(put(600, 100), put(100), "what could be seen at first can be seen later");
+});
+
+test("another height moves no list that somebody scrolled since", () => {
+  const reveal = new Reveal();
+  reveal.isAt(reveal.to(50, 0, 100, 10));
+  assert.equal(reveal.resized(120, 300, 10), 120);
+  reveal.isAt(120);
+  assert.equal(reveal.resized(120, 80, 10), 120);
 });
 
 test("blocks hold all rows of a window", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Turns } from "../src/logic/turns.ts";
+import { Queue, Turns } from "../src/logic/turns.ts";
 
 /** Questions whose answers are given by hand. */
 function asked() {
@@ -57,4 +57,23 @@ test("nothing is heard of what was stopped", async () => {
   open[0]?.answer();
   await settled();
   assert.deepEqual([heard, turns.isBusy], [[], false]);
+});
+
+test("what waits in a queue begins when what is before it has ended, well or not, and after a pause", async () => {
+  const told: string[] = [];
+  const waiting: (() => void)[] = [];
+  const queue = new Queue(async () => void told.push("pause"));
+  const work = (name: string) => () => new Promise<string>((resolve, reject) => {
+    told.push(name);
+    waiting.push(() => (name === "b" ? reject(new Error(name)) : resolve(name)));
+  });
+  const ended = ["a", "b", "c"].map((name) => queue.add(work(name)).catch(() => "failed"));
+  await settled();
+  assert.deepEqual(told, ["a"]);
+  for (let n = 0; n < 3; n += 1) {
+    waiting[n]?.();
+    await settled();
+  }
+  assert.deepEqual(told, ["a", "pause", "b", "pause", "c", "pause"]);
+  assert.deepEqual(await Promise.all(ended), ["a", "failed", "c"]);
 });

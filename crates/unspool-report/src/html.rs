@@ -2,6 +2,7 @@
 //!
 //! In: the built page, the packed answers, and the bytes of a report. Out: a file that needs nothing else, and by its own policy can reach nothing else.
 
+use crate::letters::letters;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use flate2::Compression;
@@ -42,16 +43,11 @@ pub(crate) fn html(page: Page, about: &About, report: &[u8]) -> io::Result<Vec<u
          worker-src blob:; style-src 'nonce-{nonce}'; img-src data: blob:; base-uri 'none'; form-action 'none'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n\
-         <title>{}</title>\n<link rel=\"icon\" href=\"data:,\">\n<style nonce=\"{nonce}\">{}</style>\n</head>\n<body>\n\
+         <title>{}</title>\n<link rel=\"icon\" href=\"data:,\">\n</head>\n<body>\n\
          <div id=\"app\"></div>\n<noscript>This report needs JavaScript to unpack what it shows.</noscript>\n",
         escaped(&about.title),
-        page.style.replace("</", "<\\/"),
     )?;
-    writeln!(
-        out,
-        "<script type=\"text/plain\" id=\"unspool-answers\">{}</script>",
-        BASE64.encode(page.answers)
-    )?;
+    writeln!(out, "<script type=\"text/plain\" id=\"unspool-answers\">{}</script>", letters(page.answers))?;
     write!(out, "<script type=\"text/plain\" id=\"unspool-records\"")?;
     if let Some(as_of) = &about.as_of {
         write!(out, " data-as-of=\"{}\"", escaped(as_of))?;
@@ -59,22 +55,27 @@ pub(crate) fn html(page: Page, about: &About, report: &[u8]) -> io::Result<Vec<u
     if let Some(masked) = about.masked {
         write!(out, " data-masked=\"{masked}\"")?;
     }
-    writeln!(out, ">{}</script>", BASE64.encode(&packed))?;
-    let script = BASE64.encode(pack(page.script.as_bytes())?);
-    writeln!(out, "<script type=\"text/plain\" id=\"unspool-script\">{script}</script>")?;
+    writeln!(out, ">{}</script>", letters(&packed))?;
+    for (name, text) in [("style", page.style), ("script", page.script)] {
+        let packed = BASE64.encode(pack(text.as_bytes())?);
+        writeln!(out, "<script type=\"text/plain\" id=\"unspool-{name}\">{packed}</script>")?;
+    }
     let begin = BEGIN.replace("NONCE", &nonce);
     write!(out, "<script type=\"module\" nonce=\"{nonce}\">{begin}</script>\n</body>\n</html>\n")?;
     Ok(out)
 }
 
-/// Unpacks the page's script and lets it run, under the same nonce.
+/// Unpacks the page's style and script and puts them in force, under the same nonce. These are base64, which a browser reads by itself; the
+/// script reads the rest.
 const BEGIN: &str = r#"
-const packed = Uint8Array.from(atob(document.getElementById("unspool-script").textContent), (letter) => letter.charCodeAt(0));
-const script = document.createElement("script");
-script.type = "module";
-script.nonce = "NONCE";
-script.textContent = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
-document.body.append(script);
+for (const name of ["style", "script"]) {
+  const packed = Uint8Array.from(atob(document.getElementById(`unspool-${name}`).textContent), (letter) => letter.charCodeAt(0));
+  const part = document.createElement(name);
+  if (name === "script") part.type = "module";
+  part.nonce = "NONCE";
+  part.textContent = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
+  document.body.append(part);
+}
 "#;
 
 fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
@@ -110,9 +111,9 @@ mod tests {
         )
         .unwrap();
         let text = String::from_utf8(file).unwrap();
-        assert_eq!(text.matches("</script").count(), 4, "{text}");
-        assert_eq!(text.matches("<script").count(), 4, "{text}");
-        assert_eq!(text.matches("</style").count(), 1);
+        assert_eq!(text.matches("</script").count(), 5, "{text}");
+        assert_eq!(text.matches("<script").count(), 5, "{text}");
+        assert_eq!(text.matches("</style").count(), 0);
         assert_eq!(text.matches("alert").count(), 1, "in the title, as text: {text}");
         assert!(
             text.contains("<title>a &lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt; &amp; b</title>"),

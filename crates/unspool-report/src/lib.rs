@@ -6,11 +6,13 @@
 mod container;
 mod gather;
 mod html;
+mod letters;
 mod make;
 mod opened;
 
 pub use container::{Container, Cover, Masked, NotAReport, Stream};
 pub use gather::Whole;
 pub use html::Page;
+pub use letters::bytes_of;
 pub use make::{Asked, Line, MakeError, Report, make};
 pub use opened::{Opened, Told};

@@ -6,6 +6,7 @@ pub use search::{Answer, Candidate, Search};
 
 use crate::failures::Telling;
 use crate::prices::Prices;
+use crate::screen::{EndDoc, end};
 use crate::totals::{Totals, totals};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,6 +24,8 @@ pub struct Explanation {
     pub subject: &'static str,
     /// In one line.
     pub title: String,
+    /// The steps that an edge leads from and to; empty for an agent or a step.
+    pub ends: Vec<EndDoc>,
     /// Parts, in order.
     pub sections: Vec<Section>,
 }
@@ -139,6 +142,7 @@ impl Why<'_> {
         Explanation {
             subject: "agent",
             title: format!("agent {} ({})", self.text(agent.native_id), agent.id.show('a')),
+            ends: Vec::new(),
             sections,
         }
     }
@@ -338,6 +342,7 @@ impl Why<'_> {
         Explanation {
             subject: "step",
             title: format!("{} ({})", self.name(index), step.id.show('s')),
+            ends: Vec::new(),
             sections,
         }
     }
@@ -404,6 +409,7 @@ impl Why<'_> {
         Explanation {
             subject: "edge",
             title: format!("{} → {}", self.name(index(from)), self.name(index(to))),
+            ends: [from, to].map(|n| end(self.flow, self.batch, index(n))).into(),
             sections,
         }
     }
@@ -411,4 +417,38 @@ impl Why<'_> {
 
 fn index(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(NONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Answer, EndDoc, Search};
+    use crate::drawn::Drawn;
+    use crate::prices::Prices;
+
+    #[test]
+    fn an_edge_names_its_ends_as_people_do_and_other_things_have_none() {
+        let mut drawn = Drawn::new();
+        let input = drawn.input(1_000);
+        let model = drawn.model(0, (2_000, 3_000));
+        let call = drawn.tool(model, "Task", "look around", (3_000, 9_000));
+        drawn.agent(call, "Explore", 4_000);
+        let explained = |what: &str| {
+            let mut search = Search::new(what);
+            search.add(&drawn.flow, &drawn.batch, &Prices::default());
+            match search.finish() {
+                Answer::One(explanation) => explanation,
+                other => panic!("{what}: {other:?}"),
+            }
+        };
+        let why = explained(&format!("#{call}..#{}", call + 1));
+        let [from, to] = &why.ends[..] else { panic!("{why:?}") };
+        let named = |end: &EndDoc| {
+            (end.step.brief.label.clone(), end.agent.as_ref().map(|agent| agent.label.clone()).unwrap())
+        };
+        assert_eq!(named(from), ("Task".into(), "main".into()));
+        assert_eq!(named(to), ("user".into(), "Explore".into()));
+        assert_eq!((from.step.detail.as_str(), to.step.brief.seq), ("look around", call + 1));
+        assert_eq!(to.started_at.as_deref(), Some("1970-01-01T00:00:04.000Z"));
+        assert!(explained(&format!("#{input}")).ends.is_empty());
+    }
 }

@@ -4,7 +4,7 @@
 
 mod made;
 
-pub(crate) use made::detail_of;
+pub(crate) use made::{detail_of, time};
 pub use made::{edge_doc, issue_doc, link_doc, session_doc, step_doc, totals_doc, usage_doc};
 
 use schemars::JsonSchema;

@@ -1,5 +1,6 @@
 // In: what a report carries, as text in the page: its records, and what answers about them, as WebAssembly. Out: answers as a server gives them.
 // Never here: what an answer means.
+import { bytesOf } from "./letters.ts";
 
 /** The elements of a report that hold its data, packed. */
 const ANSWERS = "unspool-answers";
@@ -50,17 +51,14 @@ interface Exports {
 }
 
 /** Answers. It runs in a worker, as text, so it uses nothing from outside of itself. */
-function answering(port: Port): void {
+function answering(port: Port, read: typeof bytesOf): void {
   /** Answers about all of a session, which the others need not wait for. */
   const long = /\/(path|metrics|failures|findings)(\?|$)/;
   let wasm: Exports | undefined;
   let waiting: Asked[] = [];
 
   const unpacked = async (text: string): Promise<Uint8Array<ArrayBuffer>> => {
-    const letters = atob(text);
-    const packed = new Uint8Array(letters.length);
-    for (let n = 0; n < letters.length; n += 1) packed[n] = letters.charCodeAt(n);
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    const stream = new Blob([read(text)]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
     return new Uint8Array(await new Response(stream).arrayBuffer());
   };
   const give = ({ memory, room }: Exports, bytes: Uint8Array): void => {
@@ -117,11 +115,11 @@ interface Answerer {
 /** In a worker, so that the page stays smooth; in the page, where a browser allows a file none. */
 function answerer(): Answerer {
   try {
-    const code = new Blob([`(${answering.toString()})(self)`], { type: "text/javascript" });
+    const code = new Blob([`(${answering.toString()})(self, ${bytesOf.toString()})`], { type: "text/javascript" });
     return new Worker(URL.createObjectURL(code));
   } catch {
     const { port1, port2 } = new MessageChannel();
-    answering(port2 as unknown as Port);
+    answering(port2 as unknown as Port, bytesOf);
     return port1;
   }
 }

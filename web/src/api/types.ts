@@ -1391,8 +1391,40 @@ export type Explanation = {
   subject: string;
   /** In one line. */
   title: string;
+  /** The steps that an edge leads from and to; empty for an agent or a step. */
+  ends: EndDoc[];
   /** Parts, in order. */
   sections: Section[];
+};
+
+/** A step at an end of a link: what it is, whose, and when. */
+export type EndDoc = {
+  /** Deterministic id. */
+  id: string;
+  /** Position in the depth-first order of the tree. */
+  seq: number;
+  /** Kind of step. */
+  kind: string;
+  /** The tool, the model, or who spoke. */
+  label: string;
+  /** It failed. */
+  is_error: boolean;
+  /** What it looks like. */
+  look: string;
+  /** What it was for, or the first words of it. */
+  detail: string;
+  /** Milliseconds from the session's first moment to its start. */
+  elapsed_ms?: number | null;
+  /** Milliseconds it took. */
+  duration_ms?: number | null;
+  /** All its tokens; null when none were reported. */
+  tokens?: number | null;
+  /** It has begun and nothing says that it ended. */
+  pending: boolean;
+  /** Whose step. */
+  agent?: AgentBriefDoc | null;
+  /** When it began; null when nobody knows. */
+  started_at?: string | null;
 };
 
 /** One part of an explanation. */
@@ -2019,6 +2051,8 @@ export type TroubledAgentDoc = {
   link?: string | null;
   /** That call is inferred. */
   inferred: boolean;
+  /** Somebody started it, and no record says who. */
+  start_unknown: boolean;
   /** Its steps that failed. */
   failures: number;
   /** How many of them were overcome. */
@@ -2031,6 +2065,8 @@ export type TroubledAgentDoc = {
 export type WorstDoc = {
   /** Which. */
   step: StepBriefDoc;
+  /** What it was for, or the first words of it. */
+  detail: string;
   /** First words of what went wrong, where its source says. */
   error?: string | null;
   /** What became of it, as in the failures of a session. */

@@ -54,3 +54,19 @@ export class Turns<T> {
     return this.underWay !== undefined;
   }
 }
+
+/** Work that nobody waits for: one thing after the other, with a pause between, so that what somebody does meanwhile has room. */
+export class Queue {
+  private last: Promise<unknown> = Promise.resolve();
+  private readonly pause: () => Promise<unknown>;
+
+  constructor(pause: () => Promise<unknown>) {
+    this.pause = pause;
+  }
+
+  add<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.last.then(work);
+    this.last = mine.catch(() => {}).then(this.pause);
+    return mine;
+  }
+}

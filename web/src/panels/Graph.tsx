@@ -16,7 +16,7 @@ import { preferences } from "../state/preferences.ts";
 import { isLater, playedMs } from "../state/replay.ts";
 import { query, route, select, selected, selectedEdge, selectLink, sessionId } from "../state/route.ts";
 import { palette } from "../state/schema.ts";
-import { chain, lighter, point, queryTrouble, type Lighter } from "../state/session.ts";
+import { chain, lighter, onPath, point, queryTrouble, type Lighter } from "../state/session.ts";
 import { timeline } from "../state/timeline.ts";
 import { Canvas, type Size } from "../widgets/Canvas.tsx";
 import { Empty, Loading } from "../widgets/States.tsx";
@@ -126,6 +126,11 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
     return (answer.value.data?.graph.nodes ?? []).map((node) => lightOfNode(node, light));
   });
 
+  const isOnPath = useComputed(() => {
+    const [is, positions] = [drawn === "dag" && preferences.value.path, onPath.value];
+    return is ? (answer.value.data?.graph.nodes ?? []).map((node) => node.seqs.some((seq) => positions.has(seq))) : [];
+  });
+
   const view = (): Camera => camera.value ?? (graph ? fitted(graph, size.value.width, size.value.height) : { x: 0, y: 0, zoom: 1 });
   const under = (x: number, y: number) => {
     const { x: left, y: top, zoom } = view();
@@ -219,7 +224,7 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
         <Coarser graph={graph} />
         <div class="timeline-box">
           <Canvas name={drawn === "dag" ? "graph" : "workflow"} background={palette.value.paper} label={`${graph.title}: ${plural(graph.nodes.length, "node")}`} size={size} onWheel={onWheel} onPointer={onPointer} onKeyDown={onKey} cursor={hover.value ? "pointer" : "grab"} onDoubleClick={(_, x, y) => fold(x, y)}
-            draw={(ctx, { width, height }) => answer.value.data && drawGraph(ctx, { graph: answer.value.data.graph, camera: camera.value ?? fitted(answer.value.data.graph, width, height), colours: palette.value, colouring: preferences.value.colouring, lights: lights.value, hasChain: chain.value !== undefined, hovered: hover.value?.node?.id ?? "", hoveredLink: hover.value?.edge, chosenLink: selectedEdge.value, selected: selected.value }, width, height)} />
+            draw={(ctx, { width, height }) => answer.value.data && drawGraph(ctx, { graph: answer.value.data.graph, camera: camera.value ?? fitted(answer.value.data.graph, width, height), colours: palette.value, colouring: preferences.value.colouring, lights: lights.value, onPath: isOnPath.value, hasChain: chain.value !== undefined, hovered: hover.value?.node?.id ?? "", hoveredLink: hover.value?.edge, chosenLink: selectedEdge.value, selected: selected.value }, width, height)} />
           {hover.value?.node && <NodeTip {...hover.value} node={hover.value.node} width={size.value.width} height={size.value.height} />}
           {hover.value?.edge && <EdgeTip edge={hover.value.edge} hover={hover.value} width={size.value.width} />}
         </div>

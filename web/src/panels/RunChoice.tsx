@@ -20,7 +20,7 @@ export function RunChoice() {
   const answer = useMemo(() => answerOf(() => {
     const id = sessionId.value;
     if (id === "") return undefined;
-    versionOf(id).value;
+    versionOf(id, "sums").value;
     return { key: id, get: (signal) => get("/api/v1/sessions/{id}/runs", { id }, { to: MAX_OFFERED, steps: 0 }, signal) };
   }), []);
   useEffect(() => () => answer.stop(), [answer]);

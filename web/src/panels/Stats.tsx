@@ -24,7 +24,7 @@ function useDocument<T>(what: (id: string, signal: AbortSignal) => Promise<T>) {
   const answer = useMemo(() => answerOf(() => {
     const id = sessionId.value;
     if (id === "") return undefined;
-    versionOf(id).value;
+    versionOf(id, "sums").value;
     return { key: id, get: (signal) => what(id, signal) };
   }), []);
   useEffect(() => () => answer.stop(), [answer]);

@@ -1,7 +1,7 @@
 // The timeline: lanes per agent, bars per step, arrows between agents, and the range that is marked.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { BarDoc, LaneDoc, TimelineArrowDoc } from "../api/types.ts";
+import type { BarDoc, LaneDoc, TimelineArrowDoc, TimelineDoc } from "../api/types.ts";
 import { endOf, GUTTER_PX, laneName } from "../logic/lanes.ts";
 import { duration, plain, plural } from "../logic/words.ts";
 import { preferences } from "../state/preferences.ts";
@@ -9,11 +9,11 @@ import { playedNs } from "../state/replay.ts";
 import { selectedEdge } from "../state/route.ts";
 import { palette } from "../state/schema.ts";
 import { chain, lighter, onPath, path, point } from "../state/session.ts";
-import { lanes, markedRange, nowNs, timeline, widthPx } from "../state/timeline.ts";
+import { isGrowing, lanes, markedRange, nowNs, spanNs, timeline, widthPx } from "../state/timeline.ts";
 import { Canvas, type Size } from "../widgets/Canvas.tsx";
 import type { Paper } from "../widgets/paint.ts";
 import { Empty, Loading, Wrong } from "../widgets/States.tsx";
-import { draw } from "./timeline-draw.ts";
+import { draw, drawGrowing, type Scene } from "./timeline-draw.ts";
 import { scaleOf, useHand, type Hover } from "./timeline-hand.ts";
 import { TimelineTools } from "./TimelineTools.tsx";
 
@@ -38,21 +38,27 @@ export function Timeline() {
   if (error && !data) return <Wrong error={error} />;
   if (!data) return loading ? <Loading what="the timeline" /> : null;
   if (data.total_bars === 0) return <Empty title="No step has a time"><p>The tree and the graph show them all.</p></Empty>;
-  if (data.span_ns === 0 && data.total_bars > 1 && nowNs.value === 0) return <Empty title="All steps have the same time"><p class="quiet">Their source tells when, but not what came first. The tree below and the graph show what led to what.</p></Empty>;
+  if (data.span_ns === 0 && data.total_bars > 1 && !isGrowing.value) return <Empty title="All steps have the same time"><p class="quiet">Their source tells when, but not what came first. The tree below and the graph show what led to what.</p></Empty>;
 
-  const paint = (ctx: Paper, { width, height }: Size) => {
-    const current = timeline.value.data;
-    if (!current) return;
+  const scene = (current: TimelineDoc): Scene => {
     const { path: isPath, arrows, sure, colouring } = preferences.value;
     const lit = chain.value;
-    draw(ctx, {
-      timeline: current, lanes: lanes.value.lanes, scale: scaleOf(size.value), scrolled: scrolled.value,
+    return {
+      timeline: current, lanes: lanes.value.lanes, scale: scaleOf(size.value), scrolled: scrolled.value, spanNs: spanNs.value,
       strip: path.value.data?.strip ?? [], stripAtMs: pathDelayMs(current.first_at),
       arrows, sure, colouring, onPath: isPath ? onPath.value : undefined, light: lighter.value,
       lit: lit && ((seq) => lit.ends.has(seq) || lit.causes.has(seq) || lit.effects.has(seq)),
       hovered: hover.value?.bar?.step_id ?? "", hoveredArrow: hover.value?.arrow, chosenEdge: selectedEdge.value,
-      colours: palette.value, playedNs: playedNs.value, nowNs: nowNs.value, range: markedRange.value,
-    }, width, height);
+      colours: palette.value, playedNs: playedNs.value, isGrowing: isGrowing.value && playedNs.value === undefined, range: markedRange.value,
+    };
+  };
+  const paint = (ctx: Paper, { width, height }: Size) => {
+    const current = timeline.value.data;
+    if (current) draw(ctx, scene(current), width, height);
+  };
+  const paintGrowing = (ctx: Paper, { width, height }: Size) => {
+    const current = timeline.value.data;
+    if (current && isGrowing.value) drawGrowing(ctx, scene(current), nowNs.value, width, height);
   };
 
   const { bar, arrow, lane } = hover.value ?? {};
@@ -61,7 +67,7 @@ export function Timeline() {
     <section class="timeline" aria-label="Timeline">
       <TimelineTools data={data} />
       <div class="timeline-box">
-        <Canvas name="timeline" background={palette.value.paper} label={`Timeline: ${plural(data.total_bars, "step")} in ${plural(data.lanes.length, "lane")}`} size={size} draw={paint} {...hand} />
+        <Canvas name="timeline" background={palette.value.paper} label={`Timeline: ${plural(data.total_bars, "step")} in ${plural(data.lanes.length, "lane")}`} size={size} draw={paint} drawAbove={paintGrowing} {...hand} />
         {hover.value && bar && <BarTip bar={bar} hover={hover.value} width={size.value.width} lane={laneOf(bar.lane)} />}
         {hover.value && arrow && <ArrowTip arrow={arrow} hover={hover.value} width={size.value.width} />}
         {hover.value && lane !== undefined && <LaneTip lane={laneOf(lane)} hover={hover.value} width={size.value.width} />}

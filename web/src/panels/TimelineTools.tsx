@@ -50,6 +50,12 @@ export function ColourChoice() {
   );
 }
 
+/** What held the session up is underlined, if somebody wants that. */
+export function PathChoice() {
+  const { path } = preferences.value;
+  return <label class="check"><input type="checkbox" checked={path} onChange={() => prefer({ path: !path })} /> critical path</label>;
+}
+
 function ArrowChoice({ data }: { data: TimelineDoc }) {
   const { arrows, sure } = preferences.value;
   return (
@@ -71,14 +77,14 @@ function ArrowChoice({ data }: { data: TimelineDoc }) {
 }
 
 export function TimelineTools({ data }: { data: TimelineDoc }) {
-  const { path: isPath, fold } = preferences.value;
+  const { fold } = preferences.value;
   return (
     <div class="tools">
       <Legend data={data} />
       <span class="grow" />
       {data.untimed_steps > 0 && <span class="quiet">{plural(data.untimed_steps, "step")} without a time</span>}
       <ColourChoice />
-      <label class="check"><input type="checkbox" checked={isPath} onChange={() => prefer({ path: !isPath })} /> critical path</label>
+      <PathChoice />
       {data.idle.length > 0 && <label class="check" title="Long stretches in which nothing happened are drawn short"><input type="checkbox" checked={fold} onChange={() => prefer({ fold: !fold })} /> fold gaps</label>}
       <button class="small" onClick={() => showWindow(undefined)} disabled={!shownWindow.value}>Whole session</button>
       {markedRange.value ? <TimelineRange /> : <ArrowChoice data={data} />}

@@ -15,7 +15,7 @@ function Failed({ one }: { one: TroubledAgentDoc }) {
         {above.map((outer) => <span key={outer.id} class="quiet">{outer.label} › </span>)}
         <b>{agent.label}</b> <span class="quiet">{agent.detail}</span>
       </p>
-      <div class="edge-head"><StepLink step={worst.step} /><span class="tag">{plain(worst.outcome)}</span>{worst.refused && <span class="tag">refused by a person</span>}</div>
+      <div class="edge-head"><StepLink step={worst.step} />{worst.detail !== "" && <span class="quiet trouble-at" title={worst.detail}>{worst.detail}</span>}<span class="tag">{plain(worst.outcome)}</span>{worst.refused && <span class="tag">refused by a person</span>}</div>
       <p class="trouble-why">{worst.error ?? "Its source does not say why."}</p>
       {worst.first_cause && <p><span class="quiet">because of </span><StepLink step={worst.first_cause} /></p>}
       {one.started_by && (
@@ -23,6 +23,7 @@ function Failed({ one }: { one: TroubledAgentDoc }) {
           {one.link && <button class="link" onClick={() => selectLink(one.link ?? "")}>why linked</button>}
         </p>
       )}
+      {one.start_unknown && <p class="quiet">Who started it, no record says.</p>}
       {one.failures > 1 && <p class="quiet">{plural(one.failures, "step")} of it failed, {count(one.overcome)} overcome: <button class="link" onClick={() => setParams({ q: `is:error agent:${agent.id}` })}>show them</button></p>}
     </li>
   );

@@ -15,6 +15,8 @@ export interface GraphScene {
   colouring: Colouring;
   /** By node, in their order. */
   lights: readonly Light[];
+  /** By node, whether it is on the critical path; empty when nobody wants to see that. */
+  onPath: readonly boolean[];
   hasChain: boolean;
   hovered: string;
   hoveredLink: PlacedEdgeDoc | undefined;
@@ -42,6 +44,7 @@ export function drawGraph(ctx: Paper, scene: GraphScene, width: number, height: 
     if (!touches(node.place, view)) return;
     if (isFar) drawFarNode(ctx, scene, node, scene.lights[n] ?? "plain");
     else drawNode(ctx, scene, node, scene.lights[n] ?? "plain");
+    if (scene.onPath[n]) drawOnPath(ctx, scene, node.place);
   });
   ctx.globalAlpha = 1;
   ctx.restore();
@@ -178,6 +181,12 @@ function drawFarNode(ctx: Paper, scene: GraphScene, node: PlacedNodeDoc, light: 
   ctx.strokeStyle = scene.colours.ink;
   ctx.lineWidth = 3 / scene.camera.zoom;
   ctx.strokeRect(x, y, width, height);
+}
+
+/** What held the session up is underlined, as on the timeline. */
+function drawOnPath(ctx: Paper, { colours, camera }: GraphScene, { x, y, width, height }: RectDoc): void {
+  ctx.fillStyle = colours.ink;
+  ctx.fillRect(x, y + height + 1, width, Math.max(3, 1 / camera.zoom));
 }
 
 function drawNode(ctx: Paper, scene: GraphScene, node: PlacedNodeDoc, light: Light): void {

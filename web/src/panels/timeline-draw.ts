@@ -20,6 +20,8 @@ export interface Scene {
   scrolled: number;
   /** What the whole session was spent on. */
   strip: readonly StripPartDoc[];
+  /** How long the whole is, with room for what goes on. */
+  spanNs: number;
   /** Milliseconds from the timeline's first moment to the strip's. */
   stripAtMs: number;
   arrows: Arrows;
@@ -34,8 +36,8 @@ export interface Scene {
   hoveredArrow: TimelineArrowDoc | undefined;
   /** The link that is looked at, as FROM..TO. */
   chosenEdge: string;
-  /** Now, while something runs; else 0. */
-  nowNs: number;
+  /** What runs is drawn by `drawGrowing`, until now. */
+  isGrowing: boolean;
   /** The moment that is played; nothing when all is shown. */
   playedNs: number | undefined;
   /** What is marked, from one moment to another. */
@@ -43,20 +45,35 @@ export interface Scene {
   colours: Palette;
 }
 
-export function draw(ctx: Paper, scene: Scene, width: number, height: number): void {
-  ctx.save();
+/** Only the lanes are drawn on, from their left upper corner. */
+function onLanes(ctx: Paper, { scrolled }: Scene, width: number, height: number): void {
   ctx.beginPath();
   ctx.rect(GUTTER_PX, TOP_PX, width - GUTTER_PX, height - TOP_PX);
   ctx.clip();
-  ctx.translate(GUTTER_PX, TOP_PX - scene.scrolled);
+  ctx.translate(GUTTER_PX, TOP_PX - scrolled);
+}
+
+/** What changes with every moment: bars of what runs, and now. */
+export function drawGrowing(ctx: Paper, scene: Scene, nowNs: number, width: number, height: number): void {
+  if (!scene.isGrowing) return;
+  ctx.save();
+  onLanes(ctx, scene, width, height);
+  drawBars(ctx, scene, scene.timeline.bars.filter((bar) => bar.running), nowNs, height);
+  drawNow(ctx, scene, nowNs, height);
+  ctx.restore();
+}
+
+export function draw(ctx: Paper, scene: Scene, width: number, height: number): void {
+  ctx.save();
+  onLanes(ctx, scene, width, height);
   drawLanes(ctx, scene, width);
   drawMarks(ctx, scene, height);
   drawIdle(ctx, scene, height);
   const arrows = arrowLayers(scene, height);
   drawArrows(ctx, arrows.below);
-  drawBars(ctx, scene, height);
+  const { timeline: { bars }, isGrowing } = scene;
+  drawBars(ctx, scene, isGrowing ? bars.filter((bar) => !bar.running) : bars, 0, height);
   drawArrows(ctx, arrows.above);
-  drawNow(ctx, scene, height);
   drawPlayed(ctx, scene, height);
   drawRange(ctx, scene, height);
   ctx.restore();
@@ -117,8 +134,7 @@ function drawRange(ctx: Paper, { scale, range, colours, scrolled }: Scene, heigh
 }
 
 /** What runs goes on until here. */
-function drawNow(ctx: Paper, { scale, nowNs, colours, scrolled }: Scene, height: number): void {
-  if (nowNs === 0) return;
+function drawNow(ctx: Paper, { scale, colours, scrolled }: Scene, nowNs: number, height: number): void {
   ctx.fillStyle = colours.spawn;
   ctx.globalAlpha = 0.7;
   ctx.fillRect(toX(scale, nowNs), scrolled, 1, height);
@@ -161,10 +177,10 @@ function drawIdle(ctx: Paper, { timeline, scale, colours, scrolled }: Scene, hei
   }
 }
 
-function drawBars(ctx: Paper, scene: Scene, height: number): void {
-  const { timeline, lanes, scale, light, lit: chain, scrolled, nowNs } = scene;
+function drawBars(ctx: Paper, scene: Scene, bars: readonly BarDoc[], nowNs: number, height: number): void {
+  const { lanes, scale, light, lit: chain, scrolled } = scene;
   ctx.textBaseline = "middle";
-  for (const bar of timeline.bars) {
+  for (const bar of bars) {
     const box = boxOf(bar, lanes, scale, nowNs);
     if (!box || box.x > scale.width || box.x + box.width < 0 || box.y > scrolled + height || box.y + box.height < scrolled) continue;
     const x = Math.max(box.x, -4);

@@ -106,10 +106,10 @@ export function classColour(name: string, colours: Palette): string {
 
 /** The whole session in one line: what held it up, and which part of it is shown. */
 export function drawMap(ctx: Paper, scene: Scene, width: number): void {
-  const { timeline, strip, stripAtMs, scale, colours, nowNs } = scene;
+  const { strip, stripAtMs, scale, colours, spanNs } = scene;
   const room = width - GUTTER_PX;
   const { folds = NO_FOLDS } = scale;
-  const span = Math.max(1, drawnAt(folds, Math.max(timeline.span_ns, nowNs)));
+  const span = Math.max(1, drawnAt(folds, spanNs));
   const at = (ns: number) => GUTTER_PX + Math.max(0, Math.min(1, drawnAt(folds, ns) / span)) * room;
   ctx.fillStyle = colours.paper;
   ctx.fillRect(0, 0, width, MAP_PX);

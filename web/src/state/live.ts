@@ -6,26 +6,31 @@ import type { LiveChangeDoc } from "../api/types.ts";
 export type Hearer = (change: LiveChangeDoc | "reset") => void;
 
 export const connected = signal<boolean | undefined>(undefined);
-const versions = new Map<string, Signal<number>>();
 const hearers = new Set<Hearer>();
-/** Views of a session look again at most so often. */
-const PAUSE_MS = 400;
-const waiting = new Map<string, number>();
+
+/** How often views of a session look again at most, in milliseconds: at its parts, and at what sums up all of it. */
+const PAUSES_MS = { parts: 400, sums: 1_200 };
+type Pace = keyof typeof PAUSES_MS;
+const PACES: readonly Pace[] = ["parts", "sums"];
+const versions: Record<Pace, Map<string, Signal<number>>> = { parts: new Map(), sums: new Map() };
+const waiting: Record<Pace, Set<string>> = { parts: new Set(), sums: new Set() };
 
 /** Grows when a session becomes different. */
-export function versionOf(id: string): Signal<number> {
-  let version = versions.get(id);
-  if (!version) versions.set(id, (version = signal(0)));
+export function versionOf(id: string, pace: Pace = "parts"): Signal<number> {
+  let version = versions[pace].get(id);
+  if (!version) versions[pace].set(id, (version = signal(0)));
   return version;
 }
 
 function touch(id: string): void {
-  if (waiting.has(id)) return;
-  const timer = window.setTimeout(() => {
-    waiting.delete(id);
-    versionOf(id).value += 1;
-  }, PAUSE_MS);
-  waiting.set(id, timer);
+  for (const pace of PACES) {
+    if (waiting[pace].has(id)) continue;
+    waiting[pace].add(id);
+    setTimeout(() => {
+      waiting[pace].delete(id);
+      versionOf(id, pace).value += 1;
+    }, PAUSES_MS[pace]);
+  }
 }
 
 export function hear(hearer: Hearer): () => void {
@@ -42,7 +47,7 @@ export function startLive(): void {
       if (name !== "change" && name !== "reset") return;
       const change = name === "reset" ? "reset" : (JSON.parse(data) as LiveChangeDoc);
       batch(() => {
-        if (change === "reset") for (const id of versions.keys()) touch(id);
+        if (change === "reset") for (const id of new Set(PACES.flatMap((pace) => [...versions[pace].keys()]))) touch(id);
         else touch(change.session_id);
         hearers.forEach((hearer) => hearer(change));
       });

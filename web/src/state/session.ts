@@ -14,6 +14,7 @@ import { folds } from "./timeline.ts";
 const MANY = 20_000;
 
 const versioned = (id: string) => versionOf(id).value;
+const summed = (id: string) => versionOf(id, "sums").value;
 
 /** Where gaps are folded, the rest of the strip has more pixels. */
 const FINE_STRIP_PX = 6_000;
@@ -22,7 +23,7 @@ const FINE_STRIP_PX = 6_000;
 export const path = answerOf(() => {
   const id = sessionId.value;
   if (id === "") return undefined;
-  versioned(id);
+  summed(id);
   const px = folds.value.length > 0 ? FINE_STRIP_PX : undefined;
   return { key: id, part: String(px), get: (signal) => get("/api/v1/sessions/{id}/path/strip", { id }, { px }, signal) };
 });
@@ -44,7 +45,7 @@ effect(() => {
 export const numbers = answerOf(() => {
   const id = sessionId.value;
   if (id === "") return undefined;
-  versioned(id);
+  summed(id);
   const until_ms = countedUntil.value;
   return { key: id, part: String(until_ms), get: (signal) => get("/api/v1/sessions/{id}/numbers", { id }, { until_ms }, signal) };
 });
@@ -61,7 +62,7 @@ export const line = answerOf(() => {
 export const trouble = answerOf(() => {
   const id = sessionId.value;
   if (id === "" || selected.value !== "" || selectedEdge.value !== "") return undefined;
-  versioned(id);
+  summed(id);
   return { key: id, get: (signal) => get("/api/v1/sessions/{id}/trouble", { id }, {}, signal) };
 });
 

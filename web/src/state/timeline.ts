@@ -6,7 +6,7 @@ import { drawnLength, foldsOf, grown, NO_FOLDS, reached, whole, type Folds, type
 import { answerOf } from "./answers.ts";
 import { versionOf } from "./live.ts";
 import { preferences } from "./preferences.ts";
-import { replaceParams, route, sessionId, setParams } from "./route.ts";
+import { replaceParams, route, sessionId, setParams, view } from "./route.ts";
 
 const NS_PER_MS = 1e6;
 /** What is asked for reaches so many windows to both sides, so that moving a little needs no asking. */
@@ -21,7 +21,8 @@ const askedWindow = signal<Span | undefined>(undefined);
 export const timeline = answerOf(() => {
   const id = sessionId.value;
   if (id === "") return undefined;
-  versionOf(id).value;
+  // Other views need it once.
+  if (view.value === "timeline") versionOf(id).value;
   const span = askedWindow.value;
   const px = Math.round(widthPx.value * (span ? 1 + 2 * REACH : 1));
   const folded = preferences.value.fold || undefined;
@@ -36,6 +37,8 @@ export const folds = computed<Folds>(() => (preferences.value.fold ? foldsOf(tim
 const growsUntilNs = computed(() => timeline.value.data?.grows_until_ns ?? undefined);
 /** Now, in nanoseconds since the first moment, while something runs; else 0. */
 export const nowNs = signal(0);
+/** Something runs. */
+export const isGrowing = computed(() => nowNs.value > 0);
 /** From the first moment to the last, or to now and some room while something runs. */
 export const spanNs = computed(() => grown(timeline.value.data?.span_ns ?? 0, nowNs.value));
 /** The window, or the whole. */

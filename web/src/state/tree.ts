@@ -3,11 +3,14 @@ import { computed, effect, signal } from "@preact/signals";
 import { get, type ApiError } from "../api/client.ts";
 import type { TreeRowDoc } from "../api/types.ts";
 import { blocksOf, type Seen } from "../logic/rows.ts";
+import { lookedAgain } from "./answers.ts";
 import { versionOf } from "./live.ts";
-import { selected, selectedEdge, sessionId } from "./route.ts";
+import { selected, selectedEdge, sessionId, view } from "./route.ts";
 import { asApiError } from "./trouble.ts";
 
 const BLOCK = 200;
+/** Views that show the tree. */
+const WITH_TREE: readonly string[] = ["timeline", "tree"];
 /** Agents below this are closed by "close all", and none is that deep for "open all". */
 const SHUT_DEPTH = 0;
 const ALL_DEPTHS = 1_000_000;
@@ -64,14 +67,15 @@ function filterOf({ depth, agent, open, shut, errors }: Asked) {
   return { depth, agent, busiest: depth === undefined || undefined, open: [...open], shut: [...shut], errors: errors || undefined };
 }
 
-async function loadBlock(block: number, mine: number): Promise<void> {
+async function loadBlock(block: number, mine: number, isAgain = false): Promise<void> {
   const id = sessionId.peek();
   if (id === "" || underWay.has(block)) return;
   underWay.add(block);
   const asked = question;
   try {
     const window = { from: block * BLOCK, to: (block + 1) * BLOCK };
-    const answer = await get("/api/v1/sessions/{id}/tree", { id }, { ...window, ...filterOf(treeAsked.peek()) });
+    const load = () => get("/api/v1/sessions/{id}/tree", { id }, { ...window, ...filterOf(treeAsked.peek()) });
+    const answer = await (isAgain ? lookedAgain.add(load) : load());
     const blocks = new Map(treeRows.peek().blocks);
     if (asked !== question || (blocks.get(block)?.turn ?? 0) > mine) return;
     blocks.set(block, { turn: mine, rows: answer.rows });
@@ -90,11 +94,25 @@ export function needTree(rows: Seen): void {
   for (const block of blocksOf(rows, BLOCK)) if (treeRows.peek().blocks.get(block)?.turn !== turn) void loadBlock(block, turn);
 }
 
-function refresh(): void {
+function refresh(isAgain: boolean): Promise<unknown> {
   turn += 1;
   underWay.clear();
   const blocks = blocksOf(seen, BLOCK);
-  for (const block of blocks.length > 0 ? blocks : [0]) void loadBlock(block, turn);
+  return Promise.all((blocks.length > 0 ? blocks : [0]).map((block) => loadBlock(block, turn, isAgain)));
+}
+
+let [isLooking, isDue] = [false, false];
+
+/** Looks at the same rows again; what changes while that is under way is looked at once, behind it. */
+async function lookAgain(): Promise<void> {
+  isDue = true;
+  if (isLooking) return;
+  isLooking = true;
+  while (isDue) {
+    isDue = false;
+    await refresh(true);
+  }
+  isLooking = false;
 }
 
 /** Looks for the row of a step; agents around it that are closed are opened, so that choosing it elsewhere shows it here. */
@@ -152,8 +170,10 @@ let lastAsked: Asked = USUAL;
 effect(() => {
   const id = sessionId.value;
   if (id === "") return;
-  versionOf(id).value;
-  if (id !== shown || treeAsked.value !== lastAsked) question += 1;
+  // Where it is not shown, it is not looked at again.
+  if (WITH_TREE.includes(view.value)) versionOf(id).value;
+  const isAgain = id === shown && treeAsked.value === lastAsked;
+  if (!isAgain) question += 1;
   lastAsked = treeAsked.value;
   if (id !== shown) {
     shown = id;
@@ -163,7 +183,8 @@ effect(() => {
     cursorRow.value = undefined;
     revealed = "";
   }
-  refresh();
+  if (isAgain) void lookAgain();
+  else void refresh(false);
 });
 
 effect(() => {

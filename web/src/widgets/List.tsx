@@ -1,7 +1,7 @@
 // A list of which only the rows that can be seen exist.
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { scrollTo, seenRows, type Seen } from "../logic/rows.ts";
+import { mostSeen, Reveal, seenRows, type Seen } from "../logic/rows.ts";
 
 interface Props {
   total: number;
@@ -21,6 +21,9 @@ interface Props {
 export function List({ total, rowPx, label, row, onSeen, reveal, onKeyDown, active, role = "list" }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [place, setPlace] = useState({ top: 0, height: 600 });
+  const latestRowPx = useRef(rowPx);
+  latestRowPx.current = rowPx;
+  const revealed = useRef(new Reveal()).current;
   const seen = seenRows(place.top, place.height, rowPx, total);
 
   useLayoutEffect(() => {
@@ -28,7 +31,11 @@ export function List({ total, rowPx, label, row, onSeen, reveal, onKeyDown, acti
     if (!element) return;
     const look = () => setPlace({ top: element.scrollTop, height: element.clientHeight });
     look();
-    const watch = new ResizeObserver(look);
+    const watch = new ResizeObserver(() => {
+      element.scrollTop = revealed.resized(element.scrollTop, element.clientHeight, latestRowPx.current);
+      revealed.isAt(element.scrollTop);
+      look();
+    });
     watch.observe(element);
     element.addEventListener("scroll", look, { passive: true });
     return () => {
@@ -42,13 +49,16 @@ export function List({ total, rowPx, label, row, onSeen, reveal, onKeyDown, acti
   useLayoutEffect(() => {
     const element = box.current;
     if (!element || reveal === undefined) return;
-    element.scrollTop = scrollTo(reveal, element.scrollTop, element.clientHeight, rowPx);
+    element.scrollTop = revealed.to(reveal, element.scrollTop, element.clientHeight, rowPx);
+    revealed.isAt(element.scrollTop);
   }, [reveal, rowPx]);
 
   const rows: ComponentChildren[] = [];
+  // What is scrolled away becomes what comes into sight: to change its words is cheaper than to make it anew.
+  const most = mostSeen(place.height, rowPx);
   for (let n = seen.first; n < seen.end; n += 1) {
     rows.push(
-      <div key={n} class="list-row" role={role === "list" ? "listitem" : "presentation"} style={{ top: `${n * rowPx}px`, height: `${rowPx}px` }}>
+      <div key={n % most} class="list-row" role={role === "list" ? "listitem" : "presentation"} style={{ top: `${n * rowPx}px`, height: `${rowPx}px` }}>
         {row(n)}
       </div>,
     );

@@ -18,7 +18,6 @@ export interface Paper {
   /** By the same to both sides. */
   scale(x: number, y: number): void;
   beginPath(): void;
-  closePath(): void;
   moveTo(x: number, y: number): void;
   lineTo(x: number, y: number): void;
   bezierCurveTo(ax: number, ay: number, bx: number, by: number, x: number, y: number): void;
@@ -54,18 +53,11 @@ export function cut(ctx: Paper, text: string, width: number): string {
   return least < 2 ? "" : `${text.slice(0, least)}…`;
 }
 
-/** A head at the end of a line, as part of a path that is filled later. */
+/** A head at the end of a line, as part of a path that is filled later; filling closes it. To close each takes as long as the path has parts. */
 export function headPath(ctx: Paper, x: number, y: number, angle: number, size = 5): void {
   ctx.moveTo(x, y);
   ctx.lineTo(x - size * Math.cos(angle - 0.45), y - size * Math.sin(angle - 0.45));
   ctx.lineTo(x - size * Math.cos(angle + 0.45), y - size * Math.sin(angle + 0.45));
-  ctx.closePath();
-}
-
-export function arrowHead(ctx: Paper, x: number, y: number, angle: number, size = 5): void {
-  ctx.beginPath();
-  headPath(ctx, x, y, angle, size);
-  ctx.fill();
 }
 
 export const FONT = 'ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';

@@ -83,10 +83,6 @@ export class SvgPaper implements Paper {
     this.path = "";
   }
 
-  closePath(): void {
-    this.path += "Z";
-  }
-
   private at(x: number, y: number): string {
     return `${round(this.state.x + x * this.state.zoom)} ${round(this.state.y + y * this.state.zoom)}`;
   }

@@ -57,6 +57,10 @@ fn an_edge_of_a_graph_leads_to_a_link_that_is_explained() {
             let link = edge["link"].as_str().unwrap();
             let why = asked.json(&format!("/explain/{link}"));
             assert!(!why["sections"].as_array().unwrap().is_empty(), "{level} {link}");
+            let ends: Vec<&str> =
+                why["ends"].as_array().unwrap().iter().map(|end| end["id"].as_str().unwrap()).collect();
+            assert_eq!(ends.join(".."), link, "{level}");
+            assert!(why["ends"].as_array().unwrap().iter().all(|end| end["agent"]["label"].is_string()));
         }
     }
     let workflow = asked.json("/graph?view=workflow");

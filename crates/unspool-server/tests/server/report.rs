@@ -1,8 +1,6 @@
 //! A report answers what the server answers, byte for byte, and holds nothing of other sessions.
 
 use crate::running::{Running, now};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use flate2::read::DeflateDecoder;
 use serde_json::Value;
 use std::fs;
@@ -10,7 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use unspool_answers::SESSION_ENDPOINTS;
 use unspool_engine::live::{Arrival, Part};
-use unspool_report::Opened;
+use unspool_report::{Opened, bytes_of};
 use unspool_view::export::Format;
 
 /// Gives a server every file below a folder of the repository.
@@ -39,7 +37,7 @@ pub(crate) fn element(html: &str, id: &str) -> Vec<u8> {
     let start = html.find(&format!("id=\"{id}\"")).unwrap();
     let text = html[start..].split_once('>').unwrap().1.split_once("</script>").unwrap().0;
     let mut bytes = Vec::new();
-    DeflateDecoder::new(BASE64.decode(text).unwrap().as_slice()).read_to_end(&mut bytes).unwrap();
+    DeflateDecoder::new(bytes_of(text).unwrap().as_slice()).read_to_end(&mut bytes).unwrap();
     bytes
 }
 

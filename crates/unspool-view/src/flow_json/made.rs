@@ -217,7 +217,7 @@ pub fn usage_doc(usage: &Usage) -> UsageDoc {
     }
 }
 
-fn time(at: Timestamp) -> Option<String> {
+pub(crate) fn time(at: Timestamp) -> Option<String> {
     at.is_some().then(|| at.to_string())
 }
 

@@ -1,13 +1,14 @@
 //! Steps and agents in few words, the same wherever a page lists them.
 
 use crate::draw::{Look, class};
+use crate::flow_json::time;
 use crate::labels::{agent_detail, agent_name, step_detail, step_name};
 use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_model::{Agent, Batch, Flow, Step, Usage};
 
 /// An agent in few words.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, Debug)]
 pub struct AgentBriefDoc {
     /// Deterministic id.
     pub id: String,
@@ -17,7 +18,7 @@ pub struct AgentBriefDoc {
     pub detail: String,
 }
 
-pub(super) fn agent_brief(batch: &Batch, agent: &Agent) -> AgentBriefDoc {
+pub(crate) fn agent_brief(batch: &Batch, agent: &Agent) -> AgentBriefDoc {
     AgentBriefDoc {
         id: agent.id.show('a'),
         label: agent_name(batch, agent),
@@ -26,7 +27,7 @@ pub(super) fn agent_brief(batch: &Batch, agent: &Agent) -> AgentBriefDoc {
 }
 
 /// A step in few words.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, Debug)]
 pub struct StepBriefDoc {
     /// Deterministic id.
     pub id: String,
@@ -41,7 +42,7 @@ pub struct StepBriefDoc {
 }
 
 /// A step by its position, if there is one.
-pub(super) fn step_brief(flow: &Flow, batch: &Batch, n: u32) -> Option<StepBriefDoc> {
+pub(crate) fn step_brief(flow: &Flow, batch: &Batch, n: u32) -> Option<StepBriefDoc> {
     Some(brief(batch, flow.steps.get(n as usize)?, n))
 }
 
@@ -56,7 +57,7 @@ fn brief(batch: &Batch, step: &Step, seq: u32) -> StepBriefDoc {
 }
 
 /// A step as a line of a list.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, Debug)]
 pub struct StepLineDoc {
     /// What it is.
     #[serde(flatten)]
@@ -76,7 +77,7 @@ pub struct StepLineDoc {
 }
 
 /// A step of the flow by its position.
-pub(super) fn step_line(flow: &Flow, batch: &Batch, n: u32) -> StepLineDoc {
+pub(crate) fn step_line(flow: &Flow, batch: &Batch, n: u32) -> StepLineDoc {
     let step = &flow.steps[n as usize];
     StepLineDoc {
         brief: brief(batch, step, n),
@@ -86,5 +87,27 @@ pub(super) fn step_line(flow: &Flow, batch: &Batch, n: u32) -> StepLineDoc {
         duration_ms: step.duration_ms.get(),
         tokens: flow.usage_of(step).map(Usage::total),
         pending: step.pending,
+    }
+}
+
+/// A step at an end of a link: what it is, whose, and when.
+#[derive(Serialize, JsonSchema, Debug)]
+pub struct EndDoc {
+    /// What it is.
+    #[serde(flatten)]
+    pub step: StepLineDoc,
+    /// Whose step.
+    pub agent: Option<AgentBriefDoc>,
+    /// When it began; null when nobody knows.
+    pub started_at: Option<String>,
+}
+
+/// A step of the flow by its position, as an end of a link.
+pub(crate) fn end(flow: &Flow, batch: &Batch, n: u32) -> EndDoc {
+    let step = &flow.steps[n as usize];
+    EndDoc {
+        step: step_line(flow, batch, n),
+        agent: flow.agents.get(step.agent as usize).map(|agent| agent_brief(batch, agent)),
+        started_at: time(step.started),
     }
 }

@@ -23,6 +23,8 @@ mod trouble;
 mod words;
 
 pub use arrows::MAX_ARROWS;
+pub use brief::EndDoc;
+pub(crate) use brief::end;
 pub use chain::{ChainDoc, ChainEnd, chain};
 pub use content::{MAX_RECORD_BYTES, record_content};
 pub use graph::{InsteadOfDoc, MAX_GRAPH_NODES, PlacedGraphDoc, PointDoc, RectDoc, placed_graph};

@@ -5,6 +5,7 @@
 use super::brief::{AgentBriefDoc, StepBriefDoc, agent_brief, step_brief};
 use crate::asking::is_refused;
 use crate::failures::{Outcome, causes_of, outcomes};
+use crate::labels::step_detail;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -43,6 +44,8 @@ pub struct TroubledAgentDoc {
     pub link: Option<String>,
     /// That call is inferred.
     pub inferred: bool,
+    /// Somebody started it, and no record says who.
+    pub start_unknown: bool,
     /// Its steps that failed.
     pub failures: usize,
     /// How many of them were overcome.
@@ -56,6 +59,8 @@ pub struct TroubledAgentDoc {
 pub struct WorstDoc {
     /// Which.
     pub step: StepBriefDoc,
+    /// What it was for, or the first words of it.
+    pub detail: String,
     /// First words of what went wrong, where its source says.
     pub error: Option<String>,
     /// What became of it, as in the failures of a session.
@@ -115,10 +120,12 @@ pub fn trouble(flow: &Flow, batch: &Batch) -> TroubleDoc {
             started_by: agent.spawn.and_then(|spawn| step_brief(flow, batch, spawn.step)),
             link: starts.get(&n).cloned(),
             inferred: agent.spawn.is_some_and(|spawn| spawn.is_inferred()),
+            start_unknown: agent.spawn.is_none() && !agent.main && !agent.internal,
             failures: failed.count,
             overcome: failed.overcome,
             worst: WorstDoc {
                 step: step_brief(flow, batch, worst)?,
+                detail: step_detail(batch, flow.steps.get(worst as usize)?).into(),
                 error: error.map(|error| batch.text.get(error).to_string()),
                 outcome: outcome.name(),
                 refused: is_refused(flow, &batch.text, worst),
@@ -167,7 +174,7 @@ mod tests {
     fn an_agent_that_failed_for_good_comes_before_one_that_went_on() {
         let words = ["user", "model:opus", "tool:Bash!", "model:opus", "tool:Task", "model:opus"];
         let mut drawn =
-            Drawn::of_words(&words).with_agent(4, "Explore", &["user", "model:opus", "tool:Grep!"]);
+            Drawn::of_words(&words).with_agent(4, "Explore", &["user", "model:opus", "tool:Grep! needle"]);
         let failed = drawn.flow.steps.iter().rposition(|step| step.is_error).unwrap();
         let words = drawn.batch.text.intern("no such file");
         drawn.edge(4, 6, EdgeKind::SubagentSpawn);
@@ -181,12 +188,26 @@ mod tests {
             .collect();
         assert_eq!(told, [("Explore", "Grep", 0), ("main", "Bash", 1)]);
         let explore = &doc.agents[0];
-        assert_eq!(explore.worst.error.as_deref(), Some("no such file"));
+        assert_eq!(
+            (explore.worst.error.as_deref(), explore.worst.detail.as_str()),
+            (Some("no such file"), "needle")
+        );
         assert_eq!(explore.started_by.as_ref().map(|step| step.seq), Some(4));
         assert_eq!(explore.above.iter().map(|agent| agent.label.as_str()).collect::<Vec<_>>(), ["main"]);
         let link = explore.link.as_deref().unwrap();
         assert!(link.starts_with(&drawn.flow.steps[4].id.show('s')), "{link}");
         assert!(doc.agents[1].above.is_empty() && doc.agents[1].started_by.is_none());
+    }
+
+    #[test]
+    fn an_agent_that_nobody_is_known_to_have_started_says_so() {
+        let mut drawn = Drawn::of_words(&["user", "tool:Task"]).with_agent(1, "Explore", &["tool:Grep!"]);
+        let unknown = |drawn: &Drawn| trouble(&drawn.flow, &drawn.batch).agents[0].start_unknown;
+        assert!(!unknown(&drawn));
+        drawn.flow.agents[1].spawn = None;
+        assert!(unknown(&drawn));
+        drawn.flow.agents[1].internal = true;
+        assert!(!unknown(&drawn), "the client runs it for itself");
     }
 
     #[test]
