@@ -22,6 +22,9 @@ use tokio::task::JoinSet;
 /// More threads have nothing to do, whatever the machine.
 const MAX_CARRIERS: usize = 4;
 
+/// Tasks have so many turns before the system is asked what else came: a piece takes two.
+const TURNS: u32 = 256;
+
 /// How many there are on this machine.
 pub(crate) fn count() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get).min(MAX_CARRIERS)
@@ -65,7 +68,8 @@ impl Carriers {
 impl Carrier {
     fn start(shared: Shared, drain: Duration) -> std::io::Result<Carrier> {
         let (clients, given) = unbounded_channel();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().event_interval(TURNS).build()?;
         let shared = Arc::new(shared);
         let thread = std::thread::Builder::new().name("carry".into());
         let thread = thread.spawn(move || runtime.block_on(run(&shared, given, drain)))?;

@@ -94,6 +94,9 @@ pub struct Piece {
 /// What comes before a body is held to be so large, but for its headers.
 const HEAD_BYTES: usize = 512;
 
+/// Most bodies are as large at least.
+const FIRST_BYTES: usize = 4096;
+
 /// What tells one piece from the next.
 fn moment(at: Duration) -> u128 {
     at.as_micros() / 100
@@ -143,6 +146,9 @@ impl Body {
             let last = self.pieces.last_mut().filter(|last| moment(last.at) == moment(at));
             let more = if last.is_some() { 0 } else { size_of::<Piece>() };
             if self.held.more(bytes.len() + more) {
+                if self.bytes.is_empty() {
+                    self.bytes.reserve(FIRST_BYTES);
+                }
                 self.bytes.extend_from_slice(bytes);
                 match last {
                     Some(last) => last.len += bytes.len(),

@@ -36,6 +36,9 @@ const TOGETHER: Duration = Duration::from_millis(200);
 /// While no more bytes than this wait, what was linked in so long is shown before the rest is linked.
 const LITTLE_BYTES: u64 = 256 << 10;
 const AT_ONCE: Duration = Duration::from_millis(15);
+/// Where deriving gives way: while more comes than is derived, it rests so many times as long as it worked, and no longer than this.
+const GIVE_WAY: u32 = 3;
+const LONGEST_GIVE_WAY: Duration = Duration::from_millis(500);
 /// After so long without anything new, memory is given back.
 const IDLE: Duration = Duration::from_secs(10);
 /// Then it is looked after what was asked for meanwhile only so often.
@@ -133,8 +136,13 @@ impl Deriver {
                 self.let_go();
                 continue;
             }
+            let (began, end) = (Instant::now(), self.shared.log.end());
             if !self.round(pulled, stopping) && stopping {
                 return;
+            }
+            let more_comes = self.shared.is_behind() && self.shared.log.end() > end;
+            if more_comes && self.shared.options.gives_way {
+                self.rest((began.elapsed() * GIVE_WAY).min(LONGEST_GIVE_WAY));
             }
         }
     }

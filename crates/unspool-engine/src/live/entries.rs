@@ -126,10 +126,15 @@ impl Shared {
         Ok(receipt)
     }
 
+    /// Whether so much waits that what comes waits in the log alone.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.queue.waiting().0 >= MAX_AT_HAND_BYTES
+    }
+
     /// Keeps bodies of one source and name that some format is known to know, all with one write; waits for room. When much waits already,
     /// they are packed quickly, and read from the log when their turn comes: until then they take next to no room.
     pub(crate) fn bodies(&self, source: &str, name: &str, bodies: Vec<Vec<u8>>) -> Result<Receipt, Refused> {
-        let is_behind = self.queue.waiting().0 >= MAX_AT_HAND_BYTES;
+        let is_behind = self.is_behind();
         let taken = |bytes: &[u8]| if is_behind { WAITING_BYTES } else { bytes.len() as u64 };
         let room = bodies.iter().map(|bytes| taken(bytes)).sum();
         if !self.queue.promise_when_there_is_room(room, &self.stopping) {

@@ -63,7 +63,7 @@ impl Deriver {
             *held(&self.shared.broken) = Some(format!("{failed}{hint}"));
             // Nobody else has to wait meanwhile; starting over does it again.
             drop(self.families.take_back());
-            if !self.rest() {
+            if !self.rest(RETRY) {
                 return false;
             }
             match self.start_over(&failed).and_then(|()| self.derive_again(end)) {
@@ -77,8 +77,8 @@ impl Deriver {
     }
 
     /// Waits a while; false when the process is to end.
-    fn rest(&self) -> bool {
-        let until = Instant::now() + RETRY;
+    pub(super) fn rest(&self, time: Duration) -> bool {
+        let until = Instant::now() + time;
         while Instant::now() < until {
             if self.shared.stopping.load(Ordering::Acquire) {
                 return false;

@@ -32,7 +32,7 @@ const BEHIND_SHARE: u64 = 16;
 const TELL_AGAIN: Duration = Duration::from_secs(10);
 
 /// Bytes that may be held for the recorder, of all exchanges together: `max_recording_bytes`.
-pub const MAX_RECORDING_BYTES: u64 = 64 << 20;
+pub const MAX_RECORDING_BYTES: u64 = 128 << 20;
 /// Bytes of one body that are recorded: `max_recorded_body_bytes`.
 pub const MAX_RECORDED_BODY_BYTES: u64 = 32 << 20;
 
