@@ -31,34 +31,47 @@ pub(crate) fn count() -> usize {
 }
 
 /// The threads.
-pub(crate) struct Carriers {
-    all: Vec<Carrier>,
-    next: usize,
-}
+pub(crate) struct Carriers(Vec<Carrier>);
 
 struct Carrier {
-    clients: UnboundedSender<std::net::TcpStream>,
+    clients: UnboundedSender<Client>,
+    open: Open,
     thread: JoinHandle<()>,
+}
+
+/// How many clients a thread has, counted by what each of them holds.
+#[derive(Clone, Default)]
+struct Open(Arc<()>);
+
+impl Open {
+    fn count(&self) -> usize {
+        Arc::strong_count(&self.0)
+    }
+}
+
+struct Client {
+    stream: std::net::TcpStream,
+    open: Open,
 }
 
 impl Carriers {
     /// Starts a thread for each.
     pub(crate) fn start(all: Vec<Shared>, drain: Duration) -> std::io::Result<Carriers> {
-        let all = all.into_iter().map(|shared| Carrier::start(shared, drain)).collect::<Result<_, _>>()?;
-        Ok(Carriers { all, next: 0 })
+        all.into_iter().map(|shared| Carrier::start(shared, drain)).collect::<Result<_, _>>().map(Carriers)
     }
 
-    /// Gives a client to one of them, in turn.
-    pub(crate) fn give(&mut self, client: TcpStream) {
+    /// Gives a client to the one that has fewest, of these to the first: its connections to upstreams are used again.
+    pub(crate) fn give(&self, client: TcpStream) {
         // A client that is gone by now needs nobody.
-        let Ok(client) = client.into_std() else { return };
-        self.next = (self.next + 1) % self.all.len();
-        drop(self.all[self.next].clients.send(client));
+        let Ok(stream) = client.into_std() else { return };
+        if let Some(carrier) = self.0.iter().min_by_key(|carrier| carrier.open.count()) {
+            drop(carrier.clients.send(Client { stream, open: carrier.open.clone() }));
+        }
     }
 
     /// Waits until exchanges under way are finished, as far as they do in time.
     pub(crate) fn end(self) {
-        let threads: Vec<JoinHandle<()>> = self.all.into_iter().map(|carrier| carrier.thread).collect();
+        let threads: Vec<JoinHandle<()>> = self.0.into_iter().map(|carrier| carrier.thread).collect();
         for thread in threads {
             drop(thread.join());
         }
@@ -73,11 +86,11 @@ impl Carrier {
         let shared = Arc::new(shared);
         let thread = std::thread::Builder::new().name("carry".into());
         let thread = thread.spawn(move || runtime.block_on(run(&shared, given, drain)))?;
-        Ok(Carrier { clients, thread })
+        Ok(Carrier { clients, open: Open::default(), thread })
     }
 }
 
-async fn run(shared: &Arc<Shared>, mut given: UnboundedReceiver<std::net::TcpStream>, drain: Duration) {
+async fn run(shared: &Arc<Shared>, mut given: UnboundedReceiver<Client>, drain: Duration) {
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
     loop {
@@ -85,9 +98,13 @@ async fn run(shared: &Arc<Shared>, mut given: UnboundedReceiver<std::net::TcpStr
             client = given.recv() => client,
             Some(_) = connections.join_next() => continue,
         };
-        let Some(client) = client else { break };
-        if let Ok(client) = TcpStream::from_std(client) {
-            connections.spawn(connection(shared, client, &graceful));
+        let Some(Client { stream, open }) = client else { break };
+        if let Ok(stream) = TcpStream::from_std(stream) {
+            let connection = connection(shared, stream, &graceful);
+            connections.spawn(async move {
+                connection.await;
+                drop(open);
+            });
         }
     }
     if tokio::time::timeout(drain, graceful.shutdown()).await.is_err() {

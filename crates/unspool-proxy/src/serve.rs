@@ -92,7 +92,7 @@ impl Proxy {
     }
 
     /// Carries requests until `stop` ends; exchanges under way are finished, as far as they do in time.
-    pub async fn serve(mut self, listener: TcpListener, stop: impl Future<Output = ()>) {
+    pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()>) {
         let mut stop = std::pin::pin!(stop);
         loop {
             let accepted = tokio::select! {

@@ -128,6 +128,9 @@ fn what_is_kept_is_what_was_said() {
             seen += 1;
             let model = call["model"].as_str().unwrap();
             let script = scripts.iter().find(|script| model == format!("made-up-{}", script.name)).unwrap();
+            // Put together again from its pieces, where it came in pieces.
+            let words: Vec<&str> = script.blocks.iter().filter_map(|block| block.text.as_deref()).collect();
+            assert_eq!(call["preview"].as_str(), Some(words.join("\n").trim()), "{model} {call}");
             let usage = &call["usage"];
             let expected = &script.usage;
             assert_eq!(usage["output"], expected.output, "{model} {usage}");
