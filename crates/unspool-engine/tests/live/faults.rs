@@ -84,7 +84,7 @@ fn more_than_may_wait_is_refused_and_nothing_acknowledged_is_lost() {
 #[test]
 fn bodies_that_come_many_at_a_time_wait_for_nobody() {
     let folder = tempfile::tempdir().unwrap();
-    let limit = 5 << 20;
+    let limit = 6 << 20;
     let options = Options { max_pending_bytes: limit, ..Options::new(folder.path(), never) };
     let engine = Engine::open(options).unwrap();
     send_all(&engine, 0..1);
@@ -92,7 +92,7 @@ fn bodies_that_come_many_at_a_time_wait_for_nobody() {
     let stall = database(folder.path(), "families.db");
     stall.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let (mut sent, mut bytes) = (1, 0);
-    while bytes < 3 * limit {
+    while bytes < 2 * limit {
         let many: Vec<Vec<u8>> = (sent..sent + 100).map(|n| padded(n, 10_000)).collect();
         bytes += many.iter().map(|body| body.len() as u64).sum::<u64>();
         sent += 100;
