@@ -76,9 +76,6 @@ async function shown(path, seen, options) {
   await page.locator(".live.on").waitFor();
   await page.locator(".skeleton").first().waitFor({ state: "detached" });
   await page.mouse.move(2, 2);
-  // Where a list stands depends on how high it was when its row was chosen.
-  await page.waitForTimeout(QUIET_MS);
-  await page.evaluate(() => document.querySelectorAll(".is-selected").forEach((row) => row.scrollIntoView({ block: "center" })));
   // Nothing is on its way but the stream of changes, which never ends, and nothing has moved for a while.
   for (let [last, now] = ["", await picture(page)]; asked.size > 0 || last !== now; ) {
     await page.waitForTimeout(QUIET_MS);
