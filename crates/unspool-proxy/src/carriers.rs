@@ -22,6 +22,9 @@ use tokio::task::JoinSet;
 /// More threads have nothing to do, whatever the machine.
 const MAX_CARRIERS: usize = 4;
 
+/// A thread may have so many clients more than the one with fewest: few clients share its connections to upstreams.
+const MORE_CLIENTS: usize = 4;
+
 /// Tasks have so many turns before the system is asked what else came: a piece takes two.
 const TURNS: u32 = 256;
 
@@ -60,11 +63,14 @@ impl Carriers {
         all.into_iter().map(|shared| Carrier::start(shared, drain)).collect::<Result<_, _>>().map(Carriers)
     }
 
-    /// Gives a client to the one that has fewest, of these to the first: its connections to upstreams are used again.
+    /// Gives a client to the first that has not too many.
     pub(crate) fn give(&self, client: TcpStream) {
         // A client that is gone by now needs nobody.
         let Ok(stream) = client.into_std() else { return };
-        if let Some(carrier) = self.0.iter().min_by_key(|carrier| carrier.open.count()) {
+        let counts = self.0.iter().map(|carrier| carrier.open.count());
+        let most = counts.min().unwrap_or(0) + MORE_CLIENTS;
+        if let Some(carrier) = self.0.iter().find(|carrier| carrier.open.count() < most) {
+            // A thread that has ended wants no clients.
             drop(carrier.clients.send(Client { stream, open: carrier.open.clone() }));
         }
     }
