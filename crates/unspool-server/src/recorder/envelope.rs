@@ -149,23 +149,15 @@ fn write_body(out: &mut Vec<u8>, bytes: &[u8], is_packed: bool) {
     }
 }
 
-/// When the pieces came; those of one moment are one.
+/// When the pieces came, and how many bytes of what is kept each was.
 fn arrived(out: &mut Vec<u8>, body: &Body, lengths: &[usize]) {
-    let mut pieces: Vec<(usize, String)> = Vec::new();
-    for (piece, length) in body.pieces.iter().zip(lengths) {
-        let at = ms(piece.at);
-        match pieces.last_mut() {
-            Some((bytes, last)) if *last == at => *bytes += length,
-            _ => pieces.push((*length, at)),
-        }
-    }
-    if pieces.is_empty() {
+    if body.pieces.is_empty() {
         return;
     }
     out.extend_from_slice(b",\"arrived\":[");
-    for (n, (bytes, at)) in pieces.iter().enumerate() {
+    for (n, (piece, length)) in body.pieces.iter().zip(lengths).enumerate() {
         let comma = if n > 0 { "," } else { "" };
-        out.extend_from_slice(format!("{comma}[{bytes},{at}]").as_bytes());
+        out.extend_from_slice(format!("{comma}[{length},{}]", ms(piece.at)).as_bytes());
     }
     out.push(b']');
 }

@@ -129,6 +129,7 @@ fn notice(room: &Room) -> Option<String> {
 }
 
 /// What was written of some exchanges, on its way to the log. Their room is taken until they are kept.
+#[derive(Default)]
 struct Written {
     bodies: Vec<Vec<u8>>,
     /// How many of them are exchanges that are over.
@@ -170,7 +171,7 @@ impl Writing {
     /// An exchange that is over is written once, whole.
     fn write_all(&mut self, batch: Vec<Seen>) {
         let ended: HashSet<*const Sent> = batch.iter().filter_map(ended).map(Arc::as_ptr).collect();
-        let mut written = Written { bodies: Vec::new(), over: 0, seen: Vec::new() };
+        let mut written = Written::default();
         let mut bytes = 0;
         for seen in batch {
             let body = match &seen {
@@ -185,8 +186,7 @@ impl Writing {
             written.bodies.push(body);
             written.seen.push(seen);
             if bytes >= MAX_TOGETHER_BYTES {
-                let all = Written { bodies: Vec::new(), over: 0, seen: Vec::new() };
-                self.hand_over(std::mem::replace(&mut written, all));
+                self.hand_over(std::mem::take(&mut written));
                 bytes = 0;
             }
         }
