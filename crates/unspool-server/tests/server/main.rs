@@ -17,3 +17,4 @@ mod running;
 mod searching;
 mod thoughtflow;
 mod upload;
+mod usage;
