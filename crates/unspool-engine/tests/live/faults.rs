@@ -49,16 +49,22 @@ fn a_database_that_refuses_costs_nothing_but_time() {
     }
 }
 
-#[test]
-fn more_than_may_wait_is_refused_and_nothing_acknowledged_is_lost() {
+/// An engine that shows one call and derives nothing more until what is given with it lets go; so many bytes may wait.
+fn stalled(max_pending_bytes: u64) -> (tempfile::TempDir, Engine, Connection) {
     let folder = tempfile::tempdir().unwrap();
-    let limit = 8_000;
-    let options = Options { max_pending_bytes: limit, ..Options::new(folder.path(), never) };
+    let options = Options { max_pending_bytes, ..Options::new(folder.path(), never) };
     let engine = Engine::open(options).unwrap();
     send_all(&engine, 0..1);
     engine.settle();
     let stall = database(folder.path(), "families.db");
     stall.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    (folder, engine, stall)
+}
+
+#[test]
+fn more_than_may_wait_is_refused_and_nothing_acknowledged_is_lost() {
+    let limit = 8_000;
+    let (_folder, engine, stall) = stalled(limit);
     let mut acknowledged = 1;
     let refused = loop {
         match send(&engine, acknowledged) {
@@ -83,14 +89,8 @@ fn more_than_may_wait_is_refused_and_nothing_acknowledged_is_lost() {
 /// More bytes than may wait: what is behind waits in the log alone.
 #[test]
 fn bodies_that_come_many_at_a_time_wait_for_nobody() {
-    let folder = tempfile::tempdir().unwrap();
     let limit = 6 << 20;
-    let options = Options { max_pending_bytes: limit, ..Options::new(folder.path(), never) };
-    let engine = Engine::open(options).unwrap();
-    send_all(&engine, 0..1);
-    engine.settle();
-    let stall = database(folder.path(), "families.db");
-    stall.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let (_folder, engine, stall) = stalled(limit);
     let (mut sent, mut bytes) = (1, 0);
     while bytes < 2 * limit {
         let many: Vec<Vec<u8>> = (sent..sent + 100).map(|n| padded(n, 10_000)).collect();
