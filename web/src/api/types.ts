@@ -227,6 +227,7 @@ export type HealthDoc = {
   lag_ms: number;
   /** How long the oldest change that words do not find has been waiting. */
   index_lag_ms: number;
+  /** Bytes that what waits to be derived takes in memory. */
   pending_bytes: number;
   /** Families over `max_family_records`, which are linked less often. */
   large_families: number;

@@ -138,7 +138,7 @@ pub struct Health {
     pub lag_ms: i64,
     /// How long what waits longest has been waiting to be found by its words.
     pub index_lag_ms: i64,
-    /// Bytes that wait to be derived.
+    /// Bytes that what waits to be derived takes; what waits in the log alone takes next to none.
     pub pending_bytes: u64,
     /// Arrivals that were refused because too much waited.
     pub refused: u64,

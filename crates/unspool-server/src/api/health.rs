@@ -26,6 +26,7 @@ pub(crate) struct HealthDoc {
     lag_ms: i64,
     /// How long the oldest change that words do not find has been waiting.
     index_lag_ms: i64,
+    /// Bytes that what waits to be derived takes in memory.
     pending_bytes: u64,
     /// Families over `max_family_records`, which are linked less often.
     large_families: u64,

@@ -43,7 +43,12 @@ pub(crate) fn metrics(call: &Call) -> Result<Reply, ApiError> {
         "1 while what is kept is derived, 0 when that fails.",
         u8::from(engine.broken().is_none()),
     );
-    page.one("queue_bytes", "gauge", "Bytes that are kept and wait to be derived.", health.pending_bytes);
+    page.one(
+        "queue_bytes",
+        "gauge",
+        "Bytes that what is kept and waits to be derived takes in memory.",
+        health.pending_bytes,
+    );
     let limit = engine.options().max_pending_bytes;
     page.one("queue_bytes_limit", "gauge", "Bytes that may wait before more is refused.", limit);
     #[expect(clippy::cast_precision_loss, reason = "a lag of years need not be exact")]

@@ -30,7 +30,7 @@ struct Append {
 pub enum Packing {
     /// As much as it takes.
     Dense,
-    /// Little: more comes than can be made small. Compacting makes up for it.
+    /// Little: more comes than can be made small. They stay so until their segment is written anew.
     Quick,
 }
 
