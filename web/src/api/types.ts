@@ -251,8 +251,10 @@ export type ProxyDoc = {
   routes: string[];
   /** Exchanges since the process began. */
   exchanges: number;
-  /** Bytes that wait to be recorded. */
+  /** Bytes that wait in memory to be recorded. */
   held_bytes: number;
+  /** Bytes that wait in a file to be recorded. */
+  spooled_bytes: number;
   /** Exchanges that were not recorded, or not whole, by the reason. */
   lost: Record<string, number>;
   /** Bodies that could not be unpacked and are kept packed. */

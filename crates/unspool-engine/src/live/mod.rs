@@ -322,6 +322,11 @@ impl Engine {
         self.shared.bodies(source, name, bodies).map(drop)
     }
 
+    /// Where everything is kept.
+    pub fn folder(&self) -> &Path {
+        &self.shared.options.folder
+    }
+
     /// A page of sessions.
     pub fn sessions(&self, question: &Question) -> Result<Page, StoreError> {
         held(&self.shared.reader).sessions(question)

@@ -54,8 +54,10 @@ pub(crate) struct ProxyDoc {
     routes: Vec<String>,
     /// Exchanges since the process began.
     exchanges: u64,
-    /// Bytes that wait to be recorded.
+    /// Bytes that wait in memory to be recorded.
     held_bytes: u64,
+    /// Bytes that wait in a file to be recorded.
+    spooled_bytes: u64,
     /// Exchanges that were not recorded, or not whole, by the reason.
     lost: BTreeMap<&'static str, u64>,
     /// Bodies that could not be unpacked and are kept packed.
@@ -71,6 +73,7 @@ impl ProxyDoc {
             routes: place.map(|(_, routes)| routes.clone()).unwrap_or_default(),
             exchanges: room.exchanges(),
             held_bytes: room.held(),
+            spooled_bytes: recorder.spooled_bytes(),
             lost: Loss::ALL.iter().map(|loss| (loss.name(), room.lost(*loss))).collect(),
             still_packed: recorder.still_packed(),
         }
@@ -79,6 +82,8 @@ impl ProxyDoc {
 
 pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
     let engine = &call.app.engine;
+    // First what waits for the engine: it may be there at the next moment.
+    let proxy = call.app.recorder.as_deref().map(|recorder| ProxyDoc::of(&call.app, recorder));
     let health = engine.health();
     let problem = engine.broken();
     Ok(Reply::json(HealthDoc {
@@ -99,7 +104,7 @@ pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
             .app
             .watched
             .map(|folders| folders().iter().map(|folder| folder.display().to_string()).collect()),
-        proxy: call.app.recorder.as_deref().map(|recorder| ProxyDoc::of(&call.app, recorder)),
+        proxy,
         notices: engine.notices().into_iter().chain(proxy::notice(&call.app)).collect(),
         index_problem: engine.index_problem(),
     }))

@@ -3,7 +3,7 @@
 use super::endpoint::Call;
 use super::endpoints::ENDPOINTS;
 use crate::error::ApiError;
-use crate::recorder::Recorder;
+use crate::recorder::{MAX_SPOOLED_BYTES, Recorder};
 use std::fmt::Write as _;
 use unspool_answers::Reply;
 use unspool_engine::HookSpool;
@@ -108,8 +108,30 @@ pub(crate) fn metrics(call: &Call) -> Result<Reply, ApiError> {
 fn proxy(page: &mut Page, recorder: &Recorder) {
     let room = recorder.room();
     page.one("proxy_exchanges_total", "counter", "Exchanges that the proxy carried.", room.exchanges());
-    page.one("proxy_held_bytes", "gauge", "Bytes of exchanges that wait to be recorded.", room.held());
-    page.one("proxy_held_bytes_limit", "gauge", "Bytes that may wait (max_recording_bytes).", room.max_bytes);
+    page.one(
+        "proxy_held_bytes",
+        "gauge",
+        "Bytes of exchanges that wait in memory to be recorded.",
+        room.held(),
+    );
+    page.one(
+        "proxy_held_bytes_limit",
+        "gauge",
+        "Bytes that may wait in memory (max_recording_bytes).",
+        room.max_bytes,
+    );
+    page.one(
+        "proxy_spooled_bytes",
+        "gauge",
+        "Bytes of exchanges that wait in a file to be recorded.",
+        recorder.spooled_bytes(),
+    );
+    page.one(
+        "proxy_spooled_bytes_limit",
+        "gauge",
+        "Bytes that may wait in a file (max_spooled_bytes).",
+        MAX_SPOOLED_BYTES,
+    );
     page.head(
         "proxy_lost_total",
         "counter",

@@ -22,10 +22,9 @@ pub(super) struct Writer {
 
 impl Writer {
     /// A request that has been sent.
-    pub(super) fn sent(&mut self, sent: &Sent) -> Vec<u8> {
-        let mut out = self.open(sent);
+    pub(super) fn sent(&mut self, sent: &Sent, out: &mut Vec<u8>) {
+        self.open(sent, out);
         out.push(b'}');
-        out
     }
 
     /// An exchange that is over.
@@ -34,39 +33,37 @@ impl Writer {
         sent: &Sent,
         response: Option<&Response>,
         failure: Option<&Failure>,
-    ) -> Vec<u8> {
-        let mut out = self.open(sent);
+        out: &mut Vec<u8>,
+    ) {
+        self.open(sent, out);
         if let Some(response) = response {
-            self.response(sent.received, response, &mut out);
+            self.response(sent.received, response, out);
         }
         if let Some(Failure { sort, message, at }) = failure {
             out.extend_from_slice(b",\"error\":{");
-            field(&mut out, "type", sort);
+            field(out, "type", sort);
             out.push(b',');
-            field(&mut out, "message", message);
+            field(out, "message", message);
             out.extend_from_slice(b"},");
-            field(&mut out, "ended_at", &moment(sent.received, *at).to_string());
+            field(out, "ended_at", &moment(sent.received, *at).to_string());
         }
         out.push(b'}');
-        out
     }
 
-    fn open(&mut self, sent: &Sent) -> Vec<u8> {
-        let mut out = Vec::with_capacity(sent.body.bytes.len() + 4096);
+    fn open(&mut self, sent: &Sent, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"unspool\":\"exchange\",");
-        field(&mut out, "exchange", &sent.exchange);
+        field(out, "exchange", &sent.exchange);
         out.push(b',');
-        field(&mut out, "upstream", &sent.upstream);
+        field(out, "upstream", &sent.upstream);
         out.extend_from_slice(b",\"request\":{");
-        field(&mut out, "timestamp", &moment(sent.received, Duration::ZERO).to_string());
+        field(out, "timestamp", &moment(sent.received, Duration::ZERO).to_string());
         out.push(b',');
-        field(&mut out, "method", sent.method.as_str());
+        field(out, "method", sent.method.as_str());
         out.push(b',');
-        field(&mut out, "path", &sent.path);
-        headers(&mut out, &sent.headers);
-        self.body(&mut out, &sent.body, &sent.headers);
+        field(out, "path", &sent.path);
+        headers(out, &sent.headers);
+        self.body(out, &sent.body, &sent.headers);
         out.push(b'}');
-        out
     }
 
     fn response(&mut self, received: SystemTime, response: &Response, out: &mut Vec<u8>) {

@@ -1,16 +1,19 @@
 //! Recording what the proxy carries, beside it and never in its way.
 //!
-//! In: exchanges, as the proxy hands them over. Out: bodies of the source `proxy` in the engine, many with one write. What cannot be kept is
-//! counted and told; it is not tried again, because what comes next needs the room.
+//! In: exchanges, as the proxy hands them over. Out: bodies of the source `proxy` in the engine, many with one write. One thread writes them
+//! down, another one keeps them when the processors and the disk have time for it. What cannot be kept is counted and told; it is not tried
+//! again, because what comes next needs the room.
 
 mod envelope;
 mod redact;
+mod spool;
 mod unpack;
 
 use envelope::Writer;
+use spool::Spool;
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -35,6 +38,8 @@ const TELL_AGAIN: Duration = Duration::from_secs(10);
 pub const MAX_RECORDING_BYTES: u64 = 128 << 20;
 /// Bytes of one body that are recorded: `max_recorded_body_bytes`.
 pub const MAX_RECORDED_BODY_BYTES: u64 = 32 << 20;
+/// Bytes that may wait in a file, of all exchanges together: `max_spooled_bytes`.
+pub(crate) const MAX_SPOOLED_BYTES: u64 = 1 << 30;
 
 enum Message {
     Seen(Seen),
@@ -47,6 +52,7 @@ pub struct Recorder {
     sender: Sender<Message>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     still_packed: Arc<AtomicU64>,
+    spool: Arc<Spool>,
 }
 
 impl unspool_proxy::Recorder for Recorder {
@@ -68,21 +74,28 @@ impl Recorder {
     ) -> std::io::Result<Recorder> {
         let (sender, messages) = channel();
         let still_packed = Arc::new(AtomicU64::new(0));
-        // One is written while another one is kept.
-        let (written, to_keep) = sync_channel(1);
+        let spool = Arc::new(Spool::new(engine.folder(), MAX_SPOOLED_BYTES));
         let mut writing = Writing {
             room: Arc::clone(&room),
             writer: Writer { masker: redact.then(Masker::default), still_packed: 0 },
             still_packed: Arc::clone(&still_packed),
-            written,
+            spool: Arc::clone(&spool),
+            written: Written::default(),
         };
-        let mut keeping = Keeping { engine, room: Arc::clone(&room), tell, told: (0, None), why: None };
+        let mut keeping = Keeping {
+            engine,
+            room: Arc::clone(&room),
+            spool: Arc::clone(&spool),
+            tell,
+            told: (0, None),
+            why: None,
+        };
         let named = |name: &str| std::thread::Builder::new().name(name.into());
         let threads = vec![
             named("record").spawn(move || writing.run(&messages))?,
-            named("keep").spawn(move || keeping.run(&to_keep))?,
+            named("keep").spawn(move || keeping.run())?,
         ];
-        Ok(Recorder { room, sender, threads: Mutex::new(threads), still_packed })
+        Ok(Recorder { room, sender, threads: Mutex::new(threads), still_packed, spool })
     }
 
     /// What is held and what was lost.
@@ -93,6 +106,11 @@ impl Recorder {
     /// Bodies that could not be unpacked and are kept packed.
     pub fn still_packed(&self) -> u64 {
         self.still_packed.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that wait in a file.
+    pub fn spooled_bytes(&self) -> u64 {
+        self.spool.bytes()
     }
 
     /// What was lost so far, in words for people.
@@ -128,13 +146,43 @@ fn notice(room: &Room) -> Option<String> {
     })
 }
 
-/// What was written of some exchanges, on its way to the log. Their room is taken until they are kept.
+/// What was written of some exchanges, on its way to the log.
 #[derive(Default)]
 struct Written {
-    bodies: Vec<Vec<u8>>,
+    /// All of them, one behind the other.
+    bytes: Vec<u8>,
+    /// How many bytes each has.
+    lengths: Vec<usize>,
     /// How many of them are exchanges that are over.
     over: usize,
+    /// Their room is taken while they are in memory.
     seen: Vec<Seen>,
+    /// How many bytes of them were in the file.
+    spooled_bytes: u64,
+    /// Why they could not be read from the file.
+    lost: Option<std::io::Error>,
+}
+
+impl Written {
+    /// Each by itself.
+    fn bodies(&self) -> Vec<Vec<u8>> {
+        let mut rest = self.bytes.as_slice();
+        let each = self.lengths.iter().filter_map(|length| {
+            let (first, behind) = rest.split_at_checked(*length)?;
+            rest = behind;
+            Some(first.to_vec())
+        });
+        each.collect()
+    }
+
+    /// Forgets them, and keeps the memory for the next.
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.bytes.shrink_to(2 * MAX_TOGETHER_BYTES);
+        self.lengths.clear();
+        self.seen.clear();
+        self.over = 0;
+    }
 }
 
 /// What the thread that writes has to itself.
@@ -142,7 +190,8 @@ struct Writing {
     room: Arc<Room>,
     writer: Writer,
     still_packed: Arc<AtomicU64>,
-    written: SyncSender<Written>,
+    spool: Arc<Spool>,
+    written: Written,
 }
 
 impl Writing {
@@ -166,39 +215,33 @@ impl Writing {
             }
             self.write_all(batch);
         }
+        self.spool.close();
     }
 
     /// An exchange that is over is written once, whole.
     fn write_all(&mut self, batch: Vec<Seen>) {
         let ended: HashSet<*const Sent> = batch.iter().filter_map(ended).map(Arc::as_ptr).collect();
-        let mut written = Written::default();
-        let mut bytes = 0;
+        let written = &mut self.written;
         for seen in batch {
-            let body = match &seen {
+            let before = written.bytes.len();
+            match &seen {
                 Seen::Sent(sent) if ended.contains(&Arc::as_ptr(sent)) => continue,
-                Seen::Sent(sent) => self.writer.sent(sent),
+                Seen::Sent(sent) => self.writer.sent(sent, &mut written.bytes),
                 Seen::Ended(sent, response, failure) => {
                     written.over += 1;
-                    self.writer.ended(sent, response.as_ref(), failure.as_ref())
+                    self.writer.ended(sent, response.as_ref(), failure.as_ref(), &mut written.bytes);
                 }
-            };
-            bytes += body.len();
-            written.bodies.push(body);
+            }
+            written.lengths.push(written.bytes.len() - before);
             written.seen.push(seen);
-            if bytes >= MAX_TOGETHER_BYTES {
-                self.hand_over(std::mem::take(&mut written));
-                bytes = 0;
+            if written.bytes.len() >= MAX_TOGETHER_BYTES {
+                self.spool.push(written);
             }
         }
-        self.hand_over(written);
-        self.still_packed.store(self.writer.still_packed, Ordering::Relaxed);
-    }
-
-    fn hand_over(&self, written: Written) {
-        let over = written.over;
-        if !written.bodies.is_empty() && self.written.send(written).is_err() {
-            (0..over).for_each(|_| self.room.count_loss(Loss::NotKept));
+        if !written.lengths.is_empty() {
+            self.spool.push(written);
         }
+        self.still_packed.store(self.writer.still_packed, Ordering::Relaxed);
     }
 }
 
@@ -206,6 +249,7 @@ impl Writing {
 struct Keeping {
     engine: Arc<Engine>,
     room: Arc<Room>,
+    spool: Arc<Spool>,
     tell: fn(&str),
     /// How many losses were told of, and when.
     told: (u64, Option<Instant>),
@@ -214,20 +258,27 @@ struct Keeping {
 }
 
 impl Keeping {
-    fn run(&mut self, written: &Receiver<Written>) {
-        while let Ok(one) = written.recv() {
-            self.keep(one);
+    fn run(&mut self) {
+        while let Some(written) = self.spool.pop() {
+            self.keep(&written);
+            self.spool.done(&written);
             self.tell_losses();
         }
     }
 
     /// A request that is not kept may be kept with its response.
-    fn keep(&mut self, Written { bodies, over, seen }: Written) {
-        if let Err(error) = self.engine.take_bodies(SOURCE, NAME, bodies) {
-            (0..over).for_each(|_| self.room.count_loss(Loss::NotKept));
-            self.why = Some(error.to_string());
+    fn keep(&mut self, written: &Written) {
+        let kept = match &written.lost {
+            Some(error) => Err(error.to_string()),
+            None => {
+                let taken = self.engine.take_bodies(SOURCE, NAME, written.bodies());
+                taken.map_err(|error| error.to_string())
+            }
+        };
+        if let Err(why) = kept {
+            (0..written.over).for_each(|_| self.room.count_loss(Loss::NotKept));
+            self.why = Some(why);
         }
-        drop(seen);
     }
 
     fn tell_losses(&mut self) {

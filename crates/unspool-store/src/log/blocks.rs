@@ -9,6 +9,8 @@
 use crate::bytes::put_number;
 use crate::cut;
 use rustc_hash::FxHashMap;
+use siphasher::sip128::SipHasher13;
+use std::hash::{BuildHasher, RandomState};
 
 /// A list of up to that many numbers is short.
 const SHORT_LIST: usize = 12;
@@ -17,13 +19,14 @@ const SHORT_LIST: usize = 12;
 const MIN_RUN: usize = 4;
 const MAX_RUN: usize = 64;
 
-/// The first half of a BLAKE3 hash. A plain checksum would not do: whoever sends records could make two that share it, and
-/// have one stand in for the other.
-type BlockHash = [u8; 16];
+/// SipHash with a key that nobody knows. A plain checksum would not do: whoever sends records could make two that share it, and
+/// have one stand in for the other. It never leaves the process, so it need not hold against somebody who knows the key.
+type BlockHash = u128;
 
 /// Which blocks a segment holds so far.
-#[derive(Default)]
 pub(crate) struct BlockIndex {
+    /// How blocks are hashed, and how lists of them are.
+    hashers: [SipHasher13; 2],
     known: FxHashMap<BlockHash, u32>,
     /// Bytes of all blocks.
     pub(crate) bytes: u64,
@@ -42,6 +45,15 @@ pub(crate) struct Listed {
     /// 1 when the numbers are those of its pieces, 2 when those of lists of pieces, and so on.
     pub(crate) depth: u32,
     pub(crate) numbers: Vec<u32>,
+}
+
+impl Default for BlockIndex {
+    fn default() -> BlockIndex {
+        let chance = RandomState::new();
+        let hashers =
+            [0_u64, 2].map(|n| SipHasher13::new_with_keys(chance.hash_one(n), chance.hash_one(n + 1)));
+        BlockIndex { hashers, known: FxHashMap::default(), bytes: 0 }
+    }
 }
 
 impl BlockIndex {
@@ -70,10 +82,7 @@ impl BlockIndex {
     }
 
     fn number(&mut self, content: &[u8], is_list: bool, new: &mut NewBlocks) -> u32 {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(&[u8::from(is_list)]).update(content);
-        let mut hash = BlockHash::default();
-        hash.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        let hash = self.hashers[usize::from(is_list)].hash(content).as_u128();
         let next = self.count();
         *self.known.entry(hash).or_insert_with(|| {
             put_number(&mut new.directory, (content.len() as u64) << 1 | u64::from(is_list));

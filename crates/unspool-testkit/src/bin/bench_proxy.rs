@@ -3,6 +3,7 @@
 //! In: the program to measure. Out: one table. First bytes are measured one request at a time, the ways in turn; throughput with 32 and 128 connections;
 //! processor time and memory of the proxies from `/proc`. Without nginx (Debian package `nginx`) its column is empty.
 
+use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -18,6 +19,8 @@ const SESSION_REQUESTS: u64 = 20;
 const WORDS_BYTES: usize = 4000;
 /// A clock tick of `/proc`, in milliseconds.
 const TICK_MS: f64 = 10.0;
+/// How long the proxy rests at the end.
+const REST: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A way to the model.
@@ -32,7 +35,10 @@ struct Way {
     first_bytes_us: Vec<u32>,
     rates: Vec<f64>,
     cpu_ms: Option<(f64, f64)>,
-    memory_mb: Option<(u64, u64)>,
+    /// Before, after requests, after as many again, and after a rest.
+    memory_mb: Vec<u64>,
+    /// Exchanges it carried, and those that were not recorded whole.
+    recorded: Option<(u64, u64)>,
 }
 
 /// A process that ends with this value.
@@ -111,10 +117,17 @@ fn measure(wanted: &Wanted, folder: &Path) -> std::io::Result<()> {
         }
     }
     for way in ways.iter_mut().filter(|way| way.process.is_some()) {
-        let before = way.memory_mb_now();
-        load(way, 32, PATIENCE * 100, wanted.requests, &numbers);
-        way.settle();
-        way.memory_mb = before.zip(way.memory_mb_now());
+        way.note_memory();
+        for _ in 0..2 {
+            load(way, 32, PATIENCE * 100, wanted.requests, &numbers);
+            way.settle();
+            way.note_memory();
+        }
+        if way.page.is_some() {
+            std::thread::sleep(REST);
+            way.note_memory();
+        }
+        way.recorded = way.recorded_now();
     }
     say(&table(&ways, wanted));
     Ok(())
@@ -123,7 +136,18 @@ fn measure(wanted: &Wanted, folder: &Path) -> std::io::Result<()> {
 impl Way {
     fn new(name: &'static str, address: String, path: &'static str, process: Option<Process>) -> Way {
         let (first_bytes_us, rates) = (Vec::new(), Vec::new());
-        Way { name, address, path, process, page: None, first_bytes_us, rates, cpu_ms: None, memory_mb: None }
+        Way {
+            name,
+            address,
+            path,
+            process,
+            page: None,
+            first_bytes_us,
+            rates,
+            cpu_ms: None,
+            memory_mb: Vec::new(),
+            recorded: None,
+        }
     }
 
     /// Processor time of the process and its children so far.
@@ -134,20 +158,34 @@ impl Way {
         Some(ticks * TICK_MS)
     }
 
-    fn memory_mb_now(&self) -> Option<u64> {
-        let family = family(self.process.as_ref()?.0.id());
-        Some(family.iter().map(|pid| resident_kb(*pid)).sum::<u64>() / 1024)
+    fn note_memory(&mut self) {
+        let family = self.process.as_ref().map(|process| family(process.0.id()));
+        self.memory_mb
+            .extend(family.map(|family| family.iter().map(|pid| resident_kb(*pid)).sum::<u64>() / 1024));
+    }
+
+    /// How it stands, if it can say so.
+    fn health(&self) -> Option<Value> {
+        let mut client = Client::connect(self.page.as_ref()?).ok()?;
+        serde_json::from_slice(&client.get("/api/v1/health").ok()?.body).ok()
+    }
+
+    fn recorded_now(&self) -> Option<(u64, u64)> {
+        let health = self.health()?;
+        let lost = health["proxy"]["lost"].as_object()?.values().filter_map(Value::as_u64).sum();
+        Some((health["proxy"]["exchanges"].as_u64()?, lost))
     }
 
     /// Waits until everything it carried is kept and shown.
     fn settle(&self) {
-        let Some(page) = &self.page else { return };
+        if self.page.is_none() {
+            return;
+        }
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
-            let health = Client::connect(page).and_then(|mut client| client.get("/api/v1/health"));
-            let text =
-                health.map(|answer| String::from_utf8_lossy(&answer.body).into_owned()).unwrap_or_default();
-            if text.contains("\"held_bytes\":0") && text.contains("\"lag_ms\":0") {
+            let health = self.health().unwrap_or_default();
+            let proxy = &health["proxy"];
+            if proxy["held_bytes"] == 0 && proxy["spooled_bytes"] == 0 && health["lag_ms"] == 0 {
                 return;
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -323,6 +361,10 @@ fn table(ways: &[Way], wanted: &Wanted) -> String {
         }
     };
     let or_none = |text: Option<String>| text.unwrap_or_else(|| "—".into());
+    let memory = |way: &Way| {
+        let each: Vec<String> = way.memory_mb.iter().map(ToString::to_string).collect();
+        or_none(Some(each.join(", ")).filter(|each| !each.is_empty()))
+    };
     let rows: Vec<(String, Vec<String>)> = vec![
         ("first byte, half within ms".into(), ways.iter().map(|way| added(way, 50)).collect()),
         ("first byte, 99 % within ms".into(), ways.iter().map(|way| added(way, 99)).collect()),
@@ -345,8 +387,18 @@ fn table(ways: &[Way], wanted: &Wanted) -> String {
             ways.iter().map(|way| or_none(way.cpu_ms.map(|(_, shown)| format!("{shown:.3}")))).collect(),
         ),
         (
-            format!("memory MB, before and after {} requests", wanted.requests),
-            ways.iter().map(|way| or_none(way.memory_mb.map(|(from, to)| format!("{from}, {to}")))).collect(),
+            format!(
+                "memory MB: before, after {0} requests, after {0} more, {1} s later",
+                wanted.requests,
+                REST.as_secs()
+            ),
+            ways.iter().map(memory).collect(),
+        ),
+        (
+            "exchanges in all, and those not recorded whole".into(),
+            ways.iter()
+                .map(|way| or_none(way.recorded.map(|(all, lost)| format!("{all}, {lost}"))))
+                .collect(),
         ),
     ];
     let mut out = String::new();

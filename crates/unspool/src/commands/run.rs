@@ -171,7 +171,8 @@ async fn with_proxy_of_server(run: &RunArgs, held: &str) -> Result<Ran, CliError
     let code = child::run(&run.command, &told(&variables, address)).await?;
     let mut after = server.document("/api/v1/health")?;
     for _ in 0..END_TIMEOUT.as_millis() / 50 {
-        if after["lag_ms"] == 0 && after["proxy"]["held_bytes"] == 0 {
+        let proxy = &after["proxy"];
+        if after["lag_ms"] == 0 && proxy["held_bytes"] == 0 && proxy["spooled_bytes"] == 0 {
             break;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;

@@ -95,6 +95,7 @@ impl Proxied {
         self.until("everything is shown", |health| {
             health["proxy"]["exchanges"] == exchanges
                 && health["proxy"]["held_bytes"] == 0
+                && health["proxy"]["spooled_bytes"] == 0
                 && health["lag_ms"] == 0
                 && health["records_stored"] == exchanges
         })

@@ -113,7 +113,8 @@ impl Carried {
     pub(crate) fn settle(&self, exchanges: u64) -> Value {
         self.until("/api/v1/health", "exchanges", |health| {
             let proxy = &health["proxy"];
-            proxy["exchanges"] == exchanges && proxy["held_bytes"] == 0 && health["lag_ms"] == 0
+            let is_kept = proxy["held_bytes"] == 0 && proxy["spooled_bytes"] == 0;
+            proxy["exchanges"] == exchanges && is_kept && health["lag_ms"] == 0
         })
     }
 
