@@ -1,7 +1,7 @@
 // What must not happen: data that runs, and data without a token.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { DEMO, launch, open, Server } from "./harness.mjs";
+import { DEMO, launch, open, Server, until } from "./harness.mjs";
 
 let browser;
 
@@ -86,6 +86,37 @@ test("a stream that breaks is told, and nothing is lost", async () => {
     await page.locator(".live.on").waitFor();
     for (const [name, text] of server.demo()) await server.put(name, text);
     await page.locator(".session-row .row-title", { hasText: "coupons" }).waitFor();
+    await close();
+  } finally {
+    await server.stop();
+  }
+});
+
+test("what the server does not answer while one looks holds nothing else up, is told, and is asked for once more", async () => {
+  const server = await Server.start();
+  try {
+    const [first, ...others] = server.demo().sort(([a], [b]) => a.length - b.length);
+    await server.put(...first);
+    const { id, steps } = await server.session(DEMO, 1);
+    const { page, wrong, close } = await open(browser, server.base);
+    await page.clock.install();
+    await page.goto(`${server.base}/sessions/${id}`);
+    await page.locator(".tree-row.step").first().waitFor();
+    await page.locator(".live.on").waitFor();
+    let hung = 0;
+    await page.route("**/timeline?*", () => void (hung += 1));
+    for (const file of others) await server.put(...file);
+    await server.session(DEMO, steps + 1);
+    await until(() => hung > 0, "the timeline is looked at again");
+    await page.clock.runFor(31_000);
+    await page.locator(".live.off", { hasText: "slow" }).waitFor();
+    assert.match(await page.locator(".live.off").getAttribute("title"), /1 view .*max_look_again_ms/);
+    const now = (await server.json(`/api/v1/sessions/${id}/numbers`)).totals.steps;
+    await page.locator(".fact", { hasText: "steps" }).getByText(String(now), { exact: true }).waitFor();
+    await page.unroute("**/timeline?*");
+    await page.clock.runFor(6_000);
+    await page.locator(".live.on").waitFor();
+    assert.deepEqual(wrong, []);
     await close();
   } finally {
     await server.stop();

@@ -3,7 +3,8 @@ import { computed, effect, signal } from "@preact/signals";
 import { get, type ApiError } from "../api/client.ts";
 import type { TreeRowDoc } from "../api/types.ts";
 import { blocksOf, type Seen } from "../logic/rows.ts";
-import { lookedAgain } from "./answers.ts";
+import { Overdue } from "../logic/turns.ts";
+import { lookedAgain, ONCE_MORE_MS } from "./answers.ts";
 import { versionOf } from "./live.ts";
 import { selected, selectedEdge, sessionId, view } from "./route.ts";
 import { asApiError } from "./trouble.ts";
@@ -74,7 +75,7 @@ async function loadBlock(block: number, mine: number, isAgain = false): Promise<
   const asked = question;
   try {
     const window = { from: block * BLOCK, to: (block + 1) * BLOCK };
-    const load = () => get("/api/v1/sessions/{id}/tree", { id }, { ...window, ...filterOf(treeAsked.peek()) });
+    const load = (signal?: AbortSignal) => get("/api/v1/sessions/{id}/tree", { id }, { ...window, ...filterOf(treeAsked.peek()) }, signal);
     const answer = await (isAgain ? lookedAgain.add(load) : load());
     const blocks = new Map(treeRows.peek().blocks);
     if (asked !== question || (blocks.get(block)?.turn ?? 0) > mine) return;
@@ -82,7 +83,9 @@ async function loadBlock(block: number, mine: number, isAgain = false): Promise<
     treeRows.value = { total: answer.total_rows, blocks, known: true };
     treeError.value = undefined;
   } catch (error) {
-    if (asked === question) treeError.value = asApiError(error);
+    if (asked !== question) return;
+    treeError.value = asApiError(error);
+    if (error instanceof Overdue) setTimeout(() => asked === question && void lookAgain(), ONCE_MORE_MS);
   } finally {
     if (mine === turn) underWay.delete(block);
   }
@@ -118,12 +121,13 @@ async function lookAgain(): Promise<void> {
 /** Looks for the row of a step; agents around it that are closed are opened, so that choosing it elsewhere shows it here. */
 async function find(step: string): Promise<void> {
   const id = sessionId.peek();
-  const asked = treeAsked.peek();
+  const [asked, cursor] = [treeAsked.peek(), cursorRow.peek()];
   try {
     const answer = await get("/api/v1/sessions/{id}/tree", { id }, { from: 0, to: 0, ...filterOf(asked), find: step });
     if (shownStep.peek() !== step || treeAsked.peek() !== asked) return;
     selectedRow.value = answer.found_row ?? undefined;
-    cursorRow.value = undefined;
+    // Whoever went on by keys meanwhile stays where that led.
+    if (cursorRow.peek() === cursor) cursorRow.value = undefined;
     pathAbove.value = new Set([...answer.found_agents, ...answer.found_above]);
     const closed = answer.found_agents.filter((agent) => !asked.open.includes(agent));
     if (answer.found_row === null && step !== revealed && closed.length > 0) {
