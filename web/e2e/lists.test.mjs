@@ -137,6 +137,7 @@ test("what is odd in records of no session is listed by source, with the record"
   await until(async () => (await page.locator(".edge").count()) > 1, "all again");
   await page.getByLabel("also what only informs").check();
   await page.locator(".edge .tag", { hasText: "info" }).first().waitFor();
+  assert.equal(await page.locator(".issues .edges").first().evaluate((list) => list.scrollHeight > list.clientHeight + 1), false, "the page scrolls, not a box in it");
 });
 
 /** Drops a file as a browser does. */

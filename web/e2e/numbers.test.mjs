@@ -140,6 +140,19 @@ test("the tree opens what did most of the work, filters by agent and lights the 
   assert.match(await page.locator(".tree-row.agent").textContent(), /test-runner.*4 steps.*tok/);
 });
 
+test("the tools of the tree take one line, however agents are called", async () => {
+  await page.route("**/timeline?*", async (route) => {
+    const response = await route.fetch();
+    const doc = await response.json();
+    for (const { agents } of doc.lanes) for (const agent of agents) agent.detail = "a task that somebody described with very many words";
+    await route.fulfill({ response, json: doc });
+  });
+  await page.goto(session("?view=tree"));
+  await page.getByLabel("Agent").locator("option", { hasText: "very many words" }).first().waitFor({ state: "attached" });
+  const tops = await page.locator(".tree .tools > *").evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().height > 0).map((one) => one.getBoundingClientRect()).map(({ top, height }) => top + height / 2));
+  assert.ok(Math.max(...tops) - Math.min(...tops) < 10, `${tops}`);
+});
+
 test("the tree by keyboard is a treegrid", async () => {
   await page.goto(session("?view=tree"));
   const grid = page.getByRole("treegrid", { name: "Steps" });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { arrowShown, curveOf } from "../src/logic/arrows.ts";
-import { anotherDemo, DEMO, demo, failing, page, param, picture, putDemo, saved, server, session, testPage, until } from "./harness.mjs";
+import { anotherDemo, DEMO, demo, failing, page, param, picture, putDemo, putRunning, saved, server, session, testPage, until } from "./harness.mjs";
 import { manySteps } from "./big.mjs";
 import { barPlace, edgePlaces, nodePlace, timelineCanvas, timelinePlaces } from "./places.mjs";
 
@@ -85,14 +85,7 @@ test("a click on an arrow chooses the link, lights its ends and says why", async
 });
 
 test("what runs grows while nothing is heard of it", async () => {
-  const native = `${DEMO.slice(0, -2)}77`;
-  const at = (ms) => new Date(Date.now() + ms).toISOString();
-  const lines = [
-    { type: "user", uuid: "77777777-0000-4000-8000-000000000001", parentUuid: null, sessionId: native, timestamp: at(-6_000), message: { role: "user", content: "Wait for it" } },
-    { type: "assistant", uuid: "77777777-0000-4000-8000-000000000002", parentUuid: "77777777-0000-4000-8000-000000000001", sessionId: native, timestamp: at(-4_000), message: { id: "msg_77", role: "assistant", model: "claude-opus-4-7", content: [{ type: "tool_use", id: "toolu_77", name: "Bash", input: { command: "sleep 60" } }] } },
-  ];
-  await server.put(`shop/${native}.jsonl`, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
-  const running = await server.session(native, 3);
+  const running = await putRunning();
   const { bars, grows_until_ns: until_ns } = await server.json(`/api/v1/sessions/${running.id}/timeline`);
   assert.ok(bars.some((bar) => bar.running) && until_ns > 0);
   await page.goto(`${server.base}/sessions/${running.id}`);

@@ -146,7 +146,7 @@ export function Stats() {
         <h2>Where the time went</h2>
         <Time />
         <h2>Tokens and cost</h2>
-        {doc.buckets.length === 0 ? <p class="quiet">No call says how many tokens it took.</p> : <SplitBar label="Tokens" shares={bucketShares(doc.buckets, palette.value)}><span class="quiet">together <b>{count(doc.tokens)}</b>, cost <b>{knownCost(doc.totals.cost_usd, doc.totals.unpriced_calls)}</b></span></SplitBar>}
+        {doc.buckets.length === 0 ? <p class="quiet">No call says how many tokens it took.</p> : <SplitBar label="Tokens" shares={bucketShares(doc.buckets, palette.value, doc.totals.unpriced_calls)}><span class="quiet">together <b>{count(doc.tokens)}</b>, cost <b>{knownCost(doc.totals.cost_usd, doc.totals.unpriced_calls)}</b></span></SplitBar>}
         <h2>How the contexts grew</h2>
         <Context context={doc.context} spanMs={spanMs} />
       </div>

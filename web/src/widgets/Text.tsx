@@ -57,11 +57,18 @@ function Place({ path }: { path: string }) {
   return <figcaption title={path}>{placeName(path)}</figcaption>;
 }
 
+/** A picture as it is in the record, or that its bytes are none. */
+function Picture({ part }: { part: Extract<Part, { sort: "image" }> }) {
+  const [isBroken, setBroken] = useState(false);
+  if (isBroken) return <p class="quiet broken">The record calls this {part.media}, but it cannot be drawn.</p>;
+  return <img alt={`picture at ${part.path}`} src={`data:${part.media};base64,${part.data}`} onError={() => setBroken(true)} />;
+}
+
 /** One readable part of a record. */
 export function PartView({ part }: { part: Part }) {
   const [isOpen, open] = useState(false);
   if (part.sort === "image") {
-    return <figure class="part"><Place path={part.path} /><img alt={`picture at ${part.path}`} src={`data:${part.media};base64,${part.data}`} /></figure>;
+    return <figure class="part"><Place path={part.path} /><Picture part={part} /></figure>;
   }
   if (part.sort === "fields") {
     return <figure class="part"><Place path={part.path} /><dl class="fields">{part.fields.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl></figure>;
