@@ -225,6 +225,20 @@ test("what is wrong in a query is underlined where it stands, with a hint", asyn
   assert.ok(mark.x > box.x + 20 && mark.x + mark.width < box.x + box.width, `${mark.x} in ${box.x}`);
 });
 
+test("what is typed right behind the key that opens the palette is in it", async () => {
+  await page.goto(server.base);
+  await page.locator(".session-row .row-title").first().waitFor();
+  const focused = await page.evaluate(async () => {
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }));
+    // Before the browser has another turn, in which the next key could come.
+    for (let n = 0; n < 20; n += 1) await null;
+    return document.activeElement?.getAttribute("aria-label");
+  });
+  assert.equal(focused, "Find anything");
+  await page.keyboard.type("bash");
+  assert.equal(await page.getByLabel("Find anything").last().inputValue(), "bash");
+});
+
 test("the palette finds an agent by some letters, and what was chosen lately comes first", async () => {
   const { agents } = await server.json(`/api/v1/sessions/${shop.id}/values`);
   const agent = agents.find(({ name }) => name === "Read pricing history");

@@ -66,7 +66,7 @@ function Failures({ failures }: { failures: FailureDoc[] }) {
           <li key={failure.step_id} class="edge failed">
             <div class="edge-head"><button class="link" onClick={() => select(failure.step_id)}>{failure.name ?? plain(failure.kind)}</button><span class="tag">{plain(failure.outcome)}</span>{failure.refused && <span class="tag">refused</span>}
               {failure.first_cause && failure.first_cause !== failure.step_id && <button class="link" onClick={() => select(failure.first_cause ?? undefined)}>first cause</button>}
-              {failure.retried_by && <button class="link" onClick={() => select(failure.retried_by ?? undefined)}>retried</button>}</div>
+              {failure.retried_by && <button class="link" onClick={() => select(failure.retried_by ?? undefined)}>the retry</button>}</div>
             <p>{failure.error ?? "Its source does not say why."}</p>
           </li>
         ))}
