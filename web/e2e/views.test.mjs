@@ -84,6 +84,17 @@ test("a click on an arrow chooses the link, lights its ends and says why", async
   }
 });
 
+test("pictures are as sharp as the screen, however high it is", async () => {
+  await page.goto(session());
+  await timelineCanvas().waitFor();
+  for (const height of [701, 703, 709, 719]) {
+    await page.setViewportSize({ width: 1283, height });
+    await picture(timelineCanvas());
+    const sizes = await page.locator("canvas").evaluateAll((all) => all.map((one) => [one.width, one.height, one.getBoundingClientRect().width, one.getBoundingClientRect().height]));
+    for (const [wide, high, shownWide, shownHigh] of sizes) assert.deepEqual([shownWide, shownHigh], [wide, high], `at a height of ${height}`);
+  }
+});
+
 test("what runs grows while nothing is heard of it", async () => {
   const running = await putRunning();
   const { bars, grows_until_ns: until_ns } = await server.json(`/api/v1/sessions/${running.id}/timeline`);

@@ -141,7 +141,8 @@ impl From<&Rect> for RectDoc {
     }
 }
 
-/// A graph with everything in its place, and what a later layout of it is to remember. What was there before stays where it was as far as possible.
+/// A graph with everything in its place, and what a later layout of it is to remember. What was there before stays where it was as far as possible; where
+/// nothing has changed, all of it.
 pub fn placed_graph(
     flow: &Flow,
     batch: &Batch,
@@ -153,8 +154,14 @@ pub fn placed_graph(
     let picture = Picture::of(graph);
     let shape = to_layout(&picture);
     let keys: Vec<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
-    let layout = layered(&shape, options, before.map(|before| before.hint(&keys, &shape)).as_ref());
-    let previous = Previous::new(&keys, &shape, &layout);
+    let previous = match before {
+        Some(before) if before.is_of(&keys, &shape, options) => before.clone(),
+        _ => {
+            let layout = layered(&shape, options, before.map(|before| before.hint(&keys, &shape)).as_ref());
+            Previous::new(&keys, shape, *options, layout)
+        }
+    };
+    let layout = previous.layout();
     let colour_of = |step: u32| {
         Some(agent_colour(&agent_name(
             batch,
@@ -226,10 +233,12 @@ fn one_colour(mut colours: impl Iterator<Item = Option<u32>>) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::placed_graph;
+    use crate::draw::Picture;
+    use crate::draw::svg::to_layout;
     use crate::drawn::Drawn;
     use crate::export::graph_json::Of;
     use crate::graph::{Level, View, graph};
-    use crate::layout::{Options, Previous};
+    use crate::layout::{Options, Previous, layered};
     use crate::prices::Prices;
     use unspool_model::StepKind;
 
@@ -309,5 +318,26 @@ mod tests {
             (after.place.x - before.place.x - offset).abs() + (after.place.y - before.place.y).abs() > 1.0
         });
         assert_eq!((grown.nodes.len() - first.nodes.len(), moved.count()), (9, 0));
+    }
+
+    #[test]
+    fn what_has_not_changed_has_not_moved() {
+        let mut drawn = Drawn::new();
+        let first = drawn.model(0, (0, 5));
+        drawn.tool(first, "Read", "", (5, 9));
+        let graph = graph(&drawn.flow, &drawn.batch, &Prices::default(), &View::default(), &|_| true);
+        let (shape, options) = (to_layout(&Picture::of(&graph)), Options::default());
+        let keys: Vec<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
+        // Where no layout of its own would put it.
+        let mut layout = layered(&shape, &options, None);
+        layout.nodes[0].x += 7.0;
+        let before = Previous::new(&keys, shape, options, layout.clone());
+        let place = |options: &Options| {
+            let of = Of::Flow(Level::Step);
+            placed_graph(&drawn.flow, &drawn.batch, &graph, of, options, Some(&before)).0.nodes[0].place.x
+        };
+        assert_eq!(place(&options).to_bits(), layout.nodes[0].x.to_bits());
+        let wider = Options { node_gap: options.node_gap * 2.0, ..options };
+        assert_ne!(place(&wider).to_bits(), layout.nodes[0].x.to_bits());
     }
 }
