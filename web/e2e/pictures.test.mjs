@@ -1,7 +1,7 @@
 // Pictures in records: shown where they were sent, and none of them makes the page ask anybody or run anything.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { detail, page, server, testPage } from "./harness.mjs";
+import { detail, page, server, testPage, violations } from "./harness.mjs";
 
 const SESSION = "5e55a9e0-0c0a-4b0d-9d3e-00000000face";
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
@@ -56,6 +56,21 @@ test("a picture of a message, and one that a tool gave, are shown as pictures", 
   await page.goto(step("Read").at);
   await detail().getByText("as it was last week").last().waitFor();
   assert.deepEqual(await drawn(), [["data:image/gif;", 1]]);
+});
+
+test("a picture that has no room is shown smaller, and at its own size when somebody wants it", async () => {
+  const wide = await page.evaluate(() => Object.assign(document.createElement("canvas"), { width: 2_000, height: 40 }).toDataURL("image/png").split(",")[1]);
+  await page.route("**/steps/*", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: (await response.text()).replaceAll(PNG, wide) });
+  });
+  await page.goto(step("user").at);
+  const width = () => detail().locator("img").evaluate((one) => one.clientWidth);
+  await detail().getByRole("button", { name: "Show it at its own size" }).click();
+  assert.equal(await width(), 2_000);
+  assert.deepEqual(await violations({ within: ".detail" }), []);
+  await detail().getByRole("button", { name: "Fit it in" }).click();
+  assert.ok((await width()) < 600);
 });
 
 test("what only says that it is a picture is told, not drawn, run or asked for", async () => {

@@ -57,11 +57,18 @@ function Place({ path }: { path: string }) {
   return <figcaption title={path}>{placeName(path)}</figcaption>;
 }
 
-/** A picture as it is in the record, or that its bytes are none. */
+/** A picture as it is in the record, or that its bytes are none; one that has no room is shown smaller at first. */
 function Picture({ part }: { part: Extract<Part, { sort: "image" }> }) {
-  const [isBroken, setBroken] = useState(false);
-  if (isBroken) return <p class="quiet broken">The record calls this {part.media}, but it cannot be drawn.</p>;
-  return <img alt={`picture at ${part.path}`} src={`data:${part.media};base64,${part.data}`} onError={() => setBroken(true)} />;
+  const [is, become] = useState<"whole" | "small" | "large" | "broken">("whole");
+  if (is === "broken") return <p class="quiet broken">The record calls this {part.media}, but it cannot be drawn.</p>;
+  return (
+    <>
+      <div {...(is === "large" ? { class: "picture large", tabIndex: 0, role: "region", "aria-label": "The whole picture" } : { class: "picture" })}>
+        <img alt={`picture at ${part.path}`} src={`data:${part.media};base64,${part.data}`} onError={() => become("broken")} onLoad={({ currentTarget: { naturalWidth, clientWidth } }) => naturalWidth > clientWidth && become("small")} />
+      </div>
+      {is !== "whole" && <button class="small" onClick={() => become(is === "large" ? "small" : "large")}>{is === "large" ? "Fit it in" : "Show it at its own size"}</button>}
+    </>
+  );
 }
 
 /** One readable part of a record. */
