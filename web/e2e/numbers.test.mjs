@@ -138,6 +138,14 @@ test("the tree opens what did most of the work, filters by agent and lights the 
   await page.getByLabel("Agent", { exact: true }).selectOption({ label: "test-runner (1)" });
   await until(async () => (await page.locator(".tree-row.agent").count()) === 1, "one agent");
   assert.match(await page.locator(".tree-row.agent").textContent(), /test-runner.*4 steps.*tok/);
+  await page.getByLabel("only errors and what led to them").check();
+  await until(() => param("errors") === "true", "the address says so");
+  await page.reload();
+  await until(async () => (await page.getByLabel("Agent", { exact: true }).inputValue()) === "test-runner", "the agent is the one of the address");
+  assert.equal(await page.getByLabel("only errors and what led to them").isChecked(), true);
+  await page.goBack();
+  await until(async () => !(await page.getByLabel("only errors and what led to them").isChecked()), "the way back");
+  assert.equal(param("agent"), "test-runner");
 });
 
 test("the tools of the tree take one line, however agents are called", async () => {

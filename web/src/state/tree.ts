@@ -6,7 +6,7 @@ import { blocksOf, type Seen } from "../logic/rows.ts";
 import { Overdue } from "../logic/turns.ts";
 import { lookedAgain, ONCE_MORE_MS } from "./answers.ts";
 import { versionOf } from "./live.ts";
-import { selected, selectedEdge, sessionId, view } from "./route.ts";
+import { route, selected, selectedEdge, sessionId, setParams, view } from "./route.ts";
 import { asApiError } from "./trouble.ts";
 
 const BLOCK = 200;
@@ -16,13 +16,17 @@ const WITH_TREE: readonly string[] = ["timeline", "tree"];
 const SHUT_DEPTH = 0;
 const ALL_DEPTHS = 1_000_000;
 
-interface Asked {
+interface Folded {
   /** Agents are open down to this depth; nothing for those that did most of the work. */
   depth: number | undefined;
-  /** Only agents that are called so. */
-  agent: string;
   open: readonly string[];
   shut: readonly string[];
+}
+
+/** With the filters of the address. */
+interface Asked extends Folded {
+  /** Only agents that are called so. */
+  agent: string;
   errors: boolean;
 }
 
@@ -39,11 +43,15 @@ export interface Rows {
 }
 
 const NO_ROWS: Rows = { total: 0, blocks: new Map(), known: false };
-const USUAL: Asked = { depth: undefined, agent: "", open: [], shut: [], errors: false };
+const USUAL: Folded = { depth: undefined, open: [], shut: [] };
 
 export const treeRows = signal<Rows>(NO_ROWS);
 export const treeError = signal<ApiError | undefined>(undefined);
-export const treeAsked = signal<Asked>(USUAL);
+/** Which agents somebody opened or closed. */
+const folded = signal<Folded>(USUAL);
+const onlyOf = computed(() => route.value.params["agent"] ?? "");
+const isOnlyErrors = computed(() => route.value.params["errors"] === "true");
+export const treeAsked = computed<Asked>(() => ({ ...folded.value, agent: onlyOf.value, errors: isOnlyErrors.value }));
 /** The step that is brought into sight: the one that is looked at, or what the link leads to that is. */
 export const shownStep = computed(() => (selected.value !== "" ? selected.value : (selectedEdge.value.split("..")[1] ?? "")));
 /** The row of it. */
@@ -131,7 +139,7 @@ async function find(step: string): Promise<void> {
     pathAbove.value = new Set([...answer.found_agents, ...answer.found_above]);
     const closed = answer.found_agents.filter((agent) => !asked.open.includes(agent));
     if (answer.found_row === null && step !== revealed && closed.length > 0) {
-      treeAsked.value = { ...asked, open: [...asked.open, ...closed], shut: asked.shut.filter((agent) => !closed.includes(agent)) };
+      folded.value = { depth: asked.depth, open: [...asked.open, ...closed], shut: asked.shut.filter((agent) => !closed.includes(agent)) };
     }
     revealed = step;
   } catch {
@@ -143,34 +151,34 @@ async function find(step: string): Promise<void> {
 let revealed = "";
 
 export function toggleAgent(id: string, isClosed: boolean): void {
-  const { open, shut } = treeAsked.value;
+  const { depth, open, shut } = folded.value;
   const without = (list: readonly string[]) => list.filter((one) => one !== id);
-  treeAsked.value = { ...treeAsked.value, open: isClosed ? [...without(open), id] : without(open), shut: isClosed ? without(shut) : [...without(shut), id] };
+  folded.value = { depth, open: isClosed ? [...without(open), id] : without(open), shut: isClosed ? without(shut) : [...without(shut), id] };
 }
 
 export function openAll(): void {
-  treeAsked.value = { ...treeAsked.value, depth: ALL_DEPTHS, open: [], shut: [] };
+  folded.value = { ...USUAL, depth: ALL_DEPTHS };
 }
 
 export function closeAll(): void {
-  treeAsked.value = { ...treeAsked.value, depth: SHUT_DEPTH, open: [], shut: [] };
+  folded.value = { ...USUAL, depth: SHUT_DEPTH };
 }
 
 /** Opens the agents that did most of the work, as at first. */
 export function openUsual(): void {
-  treeAsked.value = { ...treeAsked.value, depth: undefined, open: [], shut: [] };
+  folded.value = USUAL;
 }
 
 export function onlyAgent(agent: string): void {
-  treeAsked.value = { ...treeAsked.value, agent };
+  setParams({ agent });
 }
 
 export function onlyErrors(errors: boolean): void {
-  treeAsked.value = { ...treeAsked.value, errors };
+  setParams({ errors: errors ? "true" : "" });
 }
 
 let shown = "";
-let lastAsked: Asked = USUAL;
+let lastAsked: Asked | undefined;
 effect(() => {
   const id = sessionId.value;
   if (id === "") return;
@@ -183,7 +191,8 @@ effect(() => {
     shown = id;
     seen = { first: 0, end: BLOCK };
     treeRows.value = NO_ROWS;
-    lastAsked = treeAsked.value = USUAL;
+    folded.value = USUAL;
+    lastAsked = treeAsked.value;
     cursorRow.value = undefined;
     revealed = "";
   }
