@@ -185,11 +185,12 @@ pub fn placed_graph(
     let id = |step: u32| flow.steps[step as usize].id.show('s');
     let drawn = graph.edges.iter().zip(&picture.arrows).zip(&layout.edges);
     let edges = edges.into_iter().zip(drawn).map(|(edge, ((drawn, arrow), path))| {
-        let Path { points, is_curve, label, is_reversed, .. } = path;
+        let Path { label, is_reversed, .. } = path;
+        let (points, is_curve) = corners(path);
         PlacedEdgeDoc {
             edge,
-            points: points.iter().map(|Point { x, y }| PointDoc { x: *x, y: *y }).collect(),
-            is_curve: *is_curve,
+            points: points.into_iter().map(|Point { x, y }| PointDoc { x, y }).collect(),
+            is_curve,
             is_reversed: *is_reversed,
             is_spawn: arrow.is_spawn,
             link: drawn.link.map(|(from, to)| format!("{}..{}", id(from), id(to))),
@@ -224,6 +225,26 @@ pub fn placed_graph(
     (placed, previous)
 }
 
+/// The corners of a way, and whether it is curved. One that leads straight down or across has two, however many ranks it passes: most do, and a page that
+/// follows a session reads them again and again.
+fn corners(path: &Path) -> (Vec<Point>, bool) {
+    match path.points.as_slice() {
+        [first, .., last] if is_straight(&path.points) => (vec![*first, *last], false),
+        points => (points.to_vec(), path.is_curve),
+    }
+}
+
+fn is_straight(points: &[Point]) -> bool {
+    let is_one = |of: fn(&Point) -> f64| {
+        points.windows(2).all(|pair| of(&pair[0]).to_bits() == of(&pair[1]).to_bits())
+    };
+    let is_onward = |of: fn(&Point) -> f64| {
+        points.is_sorted_by(|a, b| of(a) <= of(b)) || points.is_sorted_by(|a, b| of(a) >= of(b))
+    };
+    (is_one(|point| point.x) && is_onward(|point| point.y))
+        || (is_one(|point| point.y) && is_onward(|point| point.x))
+}
+
 /// The colour that all of them have.
 fn one_colour(mut colours: impl Iterator<Item = Option<u32>>) -> Option<u32> {
     let first = colours.next()??;
@@ -232,13 +253,13 @@ fn one_colour(mut colours: impl Iterator<Item = Option<u32>>) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::placed_graph;
+    use super::{corners, placed_graph};
     use crate::draw::Picture;
     use crate::draw::svg::to_layout;
     use crate::drawn::Drawn;
     use crate::export::graph_json::Of;
     use crate::graph::{Level, View, graph};
-    use crate::layout::{Options, Previous, layered};
+    use crate::layout::{Options, Path, Point, Previous, layered};
     use crate::prices::Prices;
     use unspool_model::StepKind;
 
@@ -318,6 +339,21 @@ mod tests {
             (after.place.x - before.place.x - offset).abs() + (after.place.y - before.place.y).abs() > 1.0
         });
         assert_eq!((grown.nodes.len() - first.nodes.len(), moved.count()), (9, 0));
+    }
+
+    #[test]
+    fn a_straight_way_has_two_corners_and_a_bent_one_all_of_its() {
+        let way = |places: &[(f64, f64)], is_curve| {
+            let points = places.iter().map(|(x, y)| Point { x: *x, y: *y }).collect();
+            let (corners, is_curve) = corners(&Path { points, is_curve, ..Path::default() });
+            (corners.len(), is_curve)
+        };
+        assert_eq!(way(&[(5.0, 0.0), (5.0, 3.0), (5.0, 6.0), (5.0, 9.0)], true), (2, false));
+        assert_eq!(way(&[(0.0, 5.0), (3.0, 5.0), (9.0, 5.0)], false), (2, false));
+        assert_eq!(way(&[(5.0, 0.0), (5.0, 3.0), (6.0, 6.0), (5.0, 9.0)], true), (4, true));
+        // There and back again is not straight.
+        assert_eq!(way(&[(5.0, 0.0), (5.0, 9.0), (5.0, 6.0), (5.0, 7.0)], true), (4, true));
+        assert_eq!(way(&[], true), (0, true));
     }
 
     #[test]
