@@ -58,7 +58,7 @@ impl Previous {
             .collect();
         let way = |edge: &super::types::Edge| {
             let key = |node: usize| keys.get(node).map(AsRef::as_ref);
-            ways.get(&(key(edge.from)?, key(edge.to)?, edge.order)).map(|via| via.to_vec())
+            ways.get(&(key(edge.from)?, key(edge.to)?, edge.order)).copied().cloned()
         };
         Hint {
             nodes: keys.iter().map(|key| middles.get(key.as_ref()).copied()).collect(),
