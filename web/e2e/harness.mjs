@@ -163,6 +163,18 @@ export function anotherDemo(n) {
   return text.replaceAll(DEMO, DEMO.slice(0, -2) + n).replaceAll("d0d0d0d0-", `${n}${n}${n}${n}-`).replaceAll("msg_demo", `msg_${n}`).replaceAll("toolu_", `toolu_${n}`).replaceAll("req_demo", `req_${n}`).replaceAll("Fix checkout total", `Session ${n}`);
 }
 
+/** A session whose last call has no end yet. */
+export async function putRunning() {
+  const native = `${DEMO.slice(0, -2)}77`;
+  const at = (ms) => new Date(Date.now() + ms).toISOString();
+  const lines = [
+    { type: "user", uuid: "77777777-0000-4000-8000-000000000001", parentUuid: null, sessionId: native, timestamp: at(-6_000), message: { role: "user", content: "Wait for it" } },
+    { type: "assistant", uuid: "77777777-0000-4000-8000-000000000002", parentUuid: "77777777-0000-4000-8000-000000000001", sessionId: native, timestamp: at(-4_000), message: { id: "msg_77", role: "assistant", model: "claude-opus-4-7", content: [{ type: "tool_use", id: "toolu_77", name: "Bash", input: { command: "sleep 60" } }] } },
+  ];
+  await server.put(`shop/${native}.jsonl`, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
+  return server.session(native, 3);
+}
+
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"];
 

@@ -137,6 +137,7 @@ test("what is odd in records of no session is listed by source, with the record"
   await until(async () => (await page.locator(".edge").count()) > 1, "all again");
   await page.getByLabel("also what only informs").check();
   await page.locator(".edge .tag", { hasText: "info" }).first().waitFor();
+  assert.equal(await page.locator(".issues .edges").first().evaluate((list) => list.scrollHeight > list.clientHeight + 1), false, "the page scrolls, not a box in it");
 });
 
 /** Drops a file as a browser does. */
@@ -222,6 +223,20 @@ test("what is wrong in a query is underlined where it stands, with a hint", asyn
   await page.locator(".filter-note.errors", { hasText: "did you mean `tool`?" }).waitFor();
   const [mark, box] = await Promise.all([page.locator(".underline u").boundingBox(), page.getByLabel("Filter steps").boundingBox()]);
   assert.ok(mark.x > box.x + 20 && mark.x + mark.width < box.x + box.width, `${mark.x} in ${box.x}`);
+});
+
+test("what is typed right behind the key that opens the palette is in it", async () => {
+  await page.goto(server.base);
+  await page.locator(".session-row .row-title").first().waitFor();
+  const focused = await page.evaluate(async () => {
+    document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }));
+    // Before the browser has another turn, in which the next key could come.
+    for (let n = 0; n < 20; n += 1) await null;
+    return document.activeElement?.getAttribute("aria-label");
+  });
+  assert.equal(focused, "Find anything");
+  await page.keyboard.type("bash");
+  assert.equal(await page.getByLabel("Find anything").last().inputValue(), "bash");
 });
 
 test("the palette finds an agent by some letters, and what was chosen lately comes first", async () => {

@@ -78,15 +78,14 @@ test("runs are swim-lanes; one is looked at alone, with its records and files", 
   await until(() => param("run") === "1", "one run");
   const row = page.locator(".alone .tree-row.step", { hasText: failing.name }).first();
   await page.locator(".alone .chip.failed").first().click();
-  assert.equal(param("step"), failing.id);
+  await until(() => param("step") === failing.id, "the failed step");
   await row.waitFor();
   await page.locator(".alone .tree-row.is-selected .link").click();
   await detail().getByText("claude-code-transcript").first().waitFor();
   await page.getByRole("button", { name: "Run after" }).click();
   await until(() => param("run") === "2", "the next run");
   await page.getByRole("button", { name: "Compare", exact: true }).click();
-  await page.getByLabel("Part of the first").waitFor();
-  assert.equal(await page.getByLabel("Part of the first").inputValue(), "1");
+  await until(async () => (await page.getByLabel("Part of the first").inputValue()) === "1", "the run before");
   await page.getByLabel("Part of the first").selectOption("2");
   await page.getByText("Nothing differs.").waitFor();
 });
@@ -139,6 +138,27 @@ test("the tree opens what did most of the work, filters by agent and lights the 
   await page.getByLabel("Agent", { exact: true }).selectOption({ label: "test-runner (1)" });
   await until(async () => (await page.locator(".tree-row.agent").count()) === 1, "one agent");
   assert.match(await page.locator(".tree-row.agent").textContent(), /test-runner.*4 steps.*tok/);
+  await page.getByLabel("only errors and what led to them").check();
+  await until(() => param("errors") === "true", "the address says so");
+  await page.reload();
+  await until(async () => (await page.getByLabel("Agent", { exact: true }).inputValue()) === "test-runner", "the agent is the one of the address");
+  assert.equal(await page.getByLabel("only errors and what led to them").isChecked(), true);
+  await page.goBack();
+  await until(async () => !(await page.getByLabel("only errors and what led to them").isChecked()), "the way back");
+  assert.equal(param("agent"), "test-runner");
+});
+
+test("the tools of the tree take one line, however agents are called", async () => {
+  await page.route("**/timeline?*", async (route) => {
+    const response = await route.fetch();
+    const doc = await response.json();
+    for (const { agents } of doc.lanes) for (const agent of agents) agent.detail = "a task that somebody described with very many words";
+    await route.fulfill({ response, json: doc });
+  });
+  await page.goto(session("?view=tree"));
+  await page.getByLabel("Agent").locator("option", { hasText: "very many words" }).first().waitFor({ state: "attached" });
+  const tops = await page.locator(".tree .tools > *").evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().height > 0).map((one) => one.getBoundingClientRect()).map(({ top, height }) => top + height / 2));
+  assert.ok(Math.max(...tops) - Math.min(...tops) < 10, `${tops}`);
 });
 
 test("the tree by keyboard is a treegrid", async () => {
@@ -164,6 +184,26 @@ test("the tree by keyboard is a treegrid", async () => {
   await page.getByRole("button", { name: /^Close Explore/ }).first().waitFor();
   assert.ok(Number(await grid.getAttribute("aria-rowcount")) >= demo.steps);
   assert.equal(await grid.locator('[role="row"][aria-level="1"][aria-expanded="true"]').count(), 1);
+});
+
+test("keys go on from where they led, also while a chosen step is looked for", async () => {
+  await page.goto(session("?view=tree"));
+  const grid = page.getByRole("treegrid", { name: "Steps" });
+  await grid.locator(".tree-row.step").first().waitFor();
+  await grid.focus();
+  await page.keyboard.press("Home");
+  const held = [];
+  await page.route("**/tree?*find=*", (route) => void held.push(route));
+  await page.keyboard.press("ArrowDown");
+  await until(() => held.length > 0, "the step is looked for");
+  await page.keyboard.press("ArrowLeft");
+  const active = () => grid.getAttribute("aria-activedescendant");
+  await until(async () => (await active()) === "tree-0", "the agent around it");
+  const heard = page.waitForResponse(/find=/);
+  await Promise.all(held.map((route) => route.continue()));
+  await heard;
+  await page.locator(".tree-row.agent.is-above").first().waitFor();
+  assert.equal(await active(), "tree-0");
 });
 
 test("an edit is a diff; ids and Markdown are copied; raw opens", async () => {

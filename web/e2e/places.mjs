@@ -47,6 +47,8 @@ export async function nodePlace(graph, { place }) {
 export async function edgePlaces(graph, edge) {
   const { box, camera: { x, y, zoom } } = await graphCamera(graph);
   const isFree = (at) => graph.nodes.every(({ place }) => at.x < place.x - 8 || at.x > place.x + place.width + 8 || at.y < place.y - 8 || at.y > place.y + place.height + 8);
-  const free = corners(edge).filter(isFree).map((at) => ({ x: box.x + x + at.x * zoom, y: box.y + y + at.y * zoom }));
+  // Also between corners that lie far apart.
+  const along = corners(edge).flatMap((to, n, all) => (n === 0 ? [to] : [0.25, 0.5, 0.75, 1].map((share) => ({ x: all[n - 1].x + (to.x - all[n - 1].x) * share, y: all[n - 1].y + (to.y - all[n - 1].y) * share }))));
+  const free = along.filter(isFree).map((at) => ({ x: box.x + x + at.x * zoom, y: box.y + y + at.y * zoom }));
   return free.filter((at) => at.x > box.x + 8 && at.x < box.x + box.width - 8 && at.y > box.y + 8 && at.y < box.y + box.height - 8);
 }

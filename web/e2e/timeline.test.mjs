@@ -125,7 +125,9 @@ test("the strip on top moves the window", async () => {
 });
 
 for (const view of ["timeline", "graph"]) test(`the critical path is underlined in the ${view}, and hidden when nobody wants it`, async () => {
+  const heard = Promise.all([page.waitForResponse(/\/path\/strip/), page.waitForResponse(new RegExp(`/${view}\\?`))]);
   await page.goto(session(`?view=${view}`));
+  await heard;
   const shown = await picture();
   await page.getByLabel("critical path").uncheck();
   const hidden = await picture();
@@ -135,7 +137,7 @@ for (const view of ["timeline", "graph"]) test(`the critical path is underlined 
   await page.reload();
   assert.equal(await page.getByLabel("critical path").isChecked(), false);
   await page.getByLabel("critical path").check();
-  assert.equal(await picture(), shown);
+  await until(async () => (await picture()) === shown, "the same picture again");
 });
 
 test("gaps are hatched, say whether a person was waited for, and are folded unless somebody wants them as long as they were", async () => {

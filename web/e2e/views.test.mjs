@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { arrowShown, curveOf } from "../src/logic/arrows.ts";
-import { anotherDemo, DEMO, demo, failing, page, param, picture, putDemo, saved, server, session, testPage, until } from "./harness.mjs";
+import { cameraSaid } from "../src/logic/camera.ts";
+import { anotherDemo, DEMO, demo, failing, page, param, picture, putDemo, putRunning, saved, server, session, testPage, until } from "./harness.mjs";
 import { manySteps } from "./big.mjs";
 import { barPlace, edgePlaces, nodePlace, timelineCanvas, timelinePlaces } from "./places.mjs";
 
@@ -84,15 +85,19 @@ test("a click on an arrow chooses the link, lights its ends and says why", async
   }
 });
 
+test("pictures are as sharp as the screen, however high it is", async () => {
+  await page.goto(session());
+  await timelineCanvas().waitFor();
+  for (const height of [701, 703, 709, 719]) {
+    await page.setViewportSize({ width: 1283, height });
+    await picture(timelineCanvas());
+    const sizes = await page.locator("canvas").evaluateAll((all) => all.map((one) => [one.width, one.height, one.getBoundingClientRect().width, one.getBoundingClientRect().height]));
+    for (const [wide, high, shownWide, shownHigh] of sizes) assert.deepEqual([shownWide, shownHigh], [wide, high], `at a height of ${height}`);
+  }
+});
+
 test("what runs grows while nothing is heard of it", async () => {
-  const native = `${DEMO.slice(0, -2)}77`;
-  const at = (ms) => new Date(Date.now() + ms).toISOString();
-  const lines = [
-    { type: "user", uuid: "77777777-0000-4000-8000-000000000001", parentUuid: null, sessionId: native, timestamp: at(-6_000), message: { role: "user", content: "Wait for it" } },
-    { type: "assistant", uuid: "77777777-0000-4000-8000-000000000002", parentUuid: "77777777-0000-4000-8000-000000000001", sessionId: native, timestamp: at(-4_000), message: { id: "msg_77", role: "assistant", model: "claude-opus-4-7", content: [{ type: "tool_use", id: "toolu_77", name: "Bash", input: { command: "sleep 60" } }] } },
-  ];
-  await server.put(`shop/${native}.jsonl`, `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
-  const running = await server.session(native, 3);
+  const running = await putRunning();
   const { bars, grows_until_ns: until_ns } = await server.json(`/api/v1/sessions/${running.id}/timeline`);
   assert.ok(bars.some((bar) => bar.running) && until_ns > 0);
   await page.goto(`${server.base}/sessions/${running.id}`);
@@ -278,4 +283,56 @@ test("a graph that grows stays where it was", async () => {
   const dx = places.get(kept[0].id).x - kept[0].place.x;
   const moved = kept.filter((node) => Math.abs(places.get(node.id).x - node.place.x - dx) > 1 || Math.abs(places.get(node.id).y - node.place.y) > 1);
   assert.ok(moved.length * 5 <= kept.length, `${moved.length} of ${kept.length} moved`);
+});
+
+/** Moves the graph as a hand does. */
+async function dragGraph(dx, dy) {
+  const box = await page.locator(".graph canvas").first().boundingBox();
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  await page.mouse.move(x, y);
+  await page.mouse.down();
+  await page.mouse.move(x + dx, y + dy, { steps: 4 });
+  await page.mouse.up();
+  await page.mouse.move(5, 5);
+}
+
+test("where a graph is looked at from is in the address", async () => {
+  await page.goto(session("?view=graph"));
+  const whole = await picture();
+  const box = await page.locator(".graph canvas").first().boundingBox();
+  await page.mouse.move(box.x + 300, box.y + 200);
+  await page.mouse.wheel(0, -300);
+  await dragGraph(-90, -160);
+  await until(() => param("at") !== null, "the address says so");
+  assert.notEqual(await picture(), whole);
+  const at = param("at");
+  await page.reload();
+  await picture();
+  const graph = await server.json(`/api/v1/sessions/${demo.id}/graph?level=step&fit=true`);
+  const camera = cameraSaid(at, box.width, box.height);
+  const onScreen = ({ place }) => ({ x: camera.x + (place.x + place.width / 2) * camera.zoom, y: camera.y + (place.y + place.height / 2) * camera.zoom });
+  const node = graph.nodes.find((one) => onScreen(one).x > 50 && onScreen(one).x < box.width - 50 && onScreen(one).y > box.height / 2 && onScreen(one).y < box.height - 50);
+  await page.mouse.click(box.x + onScreen(node).x, box.y + onScreen(node).y);
+  await until(() => node.step_ids.includes(param("step")), "what the address shows is where it says");
+  assert.equal(param("at"), at);
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Fit" }).click();
+  await until(() => param("at") === null, "nothing needs saying");
+});
+
+test("who looks away from the chosen step is left alone while the session grows", async () => {
+  const native = `${DEMO.slice(0, -2)}99`;
+  const lines = anotherDemo("99").trim().split("\n");
+  await server.put(`shop/${native}.jsonl`, `${lines.slice(0, 12).join("\n")}\n`);
+  const grows = await server.session(native, 4);
+  const { nodes } = await server.json(`/api/v1/sessions/${grows.id}/graph?level=step`);
+  await page.goto(session(`?view=graph&step=${nodes[0].step_ids[0]}`, grows.id));
+  await picture();
+  await dragGraph(-1_100, -700);
+  const at = await until(() => param("at"), "the address says where one looks");
+  await server.put(`shop/${native}.jsonl`, lines.join("\n"));
+  await page.waitForFunction((before) => Number(/(\d+) nodes/.exec(document.querySelector(".graph .tools").textContent)?.[1]) > before, nodes.length);
+  await picture();
+  await page.waitForTimeout(600);
+  assert.equal(param("at"), at);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { EventReader } from "../src/api/live.ts";
 import { markdown, spans } from "../src/logic/markdown.ts";
 import { diffLines, MAX_PARTS, readable, placeName } from "../src/logic/readable.ts";
-import { count, duration, knownCost, money, plural, sessionCost, sessionTokens, shortPath } from "../src/logic/words.ts";
+import { bucketWords, count, duration, knownCost, money, plural, sessionCost, sessionTokens, shortPath } from "../src/logic/words.ts";
 
 test("markdown is blocks, and what it is not stays text", () => {
   const sorts = markdown("# Title\n\nwords *here*\n- one\n  - two\n> said\n```ts\nconst a = 1;\n```\n---\n<b>x</b>").map(({ sort }) => sort);
@@ -36,6 +36,21 @@ test("pictures are pictures only when they are", () => {
   assert.equal(picture("image/png", "aGVsbG8="), "image");
   assert.notEqual(picture("image/svg+xml", "aGVsbG8="), "image");
   assert.notEqual(picture("image/png", '"><script>'), "image");
+});
+
+test("a picture that is not drawn is told: one of another sort, and one that lies elsewhere", () => {
+  const told = (record: Parameters<typeof readable>[0]) => readable(record).parts.map((part) => part.sort === "fields" && part.fields);
+  assert.deepEqual(told({ source: { type: "base64", media_type: "image/svg+xml", data: "aGVsbG8=" } }), [[["picture, not drawn", "image/svg+xml"]]]);
+  assert.deepEqual(told({ url: "data:image/svg+xml;utf8,<svg onload=alert(1)>" }), [[["picture, not drawn", "image/svg+xml"]]]);
+  const there = [[["picture, not fetched", "https://there.test/a.png"]]];
+  assert.deepEqual(told([{ type: "image", source: { type: "url", url: "https://there.test/a.png" } }]), there);
+  assert.deepEqual(told([{ type: "image_url", image_url: { url: "https://there.test/a.png" } }]), there);
+  assert.deepEqual(told([{ type: "input_image", image_url: "https://there.test/a.png" }]), there);
+});
+
+test("what a terminal is told about colours is not shown as letters", () => {
+  const [part] = readable({ stdout: "\x1b[1mone\x1b[22m \x1b[38;5;9mtwo\x1b[0m \x1b]0;title\x07three [1m stays" }).parts;
+  assert.equal(part?.sort === "code" && part.text, "one two three [1m stays");
 });
 
 test("many texts are counted when they are left out", () => {
@@ -82,4 +97,11 @@ test("where a text stands is told in the names that say something", () => {
   assert.equal(placeName("message.content.0.input.allowedPrompts[2].prompt"), "input › allowedPrompts › prompt");
   assert.equal(placeName("message.content.0.content"), "content");
   assert.equal(placeName("toolUseResult.stdout"), "toolUseResult › stdout");
+});
+
+test("tokens whose price nobody knows cost nothing that could be told, not nothing", () => {
+  assert.equal(bucketWords({ tokens: 100, cost_usd: 0 }, 3), "100");
+  assert.equal(bucketWords({ tokens: 100, cost_usd: null }, 0), "100");
+  assert.equal(bucketWords({ tokens: 100, cost_usd: 0.5 }, 3), "100 $0.50+");
+  assert.equal(bucketWords({ tokens: 100, cost_usd: 0.5 }, 0), "100 $0.50");
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { Queue, Turns } from "../src/logic/turns.ts";
+import { mock, test } from "node:test";
+import { Overdue, Queue, Turns } from "../src/logic/turns.ts";
 
 /** Questions whose answers are given by hand. */
 function asked() {
@@ -62,7 +62,7 @@ test("nothing is heard of what was stopped", async () => {
 test("what waits in a queue begins when what is before it has ended, well or not, and after a pause", async () => {
   const told: string[] = [];
   const waiting: (() => void)[] = [];
-  const queue = new Queue(async () => void told.push("pause"));
+  const queue = new Queue(async () => void told.push("pause"), 1_000);
   const work = (name: string) => () => new Promise<string>((resolve, reject) => {
     told.push(name);
     waiting.push(() => (name === "b" ? reject(new Error(name)) : resolve(name)));
@@ -76,4 +76,25 @@ test("what waits in a queue begins when what is before it has ended, well or not
   }
   assert.deepEqual(told, ["a", "pause", "b", "pause", "c", "pause"]);
   assert.deepEqual(await Promise.all(ended), ["a", "failed", "c"]);
+});
+
+test("what never ends is given up after a while, is told so, and holds nothing up", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const queue = new Queue(async () => {}, 1_000);
+    let ended: AbortSignal | undefined;
+    const hanging = queue.add((signal) => ((ended = signal), new Promise<string>(() => {})));
+    const failed = hanging.catch((error: unknown) => error);
+    const behind = queue.add(async () => "behind");
+    await settled();
+    mock.timers.tick(999);
+    await settled();
+    assert.equal(ended?.aborted, false, "it has all of its time");
+    mock.timers.tick(1);
+    assert.ok((await failed) instanceof Overdue);
+    assert.equal(ended?.aborted, true, "its request is ended, too");
+    assert.equal(await behind, "behind");
+  } finally {
+    mock.timers.reset();
+  }
 });

@@ -29,6 +29,11 @@ export function useToken(text: string): void {
   token = text;
 }
 
+/** Whether a link to an answer leads nowhere by itself: a report has nobody to follow it to, and a browser sends no token with it. */
+export function isOnlyAsked(): boolean {
+  return isReport || token !== "";
+}
+
 export function headers(): Record<string, string> {
   return token === "" ? {} : { authorization: `Bearer ${token}` };
 }

@@ -10,6 +10,7 @@ import { Session } from "../panels/Session.tsx";
 import { Sessions } from "../panels/Sessions.tsx";
 import { Uploads } from "../panels/Uploads.tsx";
 import { Usage } from "../panels/Usage.tsx";
+import { MAX_LOOK_AGAIN_MS, overdue } from "../state/answers.ts";
 import { isHelpOpen, isPaletteOpen, isPreferencesOpen } from "../state/commands.ts";
 import { connected } from "../state/live.ts";
 import { hasOthers } from "../state/report.ts";
@@ -19,6 +20,8 @@ import { trouble } from "../state/trouble.ts";
 function Live() {
   const is = connected.value;
   if (is === undefined) return <span class="live quiet" role="status">connecting…</span>;
+  const late = overdue.value;
+  if (is && late > 0) return <span class="live off" role="status" title={`${plural(late, "view")} not answered within ${MAX_LOOK_AGAIN_MS / 1000} s (max_look_again_ms) and as old as that; asked for once more`}><span class="dot" aria-hidden="true" />the server is slow…</span>;
   return <span class={is ? "live on" : "live off"} role="status" title={is ? "What changes is shown as it does" : "The stream broke; nothing is lost, it goes on where it was"}><span class="dot" aria-hidden="true" />{is ? "live" : "reconnecting…"}</span>;
 }
 

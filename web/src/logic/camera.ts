@@ -56,3 +56,21 @@ export function between(from: Camera, to: Camera, share: number): Camera {
   const part = (a: number, b: number) => a + (b - a) * eased;
   return { x: part(from.x, to.x), y: part(from.y, to.y), zoom: part(from.zoom, to.zoom) };
 }
+
+/** Larger or smaller, with a place of the screen kept where it is. */
+export function zoomedAt({ x: left, y: top, zoom }: Camera, next: number, x: number, y: number): Camera {
+  return { zoom: next, x: x - ((x - left) / zoom) * next, y: y - ((y - top) / zoom) * next };
+}
+
+/** A camera as an address says it: which place of the drawing is in the middle of the screen, and how large it is. */
+export function saidCamera({ x, y, zoom }: Camera, width: number, height: number): string {
+  const middle = (room: number, at: number) => Math.round((room / 2 - at) / zoom);
+  return [middle(width, x), middle(height, y), Number(zoom.toPrecision(3))].join(",");
+}
+
+/** And back, for a screen of any size. */
+export function cameraSaid(text: string, width: number, height: number): Camera | undefined {
+  const [x, y, zoom] = text === "" ? [] : text.split(",").map(Number);
+  if (x === undefined || y === undefined || zoom === undefined || ![x, y, zoom].every(Number.isFinite) || zoom <= 0) return undefined;
+  return { zoom, x: width / 2 - x * zoom, y: height / 2 - y * zoom };
+}

@@ -52,7 +52,7 @@ export function readable(value: Json, about = ""): { parts: Part[]; more: number
       const picture = pictureOfUrl(node, path);
       if (picture) add(picture);
       else if (packed !== undefined) walk(packed, path, name);
-      else if (isReadable(node, name)) add({ sort: sortOf(node, CODE_HERE.test(name), OUTPUT_HERE.test(name) || (about !== "" && name === "content")), path, text: node });
+      else if (isReadable(node, name)) add({ sort: sortOf(node, CODE_HERE.test(name), OUTPUT_HERE.test(name) || (about !== "" && name === "content")), path, text: withoutColours(node) });
     } else if (Array.isArray(node)) {
       const patch = patchOf(node, path);
       if (patch) add(patch);
@@ -69,6 +69,13 @@ export function readable(value: Json, about = ""): { parts: Part[]; more: number
   if (narrow.length === 0) walk(value, "", "");
   for (const [path, node] of narrow) walk(node, path, "");
   return { parts, more };
+}
+
+/** What tells a terminal about colours, titles and where to write; in the record it stays. */
+const TERMINAL = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])/g;
+
+function withoutColours(text: string): string {
+  return text.includes("\x1b") ? text.replace(TERMINAL, "") : text;
 }
 
 /** The innermost objects that have this as one of their values. */
@@ -113,18 +120,28 @@ function patchOf(list: Json[], path: string): Part | undefined {
   return hunks.length > 0 && hunks.every((hunk) => hunk !== undefined) ? { sort: "diff", path, text: hunks.join("\n") } : undefined;
 }
 
+/** A picture that is in the record; one of a sort that is not drawn is only told. */
 function picture(path: string, media: Json | undefined, data: Json | undefined): Part | undefined {
-  if (typeof media !== "string" || typeof data !== "string" || !PICTURES.includes(media)) return undefined;
-  return /^[A-Za-z0-9+/=\s]+$/.test(data) ? { sort: "image", path, media, data } : undefined;
+  if (typeof media !== "string" || typeof data !== "string" || !media.startsWith("image/")) return undefined;
+  const isDrawn = PICTURES.includes(media) && /^[A-Za-z0-9+/=\s]+$/.test(data);
+  return isDrawn ? { sort: "image", path, media, data } : { sort: "fields", path, fields: [["picture, not drawn", media]] };
 }
 
 function pictureOf(node: Fields, path: string): Part | undefined {
-  return picture(path, node["media_type"] ?? node["mimeType"] ?? node["mime_type"], node["data"]);
+  return picture(path, node["media_type"] ?? node["mimeType"] ?? node["mime_type"], node["data"]) ?? pictureElsewhere(node, path);
 }
 
 function pictureOfUrl(text: string, path: string): Part | undefined {
-  const found = text.startsWith("data:image/") ? /^data:(image\/[a-z]+);base64,(.*)$/s.exec(text) : null;
+  const found = text.startsWith("data:image/") ? /^data:(image\/[^;,]+)[^,]*,(.*)$/s.exec(text) : null;
   return found ? picture(path, found[1], found[2]) : undefined;
+}
+
+/** A picture that lies at an address is told, and never asked for: whoever wrote the record would hear of it. */
+function pictureElsewhere(node: Fields, path: string): Part | undefined {
+  if (typeof node["type"] !== "string" || !/image/.test(node["type"])) return undefined;
+  const places = [node["url"], node["source"], node["image_url"]].map((one) => (one !== null && typeof one === "object" && !Array.isArray(one) ? one["url"] : one));
+  const url = places.find((one) => typeof one === "string" && /^https?:/i.test(one));
+  return url === undefined ? undefined : { sort: "fields", path, fields: [["picture, not fetched", String(url)]] };
 }
 
 /** Some write what a call is given as JSON within JSON. */

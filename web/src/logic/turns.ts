@@ -55,18 +55,38 @@ export class Turns<T> {
   }
 }
 
+/** What a queue gave up: it was not done in time. */
+export class Overdue extends Error {}
+
 /** Work that nobody waits for: one thing after the other, with a pause between, so that what somebody does meanwhile has room. */
 export class Queue {
   private last: Promise<unknown> = Promise.resolve();
   private readonly pause: () => Promise<unknown>;
+  private readonly longestMs: number;
 
-  constructor(pause: () => Promise<unknown>) {
+  constructor(pause: () => Promise<unknown>, longestMs: number) {
     this.pause = pause;
+    this.longestMs = longestMs;
   }
 
-  add<T>(work: () => Promise<T>): Promise<T> {
-    const mine = this.last.then(work);
+  add<T>(work: Get<T>): Promise<T> {
+    const mine = this.last.then(() => this.inTime(work));
     this.last = mine.catch(() => {}).then(this.pause);
     return mine;
+  }
+
+  /** Work that takes longer is ended, so that what waits behind it begins, whether or not it heeds that. */
+  private async inTime<T>(work: Get<T>): Promise<T> {
+    const abort = new AbortController();
+    let clock: ReturnType<typeof setTimeout> | undefined;
+    const tooLong = new Promise<never>((_, reject) => {
+      clock = setTimeout(() => reject(new Overdue(`not done within ${this.longestMs} ms`)), this.longestMs);
+    });
+    try {
+      return await Promise.race([work(abort.signal), tooLong]);
+    } finally {
+      clearTimeout(clock);
+      abort.abort();
+    }
   }
 }

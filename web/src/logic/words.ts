@@ -94,3 +94,9 @@ export function knownCost(cost: number | null | undefined, unpricedCalls: number
   if (unpricedCalls === 0) return money(cost);
   return cost ? `${money(cost)}+` : "–";
 }
+
+/** Tokens of a bucket and what they cost, as far as that is known. */
+export function bucketWords({ tokens, cost_usd: cost }: { tokens: number; cost_usd?: number | null }, unpricedCalls: number): string {
+  const known = knownCost(cost, unpricedCalls);
+  return known === "–" ? count(tokens) : `${count(tokens)} ${known}`;
+}

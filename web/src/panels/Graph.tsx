@@ -3,7 +3,7 @@ import { computed, useComputed, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { get } from "../api/client.ts";
 import type { PlacedEdgeDoc, PlacedGraphDoc, PlacedNodeDoc, Questions } from "../api/types.ts";
-import { anchored, between, fitted, flownTo, nodeAt, type Camera } from "../logic/camera.ts";
+import { fitted, nodeAt, zoomedAt, type Camera } from "../logic/camera.ts";
 import { actOf, type Act } from "../logic/keys.ts";
 import type { Light } from "../logic/light.ts";
 import { clamp } from "../logic/scale.ts";
@@ -20,6 +20,7 @@ import { chain, lighter, onPath, point, queryTrouble, type Lighter } from "../st
 import { timeline } from "../state/timeline.ts";
 import { Canvas, type Size } from "../widgets/Canvas.tsx";
 import { Empty, Loading } from "../widgets/States.tsx";
+import { useCamera } from "./graph-camera.ts";
 import { drawGraph } from "./graph-draw.ts";
 import { NodeTip } from "./NodeTip.tsx";
 import { Coarser, GraphTools, TooMuch } from "./GraphTools.tsx";
@@ -30,6 +31,7 @@ const CLICK_PX = 4;
 const NEAR_PX = 6;
 const ZOOM_PER_PX = 0.0015;
 const LEAST_ZOOM = 0.01;
+const MOST_ZOOM = 3;
 /** Keys move by so much. */
 const KEY_PX = 80;
 
@@ -56,16 +58,11 @@ type Question = Questions["/api/v1/sessions/{id}/graph"];
 
 const PAUSE_MS_PER_NODE = 1;
 const LONGEST_PAUSE_MS = 5_000;
-const FLIGHT_MS = 260;
-const isCalm = matchMedia("(prefers-reduced-motion: reduce)");
 
 export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
   const size = useSignal<Size>({ width: 0, height: 0 });
-  const camera = useSignal<Camera | undefined>(undefined);
   const hover = useSignal<Hover | undefined>(undefined);
   const turn = useSignal(0);
-  const flight = useRef(0);
-  const seen = useRef<{ shape: string; graph: PlacedGraphDoc } | undefined>(undefined);
   const press = useRef<{ x: number; y: number; moved: boolean } | undefined>(undefined);
   const answer = useMemo(() => {
     // Only what the graph depends on: choosing a step asks for nothing.
@@ -106,21 +103,8 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
 
   const { data, error, loading } = answer.value;
   const graph = data?.graph;
-  useEffect(() => {
-    if (!data) return;
-    const before = seen.current;
-    seen.current = data;
-    // Another graph is looked at from afar. The same one, grown or folded, is looked at from where it was: what is in the middle stays there.
-    if (before?.shape !== data.shape) camera.value = undefined;
-    else if (before.graph !== data.graph) {
-      const { width, height } = size.peek();
-      camera.value = anchored(before.graph, data.graph, camera.peek() ?? fitted(before.graph, width, height), width, height);
-    }
-  }, [data]);
-  useEffect(() => () => {
-    cancelAnimationFrame(flight.current);
-    point(undefined);
-  }, []);
+  const { camera, view, moveTo } = useCamera(data, size);
+  useEffect(() => () => point(undefined), []);
   const lights = useComputed(() => {
     const light = lighter.value;
     return (answer.value.data?.graph.nodes ?? []).map((node) => lightOfNode(node, light));
@@ -131,7 +115,6 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
     return is ? (answer.value.data?.graph.nodes ?? []).map((node) => node.seqs.some((seq) => positions.has(seq))) : [];
   });
 
-  const view = (): Camera => camera.value ?? (graph ? fitted(graph, size.value.width, size.value.height) : { x: 0, y: 0, zoom: 1 });
   const under = (x: number, y: number) => {
     const { x: left, y: top, zoom } = view();
     return graph && nodeAt(graph, (x - left) / zoom, (y - top) / zoom);
@@ -150,10 +133,8 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
   };
   const onWheel = (event: WheelEvent, x: number, y: number) => {
     const { x: left, y: top, zoom } = view();
-    if (event.shiftKey) return void (camera.value = { zoom, x: left - (event.deltaX || event.deltaY), y: top });
-    cancelAnimationFrame(flight.current);
-    const next = clamp(zoom * Math.exp(-event.deltaY * ZOOM_PER_PX), LEAST_ZOOM, 3);
-    camera.value = { zoom: next, x: x - ((x - left) / zoom) * next, y: y - ((y - top) / zoom) * next };
+    if (event.shiftKey) return moveTo({ zoom, x: left - (event.deltaX || event.deltaY), y: top });
+    moveTo(zoomedAt(view(), clamp(zoom * Math.exp(-event.deltaY * ZOOM_PER_PX), LEAST_ZOOM, MOST_ZOOM), x, y));
   };
   const onPointer = (event: PointerEvent, x: number, y: number) => {
     const held = press.current;
@@ -163,7 +144,7 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
     } else if (event.type === "pointermove" && held) {
       if (!held.moved && Math.hypot(x - held.x, y - held.y) < CLICK_PX) return;
       const { x: left, y: top, zoom } = view();
-      camera.value = { zoom, x: left + x - held.x, y: top + y - held.y };
+      moveTo({ zoom, x: left + x - held.x, y: top + y - held.y });
       press.current = { x, y, moved: true };
       leave();
     } else if (event.type === "pointerup") {
@@ -183,42 +164,27 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
   const fold = (x: number, y: number) => {
     const node = under(x, y);
     const agent = graph && agentAt(graph, node, view(), x, y);
-    if (!agent || drawn === "workflow") camera.value = undefined;
+    if (!agent || drawn === "workflow") moveTo(undefined);
     else foldAgent(agent, node?.id !== agent);
   };
   const onKey = (event: KeyboardEvent) => {
     const { x, y, zoom } = view();
+    const { width, height } = size.peek();
+    const zoomed = (by: number) => zoomedAt(view(), clamp(zoom * by, LEAST_ZOOM, MOST_ZOOM), width / 2, height / 2);
     const moves: Partial<Record<Act, Camera>> = {
       left: { zoom, x: x + KEY_PX, y }, right: { zoom, x: x - KEY_PX, y }, up: { zoom, x, y: y + KEY_PX }, down: { zoom, x, y: y - KEY_PX },
-      zoomIn: { zoom: zoom * 1.25, x, y }, zoomOut: { zoom: zoom / 1.25, x, y },
+      zoomIn: zoomed(1.25), zoomOut: zoomed(1 / 1.25),
     };
     const act = actOf("graph", event.key);
     if (!act || event.metaKey || event.ctrlKey) return;
-    camera.value = moves[act];
+    moveTo(moves[act]);
     event.preventDefault();
   };
-
-  // A step that was chosen elsewhere is flown to when it is out of sight.
-  useEffect(() => {
-    const node = graph?.nodes.find((one) => one.step_ids.includes(selected.value));
-    const { width, height } = size.peek();
-    const from = view();
-    const to = node && width > 0 ? flownTo(from, node.place, width, height) : undefined;
-    if (!to) return;
-    cancelAnimationFrame(flight.current);
-    const begun = performance.now();
-    const fly = () => {
-      const share = isCalm.matches ? 1 : clamp((performance.now() - begun) / FLIGHT_MS, 0, 1);
-      camera.value = between(from, to, share);
-      if (share < 1) flight.current = requestAnimationFrame(fly);
-    };
-    fly();
-  }, [selected.value, graph, size.value.width > 0]);
 
   const chosen = graph?.nodes.find((node) => node.step_ids.includes(selected.value));
   return (
     <section class="graph" aria-label={drawn === "dag" ? "Graph" : "Workflow"}>
-      <GraphTools drawn={drawn} graph={graph} loading={loading} chosen={chosen} fit={() => (camera.value = undefined)} />
+      <GraphTools drawn={drawn} graph={graph} loading={loading} chosen={chosen} fit={() => moveTo(undefined)} />
       {error && !loading ? <TooMuch error={error} /> : !graph ? <Loading what={drawn === "dag" ? "the graph" : "the workflow"} /> : graph.nodes.length === 0 ? <Empty title="Nothing to draw"><p>No step is shown with this filter.</p></Empty> : (
         <>
         <Coarser graph={graph} />

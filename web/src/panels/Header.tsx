@@ -1,6 +1,6 @@
 // What a session was, in a few lines: its state, its time, tokens and cost by bucket, and what all of that rests on.
 import type { BucketDoc, CompletenessDoc, NumbersDoc, SessionLineDoc } from "../api/types.ts";
-import { count, duration, moment, money, plain, plural, isUncounted, knownCost, sessionTokens, shortPath } from "../logic/words.ts";
+import { bucketWords, count, duration, moment, plain, plural, isUncounted, knownCost, sessionTokens, shortPath } from "../logic/words.ts";
 import { playedMs } from "../state/replay.ts";
 import { go, setParams } from "../state/route.ts";
 import { palette, type Palette } from "../state/schema.ts";
@@ -15,8 +15,8 @@ export function bucketLook(name: string): string {
   return BUCKETS[name] ?? "other";
 }
 
-export function bucketShares(buckets: BucketDoc[], colours: Palette): Share[] {
-  return buckets.map(({ name, tokens, cost_usd: cost }) => ({ name: plain(name), value: tokens, colour: colours.look(bucketLook(name)), text: count(tokens) + (cost === null || cost === undefined ? "" : ` ${money(cost)}`) }));
+export function bucketShares(buckets: BucketDoc[], colours: Palette, unpricedCalls = 0): Share[] {
+  return buckets.map((bucket) => ({ name: plain(bucket.name), value: bucket.tokens, colour: colours.look(bucketLook(bucket.name)), text: bucketWords(bucket, unpricedCalls) }));
 }
 
 function gapWords({ missing, inferred, estimated }: CompletenessDoc): string {
@@ -88,7 +88,7 @@ export function Header() {
       <Facts row={row} doc={doc} />
       <div class="session-splits">
         <SplitBar label="Time" shares={split ? splitShares(split, palette.value) : []}>{!split && <span class="quiet">{path.value.error ? "how the time was spent cannot be told" : "…"}</span>}</SplitBar>
-        <SplitBar label="Tokens" shares={bucketShares(buckets, palette.value)}>{buckets.length === 0 && <span class="quiet">{doc ? "no call says how many tokens it took" : "…"}</span>}</SplitBar>
+        <SplitBar label="Tokens" shares={bucketShares(buckets, palette.value, doc?.totals.unpriced_calls)}>{buckets.length === 0 && <span class="quiet">{doc ? "no call says how many tokens it took" : "…"}</span>}</SplitBar>
       </div>
     </header>
   );

@@ -7,6 +7,7 @@ import { answerOf } from "../state/answers.ts";
 import { go, openSession, replaceParams, route } from "../state/route.ts";
 import { words } from "../state/schema.ts";
 import { failed } from "../state/trouble.ts";
+import { Open, openAnswer } from "../widgets/save.tsx";
 import { Empty, Loading, Wrong } from "../widgets/States.tsx";
 
 /** Goes to the step that a record witnesses; one of no step is shown as it was written. */
@@ -15,7 +16,7 @@ async function openRecord(session: string, record: string): Promise<void> {
     const { sessions } = await get("/api/v1/query", {}, { q: `id:${record}`, session: [session], limit: 1 });
     const step = sessions[0]?.steps[0]?.id;
     if (step) go({ page: "session", id: session, params: { step } });
-    else open(address("/api/v1/sessions/{id}/records/{record}", { id: session, record }), "_blank", "noopener");
+    else await openAnswer(address("/api/v1/sessions/{id}/records/{record}", { id: session, record }), `${record}.txt`);
   } catch (error) {
     failed(error);
   }
@@ -30,7 +31,7 @@ function Sample({ sample }: { sample: IssueSampleDoc }) {
       <span class="sample-detail">{sample.detail}{sample.count > 1 && <span class="quiet"> ×{count(sample.count)}</span>}</span>
       <span class="sample-records">{records.slice(0, 3).map((record, n) => session
         ? <button key={record} class="link" title="Go to the step it is about, or see it as it was written" onClick={() => void openRecord(session, record)}>{named(n)}</button>
-        : <a key={record} href={address("/api/v1/issues/records/{loose}", { loose: record })} target="_blank" rel="noopener" title="See it as it was written">{named(n)}</a>)}
+        : <Open key={record} url={address("/api/v1/issues/records/{loose}", { loose: record })} name={`${record}.txt`} failed={failed} class="link" title="See it as it was written">{named(n)}</Open>)}
       </span>
     </li>
   );

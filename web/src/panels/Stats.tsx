@@ -66,7 +66,7 @@ function Failures({ failures }: { failures: FailureDoc[] }) {
           <li key={failure.step_id} class="edge failed">
             <div class="edge-head"><button class="link" onClick={() => select(failure.step_id)}>{failure.name ?? plain(failure.kind)}</button><span class="tag">{plain(failure.outcome)}</span>{failure.refused && <span class="tag">refused</span>}
               {failure.first_cause && failure.first_cause !== failure.step_id && <button class="link" onClick={() => select(failure.first_cause ?? undefined)}>first cause</button>}
-              {failure.retried_by && <button class="link" onClick={() => select(failure.retried_by ?? undefined)}>retried</button>}</div>
+              {failure.retried_by && <button class="link" onClick={() => select(failure.retried_by ?? undefined)}>the retry</button>}</div>
             <p>{failure.error ?? "Its source does not say why."}</p>
           </li>
         ))}
@@ -146,7 +146,7 @@ export function Stats() {
         <h2>Where the time went</h2>
         <Time />
         <h2>Tokens and cost</h2>
-        {doc.buckets.length === 0 ? <p class="quiet">No call says how many tokens it took.</p> : <SplitBar label="Tokens" shares={bucketShares(doc.buckets, palette.value)}><span class="quiet">together <b>{count(doc.tokens)}</b>, cost <b>{knownCost(doc.totals.cost_usd, doc.totals.unpriced_calls)}</b></span></SplitBar>}
+        {doc.buckets.length === 0 ? <p class="quiet">No call says how many tokens it took.</p> : <SplitBar label="Tokens" shares={bucketShares(doc.buckets, palette.value, doc.totals.unpriced_calls)}><span class="quiet">together <b>{count(doc.tokens)}</b>, cost <b>{knownCost(doc.totals.cost_usd, doc.totals.unpriced_calls)}</b></span></SplitBar>}
         <h2>How the contexts grew</h2>
         <Context context={doc.context} spanMs={spanMs} />
       </div>

@@ -16,7 +16,7 @@ function Evidence({ ids, own }: { ids: string[]; own: ReadonlySet<string> }) {
   return (
     <p class="quiet">shown by {ids.map((id) => (own.has(id)
       ? <button key={id} class="link mono" onClick={() => (detailTab.value = "Record")}>{id.slice(0, 9)}</button>
-      : <Open key={id} url={address("/api/v1/sessions/{id}/records/{record}", { id: sessionId.value, record: id }, { text: true })} name={`${id}.txt`} failed={failed}><span class="mono">{id.slice(0, 9)}</span></Open>))}
+      : <Open key={id} url={address("/api/v1/sessions/{id}/records/{record}", { id: sessionId.value, record: id }, { text: true })} name={`${id}.txt`} failed={failed} class="link mono">{id.slice(0, 9)}</Open>))}
     </p>
   );
 }

@@ -77,7 +77,7 @@ export function selectEdge(from: string, to: string): void {
 const said = (name: View) => (name === "timeline" ? "" : name);
 
 export function showView(name: View): void {
-  setParams({ view: said(name) });
+  setParams({ view: said(name), at: undefined });
 }
 
 export function select(step: string | undefined): void {

@@ -3,9 +3,10 @@ import { computed, effect, signal } from "@preact/signals";
 import { get, type ApiError } from "../api/client.ts";
 import type { TreeRowDoc } from "../api/types.ts";
 import { blocksOf, type Seen } from "../logic/rows.ts";
-import { lookedAgain } from "./answers.ts";
+import { Overdue } from "../logic/turns.ts";
+import { lookedAgain, ONCE_MORE_MS } from "./answers.ts";
 import { versionOf } from "./live.ts";
-import { selected, selectedEdge, sessionId, view } from "./route.ts";
+import { route, selected, selectedEdge, sessionId, setParams, view } from "./route.ts";
 import { asApiError } from "./trouble.ts";
 
 const BLOCK = 200;
@@ -15,13 +16,17 @@ const WITH_TREE: readonly string[] = ["timeline", "tree"];
 const SHUT_DEPTH = 0;
 const ALL_DEPTHS = 1_000_000;
 
-interface Asked {
+interface Folded {
   /** Agents are open down to this depth; nothing for those that did most of the work. */
   depth: number | undefined;
-  /** Only agents that are called so. */
-  agent: string;
   open: readonly string[];
   shut: readonly string[];
+}
+
+/** With the filters of the address. */
+interface Asked extends Folded {
+  /** Only agents that are called so. */
+  agent: string;
   errors: boolean;
 }
 
@@ -38,11 +43,15 @@ export interface Rows {
 }
 
 const NO_ROWS: Rows = { total: 0, blocks: new Map(), known: false };
-const USUAL: Asked = { depth: undefined, agent: "", open: [], shut: [], errors: false };
+const USUAL: Folded = { depth: undefined, open: [], shut: [] };
 
 export const treeRows = signal<Rows>(NO_ROWS);
 export const treeError = signal<ApiError | undefined>(undefined);
-export const treeAsked = signal<Asked>(USUAL);
+/** Which agents somebody opened or closed. */
+const folded = signal<Folded>(USUAL);
+const onlyOf = computed(() => route.value.params["agent"] ?? "");
+const isOnlyErrors = computed(() => route.value.params["errors"] === "true");
+export const treeAsked = computed<Asked>(() => ({ ...folded.value, agent: onlyOf.value, errors: isOnlyErrors.value }));
 /** The step that is brought into sight: the one that is looked at, or what the link leads to that is. */
 export const shownStep = computed(() => (selected.value !== "" ? selected.value : (selectedEdge.value.split("..")[1] ?? "")));
 /** The row of it. */
@@ -74,7 +83,7 @@ async function loadBlock(block: number, mine: number, isAgain = false): Promise<
   const asked = question;
   try {
     const window = { from: block * BLOCK, to: (block + 1) * BLOCK };
-    const load = () => get("/api/v1/sessions/{id}/tree", { id }, { ...window, ...filterOf(treeAsked.peek()) });
+    const load = (signal?: AbortSignal) => get("/api/v1/sessions/{id}/tree", { id }, { ...window, ...filterOf(treeAsked.peek()) }, signal);
     const answer = await (isAgain ? lookedAgain.add(load) : load());
     const blocks = new Map(treeRows.peek().blocks);
     if (asked !== question || (blocks.get(block)?.turn ?? 0) > mine) return;
@@ -82,7 +91,9 @@ async function loadBlock(block: number, mine: number, isAgain = false): Promise<
     treeRows.value = { total: answer.total_rows, blocks, known: true };
     treeError.value = undefined;
   } catch (error) {
-    if (asked === question) treeError.value = asApiError(error);
+    if (asked !== question) return;
+    treeError.value = asApiError(error);
+    if (error instanceof Overdue) setTimeout(() => asked === question && void lookAgain(), ONCE_MORE_MS);
   } finally {
     if (mine === turn) underWay.delete(block);
   }
@@ -118,16 +129,17 @@ async function lookAgain(): Promise<void> {
 /** Looks for the row of a step; agents around it that are closed are opened, so that choosing it elsewhere shows it here. */
 async function find(step: string): Promise<void> {
   const id = sessionId.peek();
-  const asked = treeAsked.peek();
+  const [asked, cursor] = [treeAsked.peek(), cursorRow.peek()];
   try {
     const answer = await get("/api/v1/sessions/{id}/tree", { id }, { from: 0, to: 0, ...filterOf(asked), find: step });
     if (shownStep.peek() !== step || treeAsked.peek() !== asked) return;
     selectedRow.value = answer.found_row ?? undefined;
-    cursorRow.value = undefined;
+    // Whoever went on by keys meanwhile stays where that led.
+    if (cursorRow.peek() === cursor) cursorRow.value = undefined;
     pathAbove.value = new Set([...answer.found_agents, ...answer.found_above]);
     const closed = answer.found_agents.filter((agent) => !asked.open.includes(agent));
     if (answer.found_row === null && step !== revealed && closed.length > 0) {
-      treeAsked.value = { ...asked, open: [...asked.open, ...closed], shut: asked.shut.filter((agent) => !closed.includes(agent)) };
+      folded.value = { depth: asked.depth, open: [...asked.open, ...closed], shut: asked.shut.filter((agent) => !closed.includes(agent)) };
     }
     revealed = step;
   } catch {
@@ -139,34 +151,34 @@ async function find(step: string): Promise<void> {
 let revealed = "";
 
 export function toggleAgent(id: string, isClosed: boolean): void {
-  const { open, shut } = treeAsked.value;
+  const { depth, open, shut } = folded.value;
   const without = (list: readonly string[]) => list.filter((one) => one !== id);
-  treeAsked.value = { ...treeAsked.value, open: isClosed ? [...without(open), id] : without(open), shut: isClosed ? without(shut) : [...without(shut), id] };
+  folded.value = { depth, open: isClosed ? [...without(open), id] : without(open), shut: isClosed ? without(shut) : [...without(shut), id] };
 }
 
 export function openAll(): void {
-  treeAsked.value = { ...treeAsked.value, depth: ALL_DEPTHS, open: [], shut: [] };
+  folded.value = { ...USUAL, depth: ALL_DEPTHS };
 }
 
 export function closeAll(): void {
-  treeAsked.value = { ...treeAsked.value, depth: SHUT_DEPTH, open: [], shut: [] };
+  folded.value = { ...USUAL, depth: SHUT_DEPTH };
 }
 
 /** Opens the agents that did most of the work, as at first. */
 export function openUsual(): void {
-  treeAsked.value = { ...treeAsked.value, depth: undefined, open: [], shut: [] };
+  folded.value = USUAL;
 }
 
 export function onlyAgent(agent: string): void {
-  treeAsked.value = { ...treeAsked.value, agent };
+  setParams({ agent });
 }
 
 export function onlyErrors(errors: boolean): void {
-  treeAsked.value = { ...treeAsked.value, errors };
+  setParams({ errors: errors ? "true" : "" });
 }
 
 let shown = "";
-let lastAsked: Asked = USUAL;
+let lastAsked: Asked | undefined;
 effect(() => {
   const id = sessionId.value;
   if (id === "") return;
@@ -179,7 +191,8 @@ effect(() => {
     shown = id;
     seen = { first: 0, end: BLOCK };
     treeRows.value = NO_ROWS;
-    lastAsked = treeAsked.value = USUAL;
+    folded.value = USUAL;
+    lastAsked = treeAsked.value;
     cursorRow.value = undefined;
     revealed = "";
   }

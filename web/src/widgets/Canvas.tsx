@@ -38,6 +38,9 @@ function keepDrawn(canvas: HTMLCanvasElement, size: Signal<Size>, ratio: Signal<
     if (canvas.width !== Math.round(width * sharp) || canvas.height !== Math.round(height * sharp)) {
       canvas.width = Math.round(width * sharp);
       canvas.height = Math.round(height * sharp);
+      // Its box may end within a pixel; stretched to that, letters would be blurred.
+      canvas.style.width = `${width}px`;
+      canvas.style.height = `${height}px`;
     }
     ctx.setTransform(sharp, 0, 0, sharp, 0, 0);
     ctx.clearRect(0, 0, width, height);

@@ -57,11 +57,25 @@ function Place({ path }: { path: string }) {
   return <figcaption title={path}>{placeName(path)}</figcaption>;
 }
 
+/** A picture as it is in the record, or that its bytes are none; one that has no room is shown smaller at first. */
+function Picture({ part }: { part: Extract<Part, { sort: "image" }> }) {
+  const [is, become] = useState<"whole" | "small" | "large" | "broken">("whole");
+  if (is === "broken") return <p class="quiet broken">The record calls this {part.media}, but it cannot be drawn.</p>;
+  return (
+    <>
+      <div {...(is === "large" ? { class: "picture large", tabIndex: 0, role: "region", "aria-label": "The whole picture" } : { class: "picture" })}>
+        <img alt={`picture at ${part.path}`} src={`data:${part.media};base64,${part.data}`} onError={() => become("broken")} onLoad={({ currentTarget: { naturalWidth, clientWidth } }) => naturalWidth > clientWidth && become("small")} />
+      </div>
+      {is !== "whole" && <button class="small" onClick={() => become(is === "large" ? "small" : "large")}>{is === "large" ? "Fit it in" : "Show it at its own size"}</button>}
+    </>
+  );
+}
+
 /** One readable part of a record. */
 export function PartView({ part }: { part: Part }) {
   const [isOpen, open] = useState(false);
   if (part.sort === "image") {
-    return <figure class="part"><Place path={part.path} /><img alt={`picture at ${part.path}`} src={`data:${part.media};base64,${part.data}`} /></figure>;
+    return <figure class="part"><Place path={part.path} /><Picture part={part} /></figure>;
   }
   if (part.sort === "fields") {
     return <figure class="part"><Place path={part.path} /><dl class="fields">{part.fields.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl></figure>;

@@ -28,7 +28,7 @@ fn main() -> ExitCode {
             let layout = layered(&graph, &options, None);
             let time = mean(|| drop(layered(&graph, &options, None)));
             let keys: Vec<String> = (0..graph.nodes.len()).map(|n| n.to_string()).collect();
-            let hint = Previous::new(&keys, &graph, &layout).hint(&keys, &graph);
+            let hint = Previous::new(&keys, graph.clone(), options, layout).hint(&keys, &graph);
             let again = mean(|| drop(layered(&graph, &options, Some(&hint))));
             let _ = writeln!(
                 out,
@@ -59,7 +59,7 @@ fn moved(shape: GraphShape, size: usize) -> f64 {
     let keys: Vec<String> = (0..after.nodes.len()).map(|n| n.to_string()).collect();
     let options = Options::default();
     let first = layered(&before, &options, None);
-    let hint = Previous::new(&keys, &before, &first).hint(&keys, &after);
+    let hint = Previous::new(&keys, before, options, first.clone()).hint(&keys, &after);
     let second = layered(&after, &options, Some(&hint));
     let pairs = first.nodes.iter().zip(&second.nodes);
     let moved = pairs.filter(|(a, b)| (a.x - b.x).abs() + (a.y - b.y).abs() > 1.0).count();

@@ -190,7 +190,7 @@ proptest! {
         earlier.nodes.truncate(kept);
         earlier.edges.retain(|edge| edge.from < kept && edge.to < kept);
         let keys: Vec<String> = (0..graph.nodes.len()).map(|n| n.to_string()).collect();
-        let previous = Previous::new(&keys, &earlier, &layered(&earlier, &options, None));
+        let previous = Previous::new(&keys, earlier.clone(), options, layered(&earlier, &options, None));
         let hint = previous.hint(&keys, &graph);
         check(&graph, &options, &layered(&graph, &options, Some(&hint)));
     }
@@ -256,7 +256,7 @@ fn appending_a_step_moves_little() {
     let options = Options::default();
     let before = layered(&graph, &options, None);
     let keys: Vec<String> = (0..=graph.nodes.len()).map(|n| n.to_string()).collect();
-    let previous = Previous::new(&keys, &graph, &before);
+    let previous = Previous::new(&keys, graph.clone(), options, before.clone());
     graph.nodes.push(graph.nodes[0]);
     graph.edges.push(Edge::new(59, graph.nodes.len() - 1));
     graph.edges.push(Edge::new(21, graph.nodes.len() - 1));

@@ -141,7 +141,8 @@ impl From<&Rect> for RectDoc {
     }
 }
 
-/// A graph with everything in its place, and what a later layout of it is to remember. What was there before stays where it was as far as possible.
+/// A graph with everything in its place, and what a later layout of it is to remember. What was there before stays where it was as far as possible; where
+/// nothing has changed, all of it.
 pub fn placed_graph(
     flow: &Flow,
     batch: &Batch,
@@ -153,8 +154,14 @@ pub fn placed_graph(
     let picture = Picture::of(graph);
     let shape = to_layout(&picture);
     let keys: Vec<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
-    let layout = layered(&shape, options, before.map(|before| before.hint(&keys, &shape)).as_ref());
-    let previous = Previous::new(&keys, &shape, &layout);
+    let previous = match before {
+        Some(before) if before.is_of(&keys, &shape, options) => before.clone(),
+        _ => {
+            let layout = layered(&shape, options, before.map(|before| before.hint(&keys, &shape)).as_ref());
+            Previous::new(&keys, shape, *options, layout)
+        }
+    };
+    let layout = previous.layout();
     let colour_of = |step: u32| {
         Some(agent_colour(&agent_name(
             batch,
@@ -178,11 +185,12 @@ pub fn placed_graph(
     let id = |step: u32| flow.steps[step as usize].id.show('s');
     let drawn = graph.edges.iter().zip(&picture.arrows).zip(&layout.edges);
     let edges = edges.into_iter().zip(drawn).map(|(edge, ((drawn, arrow), path))| {
-        let Path { points, is_curve, label, is_reversed, .. } = path;
+        let Path { label, is_reversed, .. } = path;
+        let (points, is_curve) = corners(path);
         PlacedEdgeDoc {
             edge,
-            points: points.iter().map(|Point { x, y }| PointDoc { x: *x, y: *y }).collect(),
-            is_curve: *is_curve,
+            points: points.into_iter().map(|Point { x, y }| PointDoc { x, y }).collect(),
+            is_curve,
             is_reversed: *is_reversed,
             is_spawn: arrow.is_spawn,
             link: drawn.link.map(|(from, to)| format!("{}..{}", id(from), id(to))),
@@ -217,6 +225,26 @@ pub fn placed_graph(
     (placed, previous)
 }
 
+/// The corners of a way, and whether it is curved. One that leads straight down or across has two, however many ranks it passes: most do, and a page that
+/// follows a session reads them again and again.
+fn corners(path: &Path) -> (Vec<Point>, bool) {
+    match path.points.as_slice() {
+        [first, .., last] if is_straight(&path.points) => (vec![*first, *last], false),
+        points => (points.to_vec(), path.is_curve),
+    }
+}
+
+fn is_straight(points: &[Point]) -> bool {
+    let is_one = |of: fn(&Point) -> f64| {
+        points.windows(2).all(|pair| of(&pair[0]).to_bits() == of(&pair[1]).to_bits())
+    };
+    let is_onward = |of: fn(&Point) -> f64| {
+        points.is_sorted_by(|a, b| of(a) <= of(b)) || points.is_sorted_by(|a, b| of(a) >= of(b))
+    };
+    (is_one(|point| point.x) && is_onward(|point| point.y))
+        || (is_one(|point| point.y) && is_onward(|point| point.x))
+}
+
 /// The colour that all of them have.
 fn one_colour(mut colours: impl Iterator<Item = Option<u32>>) -> Option<u32> {
     let first = colours.next()??;
@@ -225,11 +253,13 @@ fn one_colour(mut colours: impl Iterator<Item = Option<u32>>) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::placed_graph;
+    use super::{corners, placed_graph};
+    use crate::draw::Picture;
+    use crate::draw::svg::to_layout;
     use crate::drawn::Drawn;
     use crate::export::graph_json::Of;
     use crate::graph::{Level, View, graph};
-    use crate::layout::{Options, Previous};
+    use crate::layout::{Options, Path, Point, Previous, layered};
     use crate::prices::Prices;
     use unspool_model::StepKind;
 
@@ -309,5 +339,41 @@ mod tests {
             (after.place.x - before.place.x - offset).abs() + (after.place.y - before.place.y).abs() > 1.0
         });
         assert_eq!((grown.nodes.len() - first.nodes.len(), moved.count()), (9, 0));
+    }
+
+    #[test]
+    fn a_straight_way_has_two_corners_and_a_bent_one_all_of_its() {
+        let way = |places: &[(f64, f64)], is_curve| {
+            let points = places.iter().map(|(x, y)| Point { x: *x, y: *y }).collect();
+            let (corners, is_curve) = corners(&Path { points, is_curve, ..Path::default() });
+            (corners.len(), is_curve)
+        };
+        assert_eq!(way(&[(5.0, 0.0), (5.0, 3.0), (5.0, 6.0), (5.0, 9.0)], true), (2, false));
+        assert_eq!(way(&[(0.0, 5.0), (3.0, 5.0), (9.0, 5.0)], false), (2, false));
+        assert_eq!(way(&[(5.0, 0.0), (5.0, 3.0), (6.0, 6.0), (5.0, 9.0)], true), (4, true));
+        // There and back again is not straight.
+        assert_eq!(way(&[(5.0, 0.0), (5.0, 9.0), (5.0, 6.0), (5.0, 7.0)], true), (4, true));
+        assert_eq!(way(&[], true), (0, true));
+    }
+
+    #[test]
+    fn what_has_not_changed_has_not_moved() {
+        let mut drawn = Drawn::new();
+        let first = drawn.model(0, (0, 5));
+        drawn.tool(first, "Read", "", (5, 9));
+        let graph = graph(&drawn.flow, &drawn.batch, &Prices::default(), &View::default(), &|_| true);
+        let (shape, options) = (to_layout(&Picture::of(&graph)), Options::default());
+        let keys: Vec<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
+        // Where no layout of its own would put it.
+        let mut layout = layered(&shape, &options, None);
+        layout.nodes[0].x += 7.0;
+        let before = Previous::new(&keys, shape, options, layout.clone());
+        let place = |options: &Options| {
+            let of = Of::Flow(Level::Step);
+            placed_graph(&drawn.flow, &drawn.batch, &graph, of, options, Some(&before)).0.nodes[0].place.x
+        };
+        assert_eq!(place(&options).to_bits(), layout.nodes[0].x.to_bits());
+        let wider = Options { node_gap: options.node_gap * 2.0, ..options };
+        assert_ne!(place(&wider).to_bits(), layout.nodes[0].x.to_bits());
     }
 }
