@@ -268,12 +268,11 @@ impl Keeping {
 
     /// A request that is not kept may be kept with its response.
     fn keep(&mut self, written: &Written) {
-        let kept = match &written.lost {
-            Some(error) => Err(error.to_string()),
-            None => {
-                let taken = self.engine.take_bodies(SOURCE, NAME, written.bodies());
-                taken.map_err(|error| error.to_string())
-            }
+        let kept = if let Some(error) = &written.lost {
+            Err(error.to_string())
+        } else {
+            let taken = self.engine.take_bodies(SOURCE, NAME, written.bodies());
+            taken.map_err(|error| error.to_string())
         };
         if let Err(why) = kept {
             (0..written.over).for_each(|_| self.room.count_loss(Loss::NotKept));

@@ -19,7 +19,7 @@ const SHORT_LIST: usize = 12;
 const MIN_RUN: usize = 4;
 const MAX_RUN: usize = 64;
 
-/// SipHash with a key that nobody knows. A plain checksum would not do: whoever sends records could make two that share it, and
+/// A hash (`SipHash`) with a key that nobody knows. A plain checksum would not do: whoever sends records could make two that share it, and
 /// have one stand in for the other. It never leaves the process, so it need not hold against somebody who knows the key.
 type BlockHash = u128;
 
