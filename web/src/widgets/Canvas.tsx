@@ -35,6 +35,8 @@ function keepDrawn(canvas: HTMLCanvasElement, size: Signal<Size>, ratio: Signal<
   return eachFrame(() => {
     const { width, height } = size.value;
     const sharp = ratio.value;
+    // Not laid out yet, or not seen.
+    if (width === 0 || height === 0) return;
     if (canvas.width !== Math.round(width * sharp) || canvas.height !== Math.round(height * sharp)) {
       canvas.width = Math.round(width * sharp);
       canvas.height = Math.round(height * sharp);
@@ -44,7 +46,7 @@ function keepDrawn(canvas: HTMLCanvasElement, size: Signal<Size>, ratio: Signal<
     }
     ctx.setTransform(sharp, 0, 0, sharp, 0, 0);
     ctx.clearRect(0, 0, width, height);
-    if (width > 0 && height > 0) draw(ctx, { width, height });
+    draw(ctx, { width, height });
   });
 }
 
