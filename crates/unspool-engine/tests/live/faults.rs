@@ -92,7 +92,7 @@ fn bodies_that_come_many_at_a_time_wait_for_nobody() {
     let limit = 6 << 20;
     let (_folder, engine, stall) = stalled(limit);
     let (mut sent, mut bytes) = (1, 0);
-    while bytes < 2 * limit {
+    while bytes < 3 * limit {
         let many: Vec<Vec<u8>> = (sent..sent + 100).map(|n| padded(n, 10_000)).collect();
         bytes += many.iter().map(|body| body.len() as u64).sum::<u64>();
         sent += 100;
