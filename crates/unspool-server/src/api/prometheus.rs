@@ -3,7 +3,7 @@
 use super::endpoint::Call;
 use super::endpoints::ENDPOINTS;
 use crate::error::ApiError;
-use crate::recorder::{MAX_SPOOLED_BYTES, Recorder};
+use crate::recorder::{MAX_RECORDING_SPOOL_BYTES, Recorder};
 use std::fmt::Write as _;
 use unspool_answers::Reply;
 use unspool_engine::HookSpool;
@@ -129,8 +129,8 @@ fn proxy(page: &mut Page, recorder: &Recorder) {
     page.one(
         "proxy_spooled_bytes_limit",
         "gauge",
-        "Bytes that may wait in a file (max_spooled_bytes).",
-        MAX_SPOOLED_BYTES,
+        "Bytes that may wait in a file (max_recording_spool_bytes).",
+        MAX_RECORDING_SPOOL_BYTES,
     );
     page.head(
         "proxy_lost_total",

@@ -38,8 +38,8 @@ const TELL_AGAIN: Duration = Duration::from_secs(10);
 pub const MAX_RECORDING_BYTES: u64 = 128 << 20;
 /// Bytes of one body that are recorded: `max_recorded_body_bytes`.
 pub const MAX_RECORDED_BODY_BYTES: u64 = 32 << 20;
-/// Bytes that may wait in a file, of all exchanges together: `max_spooled_bytes`.
-pub(crate) const MAX_SPOOLED_BYTES: u64 = 1 << 30;
+/// Bytes that may wait in a file, of all exchanges together: `max_recording_spool_bytes`.
+pub(crate) const MAX_RECORDING_SPOOL_BYTES: u64 = 1 << 30;
 
 enum Message {
     Seen(Seen),
@@ -74,7 +74,7 @@ impl Recorder {
     ) -> std::io::Result<Recorder> {
         let (sender, messages) = channel();
         let still_packed = Arc::new(AtomicU64::new(0));
-        let spool = Arc::new(Spool::new(engine.folder(), MAX_SPOOLED_BYTES));
+        let spool = Arc::new(Spool::new(engine.folder(), MAX_RECORDING_SPOOL_BYTES));
         let mut writing = Writing {
             room: Arc::clone(&room),
             writer: Writer { masker: redact.then(Masker::default), still_packed: 0 },
@@ -287,7 +287,8 @@ impl Keeping {
             && at.is_none_or(|at| at.elapsed() >= TELL_AGAIN)
             && let Some(words) = notice(&self.room)
         {
-            let why = self.why.take().map(|why| format!(" ({why})")).unwrap_or_default();
+            let why = self.why.take().or_else(|| Some(format!("spool: {}", self.spool.why()?)));
+            let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
             (self.tell)(&format!("{words}{why}"));
             self.told = (lost, Some(Instant::now()));
         }

@@ -6,7 +6,7 @@
 use super::Written;
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{ErrorKind, Read, Result, Seek, SeekFrom, Write};
+use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -28,6 +28,8 @@ struct State {
     in_file: VecDeque<Spooled>,
     /// Nothing goes into the file before it is empty.
     is_broken: bool,
+    /// Why, until somebody was told.
+    why: Option<Error>,
     is_closed: bool,
 }
 
@@ -92,6 +94,11 @@ impl Spool {
         next
     }
 
+    /// Why something did not go into the file, since that was asked.
+    pub(super) fn why(&self) -> Option<Error> {
+        self.state().why.take()
+    }
+
     /// This was kept, or never will be.
     pub(super) fn done(&self, written: &Written) {
         self.bytes.fetch_sub(written.spooled_bytes, Ordering::Relaxed);
@@ -113,8 +120,8 @@ impl Spool {
         let Some(at) = state.place(bytes, self.max_bytes).filter(|_| !state.is_broken) else {
             return false;
         };
-        if state.write(at, &written.bytes, &self.folder).is_err() {
-            state.is_broken = true;
+        if let Err(error) = state.write(at, &written.bytes, &self.folder) {
+            (state.is_broken, state.why) = (true, Some(error));
             return false;
         }
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -165,6 +172,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::{Spool, Written};
+    use std::io::{Error, ErrorKind};
     use std::sync::Arc;
 
     fn push(spool: &Spool, n: u8, bytes: usize) {
@@ -227,16 +235,18 @@ mod tests {
     #[test]
     fn a_full_file_is_waited_for() {
         let folder = tempfile::tempdir().unwrap();
-        waits(Spool::new(folder.path(), 250));
+        assert!(waits(Spool::new(folder.path(), 250)).is_none());
     }
 
     #[test]
     fn a_disk_that_refuses_is_waited_for() {
         let folder = tempfile::tempdir().unwrap();
-        waits(Spool::new(&folder.path().join("is not there"), 1000));
+        let why = waits(Spool::new(&folder.path().join("is not there"), 1000));
+        assert_eq!(why.unwrap().kind(), ErrorKind::NotFound);
     }
 
-    fn waits(spool: Spool) {
+    /// Gives the reason that was told.
+    fn waits(spool: Spool) -> Option<Error> {
         let spool = Arc::new(spool);
         let writer = {
             let spool = Arc::clone(&spool);
@@ -250,5 +260,6 @@ mod tests {
         let all: Vec<u8> = std::iter::from_fn(|| number(spool.pop())).collect();
         assert_eq!(all, (0..20).collect::<Vec<u8>>());
         writer.join().unwrap();
+        spool.why()
     }
 }
