@@ -6,7 +6,7 @@ use crate::refusal::Refusal;
 use crate::seen::{Body, Failure, Sent, Watch};
 use crate::serve::Shared;
 use crate::tee::{Ending, RequestTee, ResponseTee};
-use crate::upstream::causes;
+use crate::upstream::{self, Unanswered, causes};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, Response, Version};
 use http_body_util::{Either, Full};
@@ -83,15 +83,18 @@ async fn answer(
     shared: &Shared,
     watch: &Watch,
     request: Request<RequestTee>,
-) -> Result<Response<Incoming>, Failure> {
+) -> Result<Response<upstream::Answer>, Failure> {
     let mut answer = std::pin::pin!(shared.upstreams.request(request));
     loop {
         let until = watch.client_spoke() + shared.silence;
         match tokio::time::timeout_at(until.into(), answer.as_mut()).await {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) => {
-                let sort = if error.is_connect() { "unreachable" } else { "broken" };
-                return Err(Failure { sort, message: causes(&error), at: watch.began.elapsed() });
+                let (sort, error) = match error {
+                    Unanswered::Unreachable(error) => ("unreachable", error),
+                    Unanswered::Broken(error) => ("broken", error),
+                };
+                return Err(Failure { sort, message: causes(&*error), at: watch.began.elapsed() });
             }
             Err(_) if watch.client_spoke() + shared.silence > until => {}
             Err(_) => {

@@ -4,6 +4,7 @@
 //! whoever records. Never here: stores, links, formats; waiting for whoever records.
 
 mod carriers;
+mod driven;
 mod forward;
 mod gathered;
 mod headers;

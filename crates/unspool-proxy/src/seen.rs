@@ -248,6 +248,10 @@ impl Watch {
         }
     }
 
+    pub(crate) fn is_request_over(&self) -> bool {
+        matches!(*self.request(), Request::Over(_))
+    }
+
     /// All of the request has been sent.
     pub(crate) fn request_over(&self) {
         let mut request = self.request();

@@ -5,7 +5,7 @@ use crate::mask::Masks;
 use crate::room::Room;
 use crate::routes::Routes;
 use crate::seen::Recorder;
-use crate::upstream::{Upstreams, client, connector};
+use crate::upstream::{Upstreams, connectors};
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -75,14 +75,14 @@ impl Proxy {
     pub fn new(options: &Options) -> std::io::Result<Proxy> {
         let mut process = [0; 8];
         getrandom::fill(&mut process).map_err(std::io::Error::other)?;
-        let connector = connector(&options.routes, options.connect)?;
+        let connectors = connectors(&options.routes, options.connect)?;
         let stopping = Arc::<AtomicBool>::default();
         let shared = || Shared {
             routes: options.routes.clone(),
             masks: options.masks.clone(),
             room: Arc::clone(&options.room),
             recorder: Arc::clone(&options.recorder),
-            upstreams: client(connector.clone()),
+            upstreams: Upstreams::new(&connectors),
             silence: options.silence,
             stopping: Arc::clone(&stopping),
             process: u64::from_le_bytes(process),

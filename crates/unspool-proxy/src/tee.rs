@@ -2,6 +2,7 @@
 
 use crate::gathered::Flushes;
 use crate::seen::{Cut, Failure, Response, Watch};
+use crate::upstream::Answer;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode};
 use http_body::{Body, Frame, SizeHint};
@@ -34,6 +35,11 @@ impl RequestTee {
 
     fn inner(&self) -> MutexGuard<'_, Incoming> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether all of it was passed on.
+    pub(crate) fn is_over(&self) -> bool {
+        self.watch.is_request_over()
     }
 
     /// Reads what is left of it, for whoever records.
@@ -140,7 +146,7 @@ impl Drop for Ending {
 
 /// The body of a response, on its way to the client.
 pub(crate) struct ResponseTee {
-    inner: Incoming,
+    inner: Answer,
     ending: Ending,
     silence: Duration,
     /// Since when nothing has come, while somebody waits for it.
@@ -152,12 +158,7 @@ pub(crate) struct ResponseTee {
 }
 
 impl ResponseTee {
-    pub(crate) fn new(
-        inner: Incoming,
-        mut ending: Ending,
-        silence: Duration,
-        flushes: Flushes,
-    ) -> ResponseTee {
+    pub(crate) fn new(inner: Answer, mut ending: Ending, silence: Duration, flushes: Flushes) -> ResponseTee {
         if inner.is_end_stream() {
             ending.end(None, None);
         }

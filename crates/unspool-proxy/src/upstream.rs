@@ -1,9 +1,13 @@
 //! Connections to upstreams, kept and used again.
 
+use crate::driven::{Connections, Driven};
 use crate::gathered::{Flushes, Gathered};
 use crate::routes::Routes;
 use crate::tee::RequestTee;
-use http::Uri;
+use bytes::Bytes;
+use http::{Request, Response, Uri};
+use http_body::{Body, Frame, SizeHint};
+use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -15,7 +19,78 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tower_service::Service;
 
-pub(crate) type Upstreams = Client<Connector, RequestTee>;
+/// The ways to all upstreams, with connections of their own.
+pub(crate) struct Upstreams {
+    plain: Connections,
+    /// Encrypted, in HTTP/2 where the upstream speaks it.
+    secure: Client<Connector, RequestTee>,
+}
+
+/// Why a request has no answer.
+pub(crate) enum Unanswered {
+    /// There was no connection to send it over.
+    Unreachable(Box<dyn Error + Send + Sync>),
+    /// The connection broke.
+    Broken(Box<dyn Error + Send + Sync>),
+}
+
+impl Upstreams {
+    pub(crate) fn new(connector: &Connectors) -> Upstreams {
+        let plain = Connections::new(connector.plain.clone());
+        Upstreams { plain, secure: client(connector.secure.clone()) }
+    }
+
+    pub(crate) async fn request(&self, request: Request<RequestTee>) -> Result<Response<Answer>, Unanswered> {
+        if request.uri().scheme_str() == Some("http") {
+            return Ok(self.plain.request(request).await?.map(Answer::Plain));
+        }
+        let answer = self.secure.request(request).await;
+        let answer = answer.map_err(|error| {
+            let is_unreachable = error.is_connect();
+            if is_unreachable {
+                Unanswered::Unreachable(error.into())
+            } else {
+                Unanswered::Broken(error.into())
+            }
+        })?;
+        Ok(answer.map(Answer::Secure))
+    }
+}
+
+/// The body of an answer, by the way it comes.
+pub(crate) enum Answer {
+    Plain(Driven),
+    Secure(Incoming),
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match &mut *self {
+            Answer::Plain(body) => Pin::new(body).poll_frame(context),
+            Answer::Secure(body) => Pin::new(body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Answer::Plain(body) => body.is_end_stream(),
+            Answer::Secure(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Answer::Plain(body) => body.size_hint(),
+            Answer::Secure(body) => body.size_hint(),
+        }
+    }
+}
 
 /// How much an upstream may send before it is read, of one answer and of all over one connection in HTTP/2.
 const STREAM_WINDOW: u32 = 1 << 20;
@@ -25,6 +100,12 @@ const ALIVE: Duration = Duration::from_secs(60);
 const ALIVE_ANSWER: Duration = Duration::from_secs(20);
 
 type Connector = HttpsConnector<Gathering>;
+
+/// How connections are made.
+pub(crate) struct Connectors {
+    plain: Gathering,
+    secure: Connector,
+}
 
 /// Connects, and gathers what is written.
 #[derive(Clone)]
@@ -46,7 +127,7 @@ impl Service<Uri> for Gathering {
 }
 
 /// Connects to upstreams. The certificates of this machine are read if any upstream needs them.
-pub(crate) fn connector(routes: &Routes, connect: Duration) -> std::io::Result<Connector> {
+pub(crate) fn connectors(routes: &Routes, connect: Duration) -> std::io::Result<Connectors> {
     let mut http = HttpConnector::new();
     http.enforce_http(false);
     http.set_nodelay(true);
@@ -64,11 +145,12 @@ pub(crate) fn connector(routes: &Routes, connect: Duration) -> std::io::Result<C
                 .with_no_client_auth();
         HttpsConnectorBuilder::new().with_tls_config(config)
     };
-    Ok(builder.https_or_http().enable_all_versions().wrap_connector(Gathering(http)))
+    let plain = Gathering(http);
+    let secure = builder.https_only().enable_all_versions().wrap_connector(plain.clone());
+    Ok(Connectors { plain, secure })
 }
 
-/// A client for all upstreams, with connections of its own.
-pub(crate) fn client(connector: Connector) -> Upstreams {
+fn client(connector: Connector) -> Client<Connector, RequestTee> {
     let mut client = Client::builder(TokioExecutor::new());
     client
         .http2_initial_stream_window_size(STREAM_WINDOW)

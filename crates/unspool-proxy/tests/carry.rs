@@ -230,3 +230,45 @@ fn what_does_not_end_in_time_is_cut_when_the_proxy_ends() {
     let Seen::Ended(_, response, _) = keeper.last_over() else { unreachable!() };
     assert_eq!(response.unwrap().cut, Some(Cut::Stopped));
 }
+
+#[test]
+fn a_connection_that_the_upstream_has_closed_is_not_used_again() {
+    let (told, heard) = ended();
+    let address = upstream(move |stream| {
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere").unwrap();
+        stream.shutdown(std::net::Shutdown::Both).unwrap();
+        let _ = told.lock().unwrap().send(());
+    });
+    let running = Running::start(address, &Room::new(1 << 20, 1 << 20), |_| {});
+    for _ in 0..20 {
+        let answer = running.get();
+        assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("here"), "{answer}");
+        heard.recv_timeout(PATIENCE).unwrap();
+    }
+}
+
+/// A client that sends everything before it reads, and an upstream that answers while it reads.
+#[test]
+fn a_request_goes_on_while_nobody_reads_its_answer() {
+    const BYTES: usize = 24 << 20;
+    let address = upstream(|stream| {
+        let mut answering = stream.try_clone().unwrap();
+        let answering = std::thread::spawn(move || {
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {BYTES}\r\nConnection: close\r\n\r\n");
+            answering.write_all(head.as_bytes()).unwrap();
+            answering.write_all(&vec![b'a'; BYTES]).unwrap();
+        });
+        while stream.read(&mut [0; 1 << 16]).is_ok_and(|n| n > 0) {}
+        answering.join().unwrap();
+    });
+    let running = Running::start(address, &Room::new(1 << 20, 1 << 20), |_| {});
+    let mut client = TcpStream::connect(running.address).unwrap();
+    client.set_read_timeout(Some(PATIENCE)).unwrap();
+    client.set_write_timeout(Some(PATIENCE)).unwrap();
+    let head = format!("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: {BYTES}\r\n\r\n");
+    client.write_all(head.as_bytes()).unwrap();
+    client.write_all(&vec![b'q'; BYTES]).unwrap();
+    let mut answer = vec![0; BYTES];
+    client.read_exact(&mut answer).unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 200 ") && answer.ends_with(b"aaaa"));
+}
