@@ -94,7 +94,7 @@ function fieldsOf(node: Fields, path: string, name: string): Part | undefined {
   for (const [key, one] of Object.entries(node)) {
     if (one !== null && typeof one === "object") return undefined;
     if (typeof one === "string" && (one.includes("\n") || one.length > 400)) return undefined;
-    fields.push([key, String(one)]);
+    fields.push([key, withoutColours(String(one))]);
   }
   return fields.length > 0 ? { sort: "fields", path, fields } : undefined;
 }
@@ -105,7 +105,7 @@ function changeOf(node: Fields, path: string): { parts: Part[] } | undefined {
   const [before, after] = (names ?? []).map((name) => String(node[name]));
   if (!names || before === undefined || after === undefined || before === after) return undefined;
   const beside = Object.entries(node).filter(([name, one]) => !names.includes(name) && (one === null || typeof one !== "object") && String(one).length < 400);
-  const where: Part[] = beside.length > 0 ? [{ sort: "fields", path, fields: beside.map(([name, one]) => [name, String(one)]) }] : [];
+  const where: Part[] = beside.length > 0 ? [{ sort: "fields", path, fields: beside.map(([name, one]) => [name, withoutColours(String(one))]) }] : [];
   return { parts: [...where, { sort: "diff", path, text: lineDiff(before, after) }] };
 }
 
@@ -202,7 +202,7 @@ export function previews(records: readonly Json[], about: string, letters: numbe
   const parts = records.flatMap((record) => readable(record, about).parts);
   const first = (isIt: (part: Part) => boolean) => {
     const found = parts.find(isIt);
-    const text = found ? words(found).trim().replace(/\s+/g, " ") : "";
+    const text = found ? withoutColours(words(found)).trim().replace(/\s+/g, " ") : "";
     return text.length > letters ? `${text.slice(0, letters)}…` : text;
   };
   const isGiven = (part: Part) => GIVEN_PATH.test(part.path);
