@@ -38,8 +38,9 @@ export function parsedRecord(content: string): Json | undefined {
 export function readable(value: Json, about = ""): { parts: Part[]; more: number } {
   const parts: Part[] = [];
   const seen = new Set<string>();
-  let more = 0;
+  let [more, found] = [0, 0];
   const add = (part: Part) => {
+    found += 1;
     const key = part.sort === "image" ? part.data : part.sort === "fields" ? JSON.stringify(part.fields) : part.sort === "json" ? JSON.stringify(part.value) : part.text;
     if (seen.has(key)) return;
     seen.add(key);
@@ -51,7 +52,7 @@ export function readable(value: Json, about = ""): { parts: Part[]; more: number
       const packed = packedJson(node, name);
       const picture = pictureOfUrl(node, path);
       if (picture) add(picture);
-      else if (packed !== undefined) walk(packed, path, name);
+      else if (packed !== undefined) unpack(packed, path, name);
       else if (isReadable(node, name)) add({ sort: sortOf(node, CODE_HERE.test(name), OUTPUT_HERE.test(name) || (about !== "" && name === "content")), path, text: withoutColours(node) });
     } else if (Array.isArray(node)) {
       const patch = patchOf(node, path);
@@ -64,6 +65,12 @@ export function readable(value: Json, about = ""): { parts: Part[]; more: number
       if (change) change.parts.forEach(add);
       for (const [key, one] of Object.entries(node)) if (!change || (one !== null && typeof one === "object")) walk(one, path === "" ? key : `${path}.${key}`, key);
     }
+  };
+  // Numbers and short words alone are no text: then it is shown as what it is.
+  const unpack = (value: Json, path: string, name: string): void => {
+    const before = found;
+    walk(value, path, name);
+    if (found === before) add({ sort: "json", path, value });
   };
   const narrow = about === "" ? [] : naming(value, about, "");
   if (narrow.length === 0) walk(value, "", "");
@@ -164,7 +171,7 @@ function sortOf(text: string, isCode: boolean, isOutput: boolean): "prose" | "co
   if (/^(diff --git |@@ -\d|\*\*\* Begin Patch)/m.test(text) || (/^--- /m.test(text) && /^\+\+\+ /m.test(text))) return "diff";
   if (isCode) return "code";
   if (isOutput && !/^(#{1,6} |```|[-*] |> |\d+\. )|\*\*\S/m.test(text)) return "code";
-  const odd = lines.filter((line) => /^\s*([{}[\]<>()]|\d+[→:\t]|import |from |const |let |def |fn |pub |use |#!|\/\/|\$ )|[;{}]\s*$/.test(line)).length;
+  const odd = lines.filter((line) => /^\s*([{}\]<>)]|[[(]\s*(["'{[(]|$)|\d+[→:\t]|import |from |const |let |def |fn |pub |use |#!|\/\/|\$ )|[;{}]\s*$/.test(line)).length;
   return odd * 4 > lines.length ? "code" : "prose";
 }
 
