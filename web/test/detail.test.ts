@@ -52,6 +52,8 @@ test("what begins with a bracket is prose, unless it is JSON or a part of a prog
   for (const prose of ["[Request interrupted by user]", "[1] first point\n[2] second point", "(see above)", "[a link](https://example.org) and more words", "[2026-01-02] it was cold"]) assert.equal(sort(prose), "prose", prose);
   for (const code of ['["one", "two",', "[\n  {", "(function () {", "foo(\n  bar,\n);"]) assert.equal(sort(code), "code", code);
   assert.deepEqual(readable({ content: "[1, 2, 3]" }).parts, [{ sort: "json", path: "content", value: [1, 2, 3] }]);
+  const packed = readable({ value: { stringValue: '[{"role": "assistant", "parts": [{"arguments": {"query": "land uplift"}}]}]' } }).parts;
+  assert.deepEqual(packed, [{ sort: "fields", path: "value.stringValue.parts.arguments", fields: [["query", "land uplift"]] }]);
   assert.deepEqual(readable({ output: '{"ok":true}' }).parts, [{ sort: "json", path: "output", value: { ok: true } }]);
   assert.equal(readable({ text: "said twice, here", output: '{"text":"said twice, here"}' }).parts.length, 1);
   assert.equal(readable({ output: '{"text":"It went well, and nothing is left to be done."}' }).parts[0]?.sort, "prose");

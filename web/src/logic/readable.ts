@@ -153,7 +153,7 @@ function pictureElsewhere(node: Fields, path: string): Part | undefined {
 
 /** Some write what a call is given as JSON within JSON. */
 function packedJson(text: string, name: string): Json | undefined {
-  if (!READ_HERE.test(name) || !/^\s*[[{]/.test(text) || !/[\]}]\s*$/.test(text)) return undefined;
+  if ((!READ_HERE.test(name) && text.length < LEAST_LETTERS) || !/^\s*[[{]/.test(text) || !/[\]}]\s*$/.test(text)) return undefined;
   const value = parsedRecord(text);
   return value !== null && typeof value === "object" ? value : undefined;
 }
