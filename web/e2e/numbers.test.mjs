@@ -84,12 +84,15 @@ test("runs are swim-lanes; one is looked at alone, with its records and files", 
   await detail().getByText("claude-code-transcript").first().waitFor();
   await page.getByRole("button", { name: "Run after" }).click();
   await until(() => param("run") === "2", "the next run");
-  const held = [];
-  await page.route("**/runs?*", (route) => held.push(route));
+  let letGo;
+  const held = new Promise((resolve) => (letGo = resolve));
+  await page.route("**/runs?*", async (route) => {
+    await held;
+    await route.continue();
+  });
   await page.getByRole("button", { name: "Compare", exact: true }).click();
   assert.equal(await page.getByLabel("Part of the first").locator("option:checked").textContent(), "one run");
-  await page.unroute("**/runs?*");
-  await Promise.all(held.map((route) => route.continue()));
+  letGo();
   // Which run it is comes with an answer of its own.
   await until(async () => (await page.getByLabel("Part of the first").inputValue()) === "1", "the run before");
   await page.getByLabel("Part of the first").selectOption("2");
