@@ -78,13 +78,22 @@ test("runs are swim-lanes; one is looked at alone, with its records and files", 
   await until(() => param("run") === "1", "one run");
   const row = page.locator(".alone .tree-row.step", { hasText: failing.name }).first();
   await page.locator(".alone .chip.failed").first().click();
-  await until(() => param("step") === failing.id, "the failed step");
+  assert.equal(await page.evaluate(() => new URLSearchParams(location.search).get("step")), failing.id);
   await row.waitFor();
   await page.locator(".alone .tree-row.is-selected .link").click();
   await detail().getByText("claude-code-transcript").first().waitFor();
   await page.getByRole("button", { name: "Run after" }).click();
   await until(() => param("run") === "2", "the next run");
+  let letGo;
+  const held = new Promise((resolve) => (letGo = resolve));
+  await page.route("**/runs?*", async (route) => {
+    await held;
+    await route.continue();
+  });
   await page.getByRole("button", { name: "Compare", exact: true }).click();
+  assert.equal(await page.getByLabel("Part of the first").locator("option:checked").textContent(), "one run");
+  letGo();
+  // Which run it is comes with an answer of its own.
   await until(async () => (await page.getByLabel("Part of the first").inputValue()) === "1", "the run before");
   await page.getByLabel("Part of the first").selectOption("2");
   await page.getByText("Nothing differs.").waitFor();

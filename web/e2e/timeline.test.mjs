@@ -134,10 +134,12 @@ for (const view of ["timeline", "graph"]) test(`the critical path is underlined 
   assert.notEqual(hidden, shown);
   const { on_path: on } = await server.json(`/api/v1/sessions/${demo.id}/path/strip`);
   assert.ok(on.length > 0);
+  const again = Promise.all([page.waitForResponse(/\/path\/strip/), page.waitForResponse(new RegExp(`/${view}\\?`))]);
   await page.reload();
   assert.equal(await page.getByLabel("critical path").isChecked(), false);
+  await again;
   await page.getByLabel("critical path").check();
-  await until(async () => (await picture()) === shown, "the same picture again");
+  assert.equal(await picture(), shown);
 });
 
 test("gaps are hatched, say whether a person was waited for, and are folded unless somebody wants them as long as they were", async () => {

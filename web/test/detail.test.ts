@@ -47,6 +47,26 @@ test("commands and what they print keep their columns, words do not", () => {
   assert.equal(sort({ text: "first line\nsecond line" }), "prose");
 });
 
+test("what begins with a bracket is prose, unless it is JSON or a part of a program", () => {
+  const sort = (text: string) => readable({ text }).parts[0]?.sort;
+  for (const prose of ["[Request interrupted by user]", "[1] first point\n[2] second point", "(see above)", "[a link](https://example.org) and more words", "[2026-01-02] it was cold"]) assert.equal(sort(prose), "prose", prose);
+  for (const code of ['["one", "two",', "[\n  {", "(function () {", "foo(\n  bar,\n);"]) assert.equal(sort(code), "code", code);
+  assert.deepEqual(readable({ content: "[1, 2, 3]" }).parts, [{ sort: "json", path: "content", value: [1, 2, 3] }]);
+  const packed = readable({ value: { stringValue: '[{"role": "assistant", "parts": [{"arguments": {"query": "land uplift"}}]}]' } }).parts;
+  assert.deepEqual(packed, [{ sort: "fields", path: "value.stringValue.parts.arguments", fields: [["query", "land uplift"]] }]);
+  assert.deepEqual(readable({ output: '{"ok":true}' }).parts, [{ sort: "json", path: "output", value: { ok: true } }]);
+  assert.equal(readable({ text: "said twice, here", output: '{"text":"said twice, here"}' }).parts.length, 1);
+  assert.equal(readable({ output: '{"text":"It went well, and nothing is left to be done."}' }).parts[0]?.sort, "prose");
+});
+
+test("colours of terminals are nowhere in what is read", () => {
+  const red = "\x1b[31mred\x1b[0m and so on";
+  const parts = readable({ input: { command: red, colour: red }, output: red, edit: { old_string: "a", new_string: "b", path: red } }).parts;
+  assert.equal(parts.length, 4);
+  assert.doesNotMatch(JSON.stringify(parts), /u001b|\[31m/);
+  assert.doesNotMatch(previews([{ args: [red, 7] }, { result: `{"n":["${red}"]}` }], "", 100).given, /\x1b/);
+});
+
 test("what a step was given and what it gave are told apart", () => {
   const records = [{ message: { content: [{ type: "tool_use", id: "t1", input: { command: "npm test" } }] } }, { message: { content: [{ type: "tool_result", tool_use_id: "t1", content: "38 passed, 1 failed" }] } }];
   assert.deepEqual(previews(records, "t1", 100), { given: "command: npm test", answer: "38 passed, 1 failed" });

@@ -1,6 +1,7 @@
 //! Text of messages: what a person sees first of it, and the tags in it.
 
 use unspool_model::prompt::without_reminders;
+use unspool_model::without_codes;
 
 /// The longest preview, in characters.
 pub(crate) const PREVIEW_CHARS: usize = 160;
@@ -8,9 +9,10 @@ pub(crate) const PREVIEW_CHARS: usize = 160;
 /// Bytes to decode for a preview, so that reminders at the front can be cut off first.
 pub(crate) const PREVIEW_SOURCE_BYTES: usize = 2048;
 
-/// The first words on one line.
+/// The first words on one line, without what is meant for a terminal.
 pub(crate) fn preview(text: &str) -> String {
     let text = without_reminders(text);
+    let text = without_codes(&text);
     let mut out = String::new();
     let mut chars = 0;
     for word in text.split_whitespace() {
@@ -18,7 +20,7 @@ pub(crate) fn preview(text: &str) -> String {
             out.push(' ');
             chars += 1;
         }
-        for character in word.chars().filter(|c| !c.is_control()) {
+        for character in word.chars() {
             if chars >= PREVIEW_CHARS {
                 out.push('…');
                 return out;
@@ -53,6 +55,7 @@ mod tests {
     #[test]
     fn previews_are_one_bounded_line() {
         assert_eq!(preview(" a\n b\t\u{7}c "), "a b c");
+        assert_eq!(preview("\u{1b}[1m\u{1b}[31mFAIL\u{1b}[0m src/a.rs"), "FAIL src/a.rs");
         assert_eq!(preview(&"é".repeat(500)).chars().count(), PREVIEW_CHARS + 1);
     }
 

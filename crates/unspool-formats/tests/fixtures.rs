@@ -371,6 +371,54 @@ fn what_tools_were_given_is_hashed_where_text_is_wanted() {
     assert!(formats.len() >= 12, "{formats:?}");
 }
 
+/// The same with every prose of it in red, as terminals are told; none for bytes that are no text.
+fn in_red(bytes: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let mut red = String::new();
+    for (at, letter) in text.char_indices() {
+        let is_letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
+        let is_prose = letter == ' '
+            && is_letter(text[..at].chars().next_back())
+            && is_letter(text[at + 1..].chars().next());
+        red.push_str(if is_prose { "\\u001b[31m" } else { "" });
+        red.push(letter);
+    }
+    Some(red.into_bytes())
+}
+
+/// What of a batch people see of its events and of sessions that came linked.
+fn labels(batch: &Batch) -> Vec<&str> {
+    let events = batch.events.iter().flat_map(|event| {
+        let texts = batch.attrs_of(event).iter().filter(|attr| attr.name.is_text()).map(|attr| attr.sym());
+        texts.chain([event.name])
+    });
+    let given = batch.given.sessions.iter().flat_map(|given| {
+        let flow = &given.flow;
+        let steps = flow.steps.iter().flat_map(|step| [step.name, step.preview, step.intent]);
+        let errors = flow.errors.iter().map(|(_, why)| *why);
+        steps.chain(errors).chain(flow.agents.iter().map(|agent| agent.name)).chain([flow.session.title])
+    });
+    events.chain(given).map(|text| batch.text.get(text)).collect()
+}
+
+#[test]
+fn colours_of_terminals_stay_in_the_records() {
+    let mut formats = BTreeSet::new();
+    for fixture in fixtures() {
+        let Some(red) = in_red(&fixture.bytes) else { continue };
+        let (plain, coloured) =
+            (decode(&fixture.name, &fixture.bytes, 4096), decode(&fixture.name, &red, 4096));
+        let (plain, coloured) = (labels(&plain), labels(&coloured));
+        let is_code = |text: &&str| text.contains("[31m") || text.contains(|c: char| c.is_control());
+        assert_eq!(coloured.iter().find(|text| is_code(text)), None, "{} {}", fixture.format, fixture.name);
+        let has_prose = |text: &&str| text.contains(' ') && plain.contains(text);
+        if red.len() > fixture.bytes.len() && coloured.iter().any(has_prose) {
+            formats.insert(fixture.format);
+        }
+    }
+    assert!(formats.len() > 20, "only these had labels of their prose: {formats:?}");
+}
+
 #[test]
 fn drawings() {
     for fixture in fixtures() {

@@ -4,6 +4,7 @@
 //! disk representation, the clock, the file system.
 
 pub mod batch;
+mod codes;
 pub mod declared;
 pub mod edge;
 pub mod event;
@@ -18,6 +19,7 @@ pub mod time;
 pub mod usage;
 
 pub use batch::{Batch, Claim, Format, Outcome, Record, RecordIx, Stream, Witness};
+pub use codes::without_codes;
 pub use declared::{DeclaredLink, LinkStanding, Verdict};
 pub use edge::{Confidence, Edge, EdgeKind, Rule};
 pub use event::{Attr, AttrName, Event, EventFlags, EventKind, Key, KeyKind, KeyKinds, LinkSource, Role};

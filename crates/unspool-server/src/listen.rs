@@ -5,11 +5,12 @@ use crate::app::{App, router};
 use crate::grpc;
 use crate::guard::{self, Access, Door, Keys};
 use crate::proxy::{Bound, Carrying};
+use axum::serve::{Listener, ListenerExt};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use unspool_engine::HookSpool;
 use unspool_store::TokenError;
@@ -100,11 +101,12 @@ impl Server {
             drop(stopped.wait_for(|stopped| *stopped).await);
         };
         let ((http, http_door), (grpc, grpc_door)) = (self.http, self.grpc);
-        let http = axum::serve(http, router(Arc::clone(&self.app), http_door, &Stopping(stopped.clone())))
-            .with_graceful_shutdown(until(stopped.clone()));
+        let http =
+            axum::serve(prompt(http), router(Arc::clone(&self.app), http_door, &Stopping(stopped.clone())))
+                .with_graceful_shutdown(until(stopped.clone()));
         let guarded = axum::middleware::from_fn_with_state(grpc_door, guard::grpc);
         let methods = grpc::router(&self.app).layer(guarded);
-        let incoming = tonic::transport::server::TcpIncoming::from(grpc);
+        let incoming = tonic::transport::server::TcpIncoming::from(grpc).with_nodelay(Some(true));
         let grpc = tonic::transport::Server::builder()
             .add_routes(tonic::service::Routes::from(methods))
             .serve_with_incoming_shutdown(incoming, until(stopped.clone()));
@@ -135,6 +137,11 @@ impl Server {
     }
 }
 
+/// The end of an answer would else wait for the reader to say that it has the beginning, which takes systems 40 ms.
+fn prompt(listener: TcpListener) -> impl Listener<Io = TcpStream, Addr = SocketAddr> {
+    listener.tap_io(|client| drop(client.set_nodelay(true)))
+}
+
 /// Takes the hook events that waited for a server, now and every few seconds.
 async fn take_spooled(app: Arc<App>, stopped: impl Future<Output = ()>) {
     let spool = HookSpool::of(&app.engine.options().folder);
@@ -157,4 +164,19 @@ async fn bind(address: &str, keys: &Arc<Keys>, access: &Access) -> Result<(TcpLi
     let door = Door::of(keys, access, address, listener.local_addr().map_err(failed)?)?;
     let door = door.ok_or_else(|| ServeError::Unguarded { address: address.into() })?;
     Ok((listener, door))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Listener, prompt};
+    use tokio::net::{TcpListener, TcpStream};
+
+    #[tokio::test]
+    async fn the_end_of_an_answer_does_not_wait() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let _client = TcpStream::connect(address).await.unwrap();
+        let (accepted, _) = prompt(listener).accept().await;
+        assert!(accepted.nodelay().unwrap());
+    }
 }

@@ -1,6 +1,6 @@
 //! What things are called, in few words, wherever they are drawn.
 
-use unspool_model::{Agent, Batch, Flow, IntentSource, Interner, Step, StepKind};
+use unspool_model::{Agent, Batch, Flow, IntentSource, Interner, Step, StepKind, without_codes};
 
 /// A step's name: the tool, the model, or who spoke.
 pub fn step_name(batch: &Batch, step: &Step) -> String {
@@ -75,7 +75,7 @@ pub fn agent_detail<'b>(batch: &'b Batch, agent: &Agent) -> &'b str {
 pub fn session_title(flow: &Flow, batch: &Batch) -> String {
     let native = flow.session.native_ids.first().copied().unwrap_or_default();
     let title = flow.session.title.some().unwrap_or(native);
-    batch.text.get(title).to_string()
+    without_codes(batch.text.get(title)).into_owned()
 }
 
 /// A model's name without the place it is served from, the vendor and the release date.

@@ -92,9 +92,10 @@ export async function get<P extends keyof Answers & keyof Questions>(
   parts: Record<string, string> = {},
   query: Questions[P] = {} as Questions[P],
   signal?: AbortSignal,
+  read: (response: Response) => Promise<unknown> = (response) => response.json(),
 ): Promise<Answers[P]> {
   const response = await ask(address(path, parts, query as Record<string, Value>), signal ? { signal } : {});
-  return (await response.json()) as Answers[P];
+  return (await read(response)) as Answers[P];
 }
 
 /** Sends a file as it is. */

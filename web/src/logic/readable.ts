@@ -38,8 +38,9 @@ export function parsedRecord(content: string): Json | undefined {
 export function readable(value: Json, about = ""): { parts: Part[]; more: number } {
   const parts: Part[] = [];
   const seen = new Set<string>();
-  let more = 0;
+  let [more, found] = [0, 0];
   const add = (part: Part) => {
+    found += 1;
     const key = part.sort === "image" ? part.data : part.sort === "fields" ? JSON.stringify(part.fields) : part.sort === "json" ? JSON.stringify(part.value) : part.text;
     if (seen.has(key)) return;
     seen.add(key);
@@ -51,7 +52,7 @@ export function readable(value: Json, about = ""): { parts: Part[]; more: number
       const packed = packedJson(node, name);
       const picture = pictureOfUrl(node, path);
       if (picture) add(picture);
-      else if (packed !== undefined) walk(packed, path, name);
+      else if (packed !== undefined) unpack(packed, path, name);
       else if (isReadable(node, name)) add({ sort: sortOf(node, CODE_HERE.test(name), OUTPUT_HERE.test(name) || (about !== "" && name === "content")), path, text: withoutColours(node) });
     } else if (Array.isArray(node)) {
       const patch = patchOf(node, path);
@@ -64,6 +65,12 @@ export function readable(value: Json, about = ""): { parts: Part[]; more: number
       if (change) change.parts.forEach(add);
       for (const [key, one] of Object.entries(node)) if (!change || (one !== null && typeof one === "object")) walk(one, path === "" ? key : `${path}.${key}`, key);
     }
+  };
+  // Numbers and short words alone are no text: then it is shown as what it is.
+  const unpack = (value: Json, path: string, name: string): void => {
+    const before = found;
+    walk(value, path, name);
+    if (found === before) add({ sort: "json", path, value });
   };
   const narrow = about === "" ? [] : naming(value, about, "");
   if (narrow.length === 0) walk(value, "", "");
@@ -94,7 +101,7 @@ function fieldsOf(node: Fields, path: string, name: string): Part | undefined {
   for (const [key, one] of Object.entries(node)) {
     if (one !== null && typeof one === "object") return undefined;
     if (typeof one === "string" && (one.includes("\n") || one.length > 400)) return undefined;
-    fields.push([key, String(one)]);
+    fields.push([key, withoutColours(String(one))]);
   }
   return fields.length > 0 ? { sort: "fields", path, fields } : undefined;
 }
@@ -105,7 +112,7 @@ function changeOf(node: Fields, path: string): { parts: Part[] } | undefined {
   const [before, after] = (names ?? []).map((name) => String(node[name]));
   if (!names || before === undefined || after === undefined || before === after) return undefined;
   const beside = Object.entries(node).filter(([name, one]) => !names.includes(name) && (one === null || typeof one !== "object") && String(one).length < 400);
-  const where: Part[] = beside.length > 0 ? [{ sort: "fields", path, fields: beside.map(([name, one]) => [name, String(one)]) }] : [];
+  const where: Part[] = beside.length > 0 ? [{ sort: "fields", path, fields: beside.map(([name, one]) => [name, withoutColours(String(one))]) }] : [];
   return { parts: [...where, { sort: "diff", path, text: lineDiff(before, after) }] };
 }
 
@@ -146,7 +153,7 @@ function pictureElsewhere(node: Fields, path: string): Part | undefined {
 
 /** Some write what a call is given as JSON within JSON. */
 function packedJson(text: string, name: string): Json | undefined {
-  if (!READ_HERE.test(name) || !/^\s*[[{]/.test(text) || !/[\]}]\s*$/.test(text)) return undefined;
+  if ((!READ_HERE.test(name) && text.length < LEAST_LETTERS) || !/^\s*[[{]/.test(text) || !/[\]}]\s*$/.test(text)) return undefined;
   const value = parsedRecord(text);
   return value !== null && typeof value === "object" ? value : undefined;
 }
@@ -164,7 +171,7 @@ function sortOf(text: string, isCode: boolean, isOutput: boolean): "prose" | "co
   if (/^(diff --git |@@ -\d|\*\*\* Begin Patch)/m.test(text) || (/^--- /m.test(text) && /^\+\+\+ /m.test(text))) return "diff";
   if (isCode) return "code";
   if (isOutput && !/^(#{1,6} |```|[-*] |> |\d+\. )|\*\*\S/m.test(text)) return "code";
-  const odd = lines.filter((line) => /^\s*([{}[\]<>()]|\d+[→:\t]|import |from |const |let |def |fn |pub |use |#!|\/\/|\$ )|[;{}]\s*$/.test(line)).length;
+  const odd = lines.filter((line) => /^\s*([{}\]<>)]|[[(]\s*(["'{[(]|$)|\d+[→:\t]|import |from |const |let |def |fn |pub |use |#!|\/\/|\$ )|[;{}]\s*$/.test(line)).length;
   return odd * 4 > lines.length ? "code" : "prose";
 }
 
@@ -202,7 +209,7 @@ export function previews(records: readonly Json[], about: string, letters: numbe
   const parts = records.flatMap((record) => readable(record, about).parts);
   const first = (isIt: (part: Part) => boolean) => {
     const found = parts.find(isIt);
-    const text = found ? words(found).trim().replace(/\s+/g, " ") : "";
+    const text = found ? withoutColours(words(found)).trim().replace(/\s+/g, " ") : "";
     return text.length > letters ? `${text.slice(0, letters)}…` : text;
   };
   const isGiven = (part: Part) => GIVEN_PATH.test(part.path);

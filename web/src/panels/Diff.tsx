@@ -20,10 +20,13 @@ function Part({ side, name }: { side: SideDoc; name: "a" | "b" }) {
   useEffect(() => () => answer.stop(), [answer]);
   const runs = (answer.value.data?.runs ?? []).filter((run) => run.number !== null);
   if (runs.length < 2 && !side.run_id) return null;
-  const at = runs.find((run) => run.id === side.run_id)?.number ?? "";
+  // A run that is not among those that are offered, or not yet, is a run all the same.
+  const known = runs.find((run) => run.id === side.run_id)?.number;
+  const at = known ?? side.run_id ?? "";
   return (
     <select class="small" aria-label={name === "a" ? "Part of the first" : "Part of the second"} value={String(at)} onChange={(event) => setParams({ [name]: event.currentTarget.value === "" ? side.session_id : `${side.session_id}:${event.currentTarget.value}` })}>
       <option value="">the whole session</option>
+      {side.run_id && !known && <option value={side.run_id}>one run</option>}
       {runs.map((run) => <option key={run.id} value={run.number ?? ""}>run {run.number}: {(run.title ?? "").slice(0, 60)}</option>)}
     </select>
   );

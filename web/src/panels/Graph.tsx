@@ -2,6 +2,7 @@
 import { computed, useComputed, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { get } from "../api/client.ts";
+import { readInPieces } from "../api/pieces.ts";
 import type { PlacedEdgeDoc, PlacedGraphDoc, PlacedNodeDoc, Questions } from "../api/types.ts";
 import { fitted, nodeAt, zoomedAt, type Camera } from "../logic/camera.ts";
 import { actOf, type Act } from "../logic/keys.ts";
@@ -79,7 +80,7 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
       const question = JSON.parse(asked) as Question;
       // Agents that are folded or opened leave it the same graph.
       const shape = JSON.stringify({ ...question, open: [], shut: [] });
-      return { key: id, part: asked, get: async (signal) => ({ shape, graph: await get("/api/v1/sessions/{id}/graph", { id }, question, signal) }) };
+      return { key: id, part: asked, get: async (signal) => ({ shape, graph: await get("/api/v1/sessions/{id}/graph", { id }, question, signal, readInPieces) }) };
     });
   }, [drawn]);
   useEffect(() => () => answer.stop(), [answer]);

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { address } from "../api/client.ts";
 import type { RunLaneDoc, RunStepDoc } from "../api/types.ts";
 import { arrowPath, type LaneSize } from "../logic/runs.ts";
-import { clock, count, duration, money, plain, plural } from "../logic/words.ts";
+import { clock, count, duration, knownCost, plain, plural } from "../logic/words.ts";
 import { detailTab } from "../state/detail.ts";
 import { rowPx } from "../state/preferences.ts";
 import { isLater } from "../state/replay.ts";
@@ -82,7 +82,7 @@ function RunHead({ run, isAlone }: { run: RunLaneDoc; isAlone: boolean }) {
       <span class="run-facts quiet">
         {clock(run.started_at)} · {duration(run.duration_ms)} · {plural(totals.steps, "step")}
         {totals.errors > 0 && <> · <span class="errors">{plural(totals.errors, "error")}</span></>}
-        {totals.cost_usd !== null && totals.cost_usd !== undefined && <> · {money(totals.cost_usd)}</>}
+        {totals.cost_usd !== null && totals.cost_usd !== undefined && <> · {knownCost(totals.cost_usd, totals.unpriced_calls)}</>}
       </span>
       {n !== null && n !== undefined && (
         <span class="run-tools">

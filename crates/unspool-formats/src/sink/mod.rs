@@ -7,7 +7,7 @@ pub(crate) use records::Scopes;
 use records::{Frame, Identity};
 use unspool_model::{
     Attr, AttrName, Batch, Code, Event, EventFlags, EventKind, Flow, GivenSession, Issue, Key, KeyKind,
-    LinkSource, RecordIx, Role, Stream, Sym, Timestamp, Usage,
+    LinkSource, RecordIx, Role, Stream, Sym, Timestamp, Usage, without_codes,
 };
 
 /// How much of the text around the facts is kept.
@@ -145,7 +145,7 @@ impl<'b> Sink<'b> {
 
     /// Names the open event.
     pub fn name(&mut self, name: &str) -> &mut Self {
-        let sym = self.batch.text.intern(name);
+        let sym = self.label(name);
         if let Some(event) = &mut self.open {
             event.name = sym;
         }
@@ -207,7 +207,11 @@ impl<'b> Sink<'b> {
 
     /// Adds a text attribute; empty text adds nothing.
     pub fn text(&mut self, name: AttrName, value: &str) -> &mut Self {
-        let value = self.batch.text.intern(value);
+        let value = match name {
+            // An id.
+            AttrName::Resume => self.intern(value),
+            _ => self.label(value),
+        };
         if !value.is_empty() {
             self.attr(Attr::text(name, value));
         }
@@ -250,6 +254,11 @@ impl<'b> Sink<'b> {
         }
     }
 
+    /// A text that people will see: what is meant for a terminal is left to the record.
+    pub(crate) fn label(&mut self, text: &str) -> Sym {
+        self.batch.text.intern(&without_codes(text))
+    }
+
     /// The name of a text in the batch.
     pub(crate) fn intern(&mut self, text: &str) -> Sym {
         self.batch.text.intern(text)
@@ -272,7 +281,7 @@ impl<'b> Sink<'b> {
 
     /// Reports something odd about this record.
     pub fn issue(&mut self, code: Code, detail: &str) {
-        let detail = self.batch.text.intern(detail);
+        let detail = self.label(detail);
         self.batch.issues.add(code, detail, self.stream, Some(self.record));
     }
 

@@ -6,6 +6,8 @@ mod agent_colours;
 mod gantt;
 mod measure;
 mod picture;
+#[cfg(test)]
+pub(crate) mod seen;
 mod style;
 pub mod svg;
 pub mod text;

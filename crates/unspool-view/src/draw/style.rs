@@ -66,7 +66,7 @@ const LIGHT: Colours = Colours {
     error_fill: "#fff1f0",
     spawn: "#2563c9",
     looks: [
-        "#8250df", "#2563c9", "#1a7f5a", "#b45309", "#a3324b", "#0e7c92", "#9a3c86", "#5d6877", "#6b7686",
+        "#7f52ea", "#2563c9", "#23815b", "#b65307", "#962941", "#057c96", "#8d3178", "#61747f", "#5f5f5f",
     ],
 };
 
@@ -83,7 +83,7 @@ const DARK: Colours = Colours {
     error_fill: "#331c1f",
     spawn: "#6ea8fe",
     looks: [
-        "#b392f0", "#6ea8fe", "#56c596", "#f0a24b", "#f08aa0", "#4fc3d9", "#e08bd0", "#9aa5b4", "#7d8998",
+        "#a67fdb", "#6ea8fe", "#6ad2a1", "#f3a451", "#db7687", "#4ec3d9", "#e88bc7", "#a5a5a5", "#818c9f",
     ],
 };
 
@@ -164,5 +164,17 @@ pub(crate) fn sheet(theme: Theme) -> String {
         Theme::Auto => {
             format!("{SHAPES}{}@media (prefers-color-scheme:dark){{\n{}}}\n", colours(&LIGHT), colours(&DARK))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DARK, LIGHT};
+    use crate::draw::seen::assert_told_apart;
+
+    #[test]
+    fn looks_are_told_apart_by_everybody_and_bear_text() {
+        assert_told_apart(&LIGHT, &LIGHT.looks, 10.0);
+        assert_told_apart(&DARK, &DARK.looks, 10.0);
     }
 }

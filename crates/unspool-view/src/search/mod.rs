@@ -14,7 +14,7 @@ use crate::query::{Pattern, Query, Selection};
 use std::borrow::Cow;
 use std::ops::Range;
 use texts::{Piece, pieces};
-use unspool_model::{Batch, Flow, RecordIx, StepKind, Witness};
+use unspool_model::{Batch, Flow, RecordIx, StepKind, Witness, without_codes};
 
 /// Gives the bytes of records back; whoever has the files implements it.
 pub trait NativeBytes {
@@ -194,11 +194,12 @@ const HIT: usize = 120;
 pub fn snippet(text: &str, range: Range<usize>) -> Snippet {
     let (before, rest) = text.split_at(range.start);
     let (hit, after) = rest.split_at(range.end - range.start);
+    let before = &without_codes(before);
     let skipped = before.char_indices().rev().nth(BEFORE).map(|(at, letter)| at + letter.len_utf8());
     let head = |text: &str, most: usize| {
         let end = text.char_indices().nth(most).map_or(text.len(), |(at, _)| at);
         let cut = if end < text.len() { "…" } else { "" };
-        format!("{}{cut}", text.get(..end).unwrap_or(text))
+        without_codes(&format!("{}{cut}", text.get(..end).unwrap_or(text))).into_owned()
     };
     let cut = if skipped.is_some() { "…" } else { "" };
     let before = before.get(skipped.unwrap_or(0)..).unwrap_or(before);

@@ -71,3 +71,11 @@ fn a_snippet_is_one_line_around_the_hit() {
     assert!(before.starts_with("…x") && before.ends_with("first line the "), "{before}");
     assert!(after.starts_with(" here y") && after.ends_with('…'), "{after}");
 }
+
+#[test]
+fn a_snippet_has_no_colours_of_terminals() {
+    let text = "\u{1b}[1m\u{1b}[32m✓\u{1b}[0m the total \u{1b}[31mfailed\u{1b}[0m at once";
+    let at = text.find("failed").unwrap();
+    let Snippet { before, hit, after } = snippet(text, at..at + 6);
+    assert_eq!((before.as_str(), hit.as_str(), after.as_str()), ("✓ the total ", "failed", " at once"));
+}

@@ -67,6 +67,11 @@ pub(super) fn text(row: &Object<'_>, key: &str, out: &mut Sink<'_>) -> Sym {
     out.intern(&row.text(key))
 }
 
+/// A text that people see.
+pub(super) fn label(row: &Object<'_>, key: &str, out: &mut Sink<'_>) -> Sym {
+    out.label(&row.text(key))
+}
+
 pub(super) fn small(row: &Object<'_>, key: &str) -> u32 {
     u32::try_from(row.count(key)).unwrap_or(u32::MAX)
 }
@@ -90,10 +95,10 @@ pub(super) fn agent(row: &Object<'_>, places: &Places, out: &mut Sink<'_>) -> Ag
     Agent {
         id: id(row, "id", 'a').unwrap_or_default(),
         native_id: text(row, "native_id", out),
-        kind: text(row, "type", out),
+        kind: label(row, "type", out),
         kind_inferred: row.is("type_inferred"),
-        name: text(row, "name", out),
-        model: text(row, "model", out),
+        name: label(row, "name", out),
+        model: label(row, "model", out),
         parent: find(row, "parent_id", 'a', &places.agents, out),
         depth: 0,
         status: status(row, out),
@@ -132,8 +137,8 @@ pub(super) fn run(row: &Object<'_>, places: &Places, out: &mut Sink<'_>) -> Opti
     (trigger != NONE).then(|| Run {
         id: id(row, "id", 'u').unwrap_or_default(),
         native_id: text(row, "native_id", out),
-        channel: text(row, "channel", out),
-        stated: text(row, "stated_status", out),
+        channel: label(row, "channel", out),
+        stated: label(row, "stated_status", out),
         trigger,
         status: status(row, out),
         started: row.time("started_at", out),
@@ -145,7 +150,7 @@ pub(super) fn run(row: &Object<'_>, places: &Places, out: &mut Sink<'_>) -> Opti
 pub(super) fn step(row: &Object<'_>, places: &Places, out: &mut Sink<'_>) -> Step {
     let intent = row.object("intent");
     let shown = |row: &Object<'_>, key: &str, out: &mut Sink<'_>| {
-        if out.wants_text() { text(row, key, out) } else { Sym::EMPTY }
+        if out.wants_text() { label(row, key, out) } else { Sym::EMPTY }
     };
     let preview = shown(row, "preview", out);
     let words = shown(&intent, "text", out);
@@ -159,12 +164,12 @@ pub(super) fn step(row: &Object<'_>, places: &Places, out: &mut Sink<'_>) -> Ste
         agent_source: if agent == NONE { AgentSource::Assumed } else { source },
         run: find(row, "run_id", 'u', &places.runs, out),
         parent: find(row, "parent_id", 's', &places.steps, out),
-        name: text(row, "name", out),
+        name: label(row, "name", out),
         tool_use_id: text(row, "tool_use_id", out),
         message_id: text(row, "message_id", out),
         uuid: text(row, "uuid", out),
         native_id: text(row, "native_id", out),
-        model: text(row, "model", out),
+        model: label(row, "model", out),
         started: row.time("started_at", out),
         ended: row.time("ended_at", out),
         duration_ms: Millis::new(row.int("duration_ms")),
@@ -229,8 +234,8 @@ pub(super) fn link(row: &Object<'_>, places: &Places, out: &mut Sink<'_>) -> Opt
         to: text(row, "to", out),
         from_step: find(row, "from_step_id", 's', &places.steps, out),
         to_step: find(row, "to_step_id", 's', &places.steps, out),
-        who: text(row, "who", out),
-        note: text(row, "note", out),
+        who: label(row, "who", out),
+        note: label(row, "note", out),
         at: row.time("at", out),
         was: rule.map(|rule| (rule, share(row, "was_confidence"))),
         standing: word(row, "standing", &LinkStanding::ALL, LinkStanding::name, out)?,
@@ -241,7 +246,7 @@ pub(super) fn issue(row: &Object<'_>, out: &mut Sink<'_>) -> Option<Issue> {
     let code = word(row, "code", Code::ALL, Code::name, out)?;
     let detail = row.text("detail");
     // The sentence of the code stands where an issue is about nothing in particular.
-    let detail = if detail == code.sentence() { Sym::EMPTY } else { out.intern(&detail) };
+    let detail = if detail == code.sentence() { Sym::EMPTY } else { out.label(&detail) };
     let records = if row.list("records").is_empty() { Vec::new() } else { vec![out.record()] };
     Some(Issue { code, detail, count: row.count("count"), records })
 }

@@ -71,7 +71,7 @@ fn session(row: &Object<'_>, out: &mut Sink<'_>) -> Session {
     };
     Session {
         native_ids: texts("native_ids", out),
-        title: text(row, "title", out),
+        title: rows::label(row, "title", out),
         title_inferred: row.is("title_inferred"),
         cwd: text(row, "cwd", out),
         versions: texts("versions", out),
@@ -91,7 +91,7 @@ fn add_step(flow: &mut Flow, row: &Object<'_>, at: &Places, out: &mut Sink<'_>) 
         step.usage = index(flow.usages.len());
         flow.usages.push(usage);
     }
-    if let Some(error) = rows::text(row, "error", out).some() {
+    if let Some(error) = rows::label(row, "error", out).some() {
         flow.errors.push((n, error));
     }
     if out.wants_text() && row.has("input_hash") {
