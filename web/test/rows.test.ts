@@ -58,7 +58,7 @@ test("blocks hold all rows of a window", () => {
 const row = (id: string, steps: number) => ({ id, steps }) as SessionLineDoc;
 
 test("pages are put together without doubles, and rows change in their place", () => {
-  const page = appended(appended(NO_PAGE, [row("a", 1), row("b", 1)], "next", 3, true), [row("b", 1), row("c", 1)], null, 3, true);
+  const page = appended(appended(NO_PAGE, [row("a", 1), row("b", 1)], "next", 3, 0), [row("b", 1), row("c", 1)], null, 3, 0);
   assert.deepEqual(page.rows.map(({ id }) => id), ["a", "b", "c"]);
   const after = changed(page, "b", row("b", 9));
   assert.deepEqual(after?.rows.map(({ steps }) => steps), [1, 9, 1]);
@@ -94,7 +94,7 @@ test("a lane is called by its agents, each name once", () => {
 });
 
 test("news of many sessions is shown at once, and what the list does not have is counted", () => {
-  const page = appended(NO_PAGE, [row("a", 1), row("b", 1)], null, 2, true);
+  const page = appended(NO_PAGE, [row("a", 1), row("b", 1)], null, 2, 0);
   const { page: next, unknown } = changedAll(page, new Map([["a", row("a", 5)], ["b", null], ["c", row("c", 1)], ["d", null]]));
   assert.deepEqual(next.rows.map(({ id, steps }) => [id, steps]), [["a", 5]]);
   assert.deepEqual([next.matching, unknown], [1, 1]);

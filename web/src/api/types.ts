@@ -269,16 +269,16 @@ export type SessionListDoc = {
   next_cursor?: string | null;
   /** How many sessions the filter lets through, on all pages. */
   matching: number;
-  /** False when `max_search_bytes` was reached: `q` may stand in more. */
-  complete: boolean;
+  /** Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached. */
+  unsearched_sessions: number;
 };
 
 /** The values by which sessions can be told apart. */
 export type FacetsDoc = {
   /** `source`, `format`, `agent`, `model`, `cwd` and `status`, as the parameters of the list are called. */
   facets: FacetDoc[];
-  /** False when `max_search_bytes` was reached: `q` may stand in more. */
-  complete: boolean;
+  /** Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached. */
+  unsearched_sessions: number;
 };
 
 /** The values of one parameter. */
@@ -305,8 +305,8 @@ export type SearchDoc = {
   next_cursor?: string | null;
   /** How many sessions there are, on all pages. */
   matching: number;
-  /** False when `max_search_bytes` was reached: there may be more. */
-  complete: boolean;
+  /** Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached. */
+  unsearched_sessions: number;
   /** What has no letter or digit in it and was not looked for. */
   ignored: string[];
   /** How long the oldest change that words do not find has been waiting. */

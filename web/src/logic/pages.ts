@@ -5,15 +5,15 @@ export interface Page {
   rows: readonly SessionLineDoc[];
   next: string | null;
   matching: number;
-  /** Everything was looked into. */
-  complete: boolean;
+  /** Sessions that may match and were not looked into. */
+  unsearched: number;
 }
 
-export const NO_PAGE: Page = { rows: [], next: null, matching: 0, complete: true };
+export const NO_PAGE: Page = { rows: [], next: null, matching: 0, unsearched: 0 };
 
-export function appended(page: Page, rows: readonly SessionLineDoc[], next: string | null, matching: number, complete: boolean): Page {
+export function appended(page: Page, rows: readonly SessionLineDoc[], next: string | null, matching: number, unsearched: number): Page {
   const known = new Set(page.rows.map((row) => row.id));
-  return { rows: [...page.rows, ...rows.filter((row) => !known.has(row.id))], next, matching, complete };
+  return { rows: [...page.rows, ...rows.filter((row) => !known.has(row.id))], next, matching, unsearched };
 }
 
 /** A row that is different now, in its place; `undefined` when it is not in the list. */

@@ -93,14 +93,14 @@ function Pick({ choice }: { choice: Choice }) {
 
 function Filters() {
   const { params } = route.value;
-  const { matching, complete } = page.value;
+  const { matching, unsearched } = page.value;
   return (
     <div class="filters" role="search">
       <input type="search" id="search" placeholder="Search words in sessions" aria-label="Search words in sessions" value={params["q"] ?? ""} onInput={(event) => replaceParams({ q: event.currentTarget.value })} />
       {CHOICES.map((choice) => <Pick key={choice.name} choice={choice} />)}
       <span class="flags">{FLAGS.map(({ name, label, about }) => <label key={name} class="check" title={about}><input type="checkbox" checked={params[name] === "true"} onChange={(event) => replaceParams({ [name]: event.currentTarget.checked ? "true" : "" })} /> {label}</label>)}</span>
       {isNarrowed(params) && <button class="small" onClick={() => replaceParams(cleared())}>Clear</button>}
-      <span class="filters-count" role="status">{isKnown.value ? plural(matching, "session") : ""}{complete ? "" : ", perhaps more (max_search_bytes)"}{isLoading.value && isKnown.value ? " …" : ""}</span>
+      <span class="filters-count" role="status">{isKnown.value ? plural(matching, "session") : ""}{unsearched ? `, ${count(unsearched)} with these words not looked into (max_search_bytes)` : ""}{isLoading.value && isKnown.value ? " …" : ""}</span>
     </div>
   );
 }

@@ -43,7 +43,7 @@ async function load(cursor: string | null): Promise<void> {
     const answer = await get("/api/v1/sessions", {}, { ...question(), cursor: cursor ?? undefined, limit: cursor === null ? FIRST_PAGE : PAGE });
     if (mine !== asking) return;
     const before = cursor === null ? NO_PAGE : page.value;
-    page.value = appended(before, answer.sessions, answer.next_cursor ?? null, answer.matching, answer.complete);
+    page.value = appended(before, answer.sessions, answer.next_cursor ?? null, answer.matching, answer.unsearched_sessions);
     listError.value = undefined;
     isKnown.value = true;
   } catch (error) {

@@ -95,7 +95,8 @@ impl Shared {
         }
     }
 
-    /// Keeps parts of files, all with one write; waits for room.
+    /// Keeps parts of files, all with one write; waits for room. When much waits already, as when a folder is read for the first time, they are
+    /// packed quickly.
     pub(crate) fn parts(&self, parts: Vec<Part>) -> Result<Receipt, Refused> {
         let room = parts.iter().map(|part| part.bytes.len() as u64).sum();
         if !self.queue.promise_when_there_is_room(room, &self.stopping) {
@@ -118,7 +119,8 @@ impl Shared {
             });
             entries.push(Entry { stream, offset, received, bytes });
         }
-        let receipt = self.log.append(entries).inspect_err(|_| self.queue.release(room))?;
+        let appended = self.log.append_packed(entries, self.packing());
+        let receipt = appended.inspect_err(|_| self.queue.release(room))?;
         for (position, one) in (receipt.first..).zip(&mut waiting) {
             one.position = position;
         }
@@ -129,6 +131,10 @@ impl Shared {
     /// Whether so much waits that what comes waits in the log alone.
     pub(crate) fn is_behind(&self) -> bool {
         self.queue.waiting().0 >= MAX_AT_HAND_BYTES
+    }
+
+    fn packing(&self) -> Packing {
+        if self.is_behind() { Packing::Quick } else { Packing::Dense }
     }
 
     /// Keeps bodies of one source and name that some format is known to know, all with one write; waits for room. When much waits already,
@@ -143,8 +149,7 @@ impl Shared {
         let (stream, received) = (streams::body(source, name), (self.options.now)());
         let entry = |bytes| Entry { stream: stream.clone(), offset: 0, received, bytes };
         let entries: Arc<[Entry]> = bodies.into_iter().map(entry).collect();
-        let packing = if is_behind { Packing::Quick } else { Packing::Dense };
-        let appended = self.log.append_packed(Arc::clone(&entries), packing);
+        let appended = self.log.append_packed(Arc::clone(&entries), self.packing());
         let receipt = appended.inspect_err(|_| self.queue.release(room))?;
         let waiting =
             (receipt.first..).zip(entries.iter().enumerate()).map(|(position, (n, entry))| Waiting {

@@ -2,11 +2,14 @@
 //!
 //! In: word that something is shown. Out: the texts of sessions that became different, in the index. It asks the store what changed since the
 //! version the index knows, so nothing is missed after a crash, and an index that was deleted is made again. It waits a moment before it
-//! begins, because changes come in crowds; it rests after it has worked, and while anything waits to be derived it mostly rests.
+//! begins, because changes come in crowds; it rests after it has worked on sessions that grow, and while anything waits to be derived it mostly rests.
 
 use super::{Shared, held};
 use rustc_hash::FxHashSet;
+use std::collections::VecDeque;
+use std::num::NonZero;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use unspool_model::{Id, Timestamp};
@@ -15,7 +18,7 @@ use unspool_view::search::{Chunks, words::each_word};
 
 /// A change waits at least so long for others to be indexed with it.
 const CROWD: Duration = Duration::from_millis(100);
-/// After a pass it rests so many times as long as that took, but at most so long.
+/// After a pass it rests so many times as long as sessions took that it had indexed before, but at most so long: they may go on growing.
 const REST: u32 = 4;
 const LONGEST_REST: Duration = Duration::from_secs(3);
 /// While anything waits to be derived it rests so many times as long as a session took.
@@ -30,6 +33,12 @@ const RETRY: Duration = Duration::from_secs(5);
 const PUT_BYTES: usize = 4 << 20;
 const SAVE_BYTES: usize = 32 << 20;
 const SAVE_AFTER: Duration = Duration::from_secs(2);
+
+/// No more sessions are prepared ahead, and so many hand-overs of each may wait.
+const MAX_CREW: usize = 8;
+/// So many for each processor: some are small, and wait for one that is large.
+const CREW: usize = 3;
+const PREPARED: usize = 1;
 
 /// How the index stands.
 #[derive(Default)]
@@ -177,16 +186,16 @@ pub(crate) struct Indexer {
     texts: Texts,
     /// Sessions that the store does not know have been looked for.
     swept: bool,
-    /// How long it rested during this pass.
-    rested: Duration,
+    /// How long sessions that it had indexed before took during this pass.
+    again: Duration,
     unsaved: usize,
     saved: Instant,
 }
 
 impl Indexer {
     pub(crate) fn new(shared: Arc<Shared>, texts: Texts) -> Indexer {
-        let rested = Duration::ZERO;
-        Indexer { shared, texts, swept: false, rested, unsaved: 0, saved: Instant::now() }
+        let again = Duration::ZERO;
+        Indexer { shared, texts, swept: false, again, unsaved: 0, saved: Instant::now() }
     }
 
     /// Works until the engine is closed. What is left then is done by the next process.
@@ -198,11 +207,9 @@ impl Indexer {
             if self.is_stopping() {
                 return;
             }
-            let began = Instant::now();
             let upto = shared.indexing.begin();
             let done = self.pass(upto);
-            let worked = began.elapsed().saturating_sub(std::mem::take(&mut self.rested));
-            rest = (worked * REST).min(LONGEST_REST);
+            rest = (std::mem::take(&mut self.again) * REST).min(LONGEST_REST);
             match done {
                 Ok(()) if self.is_stopping() => return,
                 Ok(()) => shared.indexing.end(Ok(upto)),
@@ -240,23 +247,51 @@ impl Indexer {
         self.sweep()?;
         self.saved = Instant::now();
         let changed = held(&self.shared.reader).changed(self.texts.standing()?, upto)?;
-        for (n, one) in changed.iter().enumerate() {
-            if self.is_stopping() {
-                self.texts.undo();
-                return Ok(());
+        let shared = Arc::clone(&self.shared);
+        std::thread::scope(|scope| {
+            let mut left = changed.iter();
+            let mut begun: VecDeque<Begun<'_>> = VecDeque::new();
+            loop {
+                // One of them is put into the index meanwhile.
+                while begun.len() <= self.crew()
+                    && let Some(next) = left.next()
+                {
+                    let known: FxHashSet<Id> = self.texts.sums(next.id)?.into_iter().collect();
+                    let (give, prepared) = sync_channel(PREPARED);
+                    begun.push_back(Begun { session: next, is_known: !known.is_empty(), prepared });
+                    let shared = &shared;
+                    scope.spawn(move || prepare(shared, next, known, &give));
+                }
+                let Some(one) = begun.pop_front() else { break };
+                if self.is_stopping() {
+                    self.texts.undo();
+                    return Ok(());
+                }
+                let began = Instant::now();
+                self.put(&one)?;
+                let took = began.elapsed();
+                self.again += if one.is_known { took } else { Duration::ZERO };
+                if self.unsaved >= SAVE_BYTES || self.saved.elapsed() >= SAVE_AFTER {
+                    let next = begun.front().map(|next| next.session).or(left.as_slice().first());
+                    self.save(next.map_or(upto, |next| next.version - 1))?;
+                }
+                if self.is_busy() {
+                    shared.indexing.sleep((took * BUSY_REST).min(LONGEST_BUSY_REST), &shared);
+                }
             }
-            let began = Instant::now();
-            self.session(one)?;
-            if self.unsaved >= SAVE_BYTES || self.saved.elapsed() >= SAVE_AFTER {
-                self.save(changed.get(n + 1).map_or(upto, |next| next.version - 1))?;
-            }
-            if self.shared.queue.waiting().0 > 0 {
-                let rest = (began.elapsed() * BUSY_REST).min(LONGEST_BUSY_REST);
-                self.shared.indexing.sleep(rest, &self.shared);
-                self.rested += rest;
-            }
-        }
-        self.save(upto)
+            self.save(upto)
+        })
+    }
+
+    /// Whether anything waits to be derived.
+    fn is_busy(&self) -> bool {
+        self.shared.queue.waiting().0 > 0
+    }
+
+    /// How many sessions are prepared ahead.
+    fn crew(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        if self.is_busy() { 0 } else { (CREW * cores).min(MAX_CREW) }
     }
 
     fn save(&mut self, version: u64) -> Result<(), GroundError> {
@@ -279,42 +314,71 @@ impl Indexer {
         Ok(())
     }
 
-    fn session(&mut self, changed: &Changed) -> Result<(), GroundError> {
-        let found = if changed.exists { self.shared.snapshot(changed.id)? } else { None };
-        let Some(snapshot) = found else {
-            self.texts.put(changed.id, &[], &[])?;
-            return Ok(());
-        };
-        let (flow, batch) = (&snapshot.flow, &snapshot.corpus.batch);
-        let chunks = Chunks::of(flow, batch);
-        let all: Vec<Id> = chunks.chunks.iter().map(|chunk| chunk.sum).collect();
-        let mut known: FxHashSet<Id> = self.texts.sums(changed.id)?.into_iter().collect();
-        let mut natives = snapshot.natives();
-        let mut new: Vec<NewChunk> = Vec::new();
-        let mut bytes = 0;
-        for chunk in chunks.chunks.iter().filter(|chunk| known.insert(chunk.sum)) {
-            let texts = chunks.read(chunk, flow, batch, &mut natives);
-            let mut words: FxHashSet<String> = FxHashSet::default();
-            for (_, text) in &texts.texts {
-                each_word(text, |word| {
-                    if !words.contains(word) {
-                        words.insert(word.into());
-                    }
-                });
-            }
-            let words: Vec<String> = words.into_iter().collect();
-            let text = texts.to_bytes();
-            bytes += text.len();
-            self.unsaved += text.len();
-            let text = (!chunks.is_small()).then_some(text);
-            new.push(NewChunk { sum: chunk.sum, words: words.join(" "), text });
-            if bytes >= PUT_BYTES {
-                self.texts.put(changed.id, &all, &new)?;
-                new.clear();
-                bytes = 0;
-            }
+    /// Puts what was prepared of a session into the index.
+    fn put(&mut self, begun: &Begun<'_>) -> Result<(), GroundError> {
+        for Prepared { all, new, bytes } in &begun.prepared {
+            self.texts.put(begun.session.id, &all, &new?)?;
+            self.unsaved += bytes;
         }
-        self.texts.put(changed.id, &all, &new)?;
         Ok(())
     }
+}
+
+/// A session that somebody prepares.
+struct Begun<'a> {
+    session: &'a Changed,
+    /// Texts of it are in the index.
+    is_known: bool,
+    prepared: Receiver<Prepared>,
+}
+
+/// Some chunks of a session.
+struct Prepared {
+    /// All that the session has.
+    all: Arc<[Id]>,
+    /// Those that the index did not know.
+    new: Result<Vec<NewChunk>, GroundError>,
+    bytes: usize,
+}
+
+/// Reads the texts of a session that the index does not know, some at a time, until nobody wants them.
+fn prepare(shared: &Shared, changed: &Changed, mut known: FxHashSet<Id>, give: &SyncSender<Prepared>) {
+    let found = if changed.exists { shared.snapshot(changed.id) } else { Ok(None) };
+    let found = found.map_err(|error| give.send(Prepared { all: Arc::default(), new: Err(error), bytes: 0 }));
+    let Ok(found) = found else { return };
+    let Some(snapshot) = found else {
+        drop(give.send(Prepared { all: Arc::default(), new: Ok(Vec::new()), bytes: 0 }));
+        return;
+    };
+    let (flow, batch) = (&snapshot.flow, &snapshot.corpus.batch);
+    let chunks = Chunks::of(flow, batch);
+    let all: Arc<[Id]> = chunks.chunks.iter().map(|chunk| chunk.sum).collect();
+    let mut natives = snapshot.natives();
+    let mut new: Vec<NewChunk> = Vec::new();
+    let mut bytes = 0;
+    for chunk in chunks.chunks.iter().filter(|chunk| known.insert(chunk.sum)) {
+        let texts = chunks.read(chunk, flow, batch, &mut natives);
+        let mut words: FxHashSet<String> = FxHashSet::default();
+        for (_, text) in &texts.texts {
+            each_word(text, |word| {
+                if !words.contains(word) {
+                    words.insert(word.into());
+                }
+            });
+        }
+        let words: Vec<String> = words.into_iter().collect();
+        let text = texts.to_bytes();
+        bytes += text.len();
+        let text = (!chunks.is_small()).then_some(text);
+        new.push(NewChunk { sum: chunk.sum, words: words.join(" "), text });
+        if bytes >= PUT_BYTES {
+            let some = Prepared { all: Arc::clone(&all), new: Ok(std::mem::take(&mut new)), bytes };
+            if give.send(some).is_err() {
+                return;
+            }
+            bytes = 0;
+        }
+    }
+    // Nobody wants it when the engine is about to end.
+    drop(give.send(Prepared { all, new: Ok(new), bytes }));
 }

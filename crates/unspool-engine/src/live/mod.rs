@@ -84,6 +84,8 @@ pub struct Options {
     pub max_snapshot_bytes: usize,
     /// A family with more records is linked less often, and that is said: `max_family_records`.
     pub max_family_records: usize,
+    /// Texts of so many bytes are looked through for what is more than one word: `max_search_bytes`.
+    pub max_search_bytes: usize,
     /// What goes at the start and every hour.
     pub retention: Retention,
     /// Deriving gives way to whatever else the processors have to do.
@@ -105,6 +107,7 @@ impl Options {
             max_hot_bytes: 32 << 20,
             max_snapshot_bytes: 48 << 20,
             max_family_records: 200_000,
+            max_search_bytes: 192 << 20,
             retention: Retention::default(),
             gives_way: false,
             now,

@@ -16,9 +16,6 @@ use unspool_store::{
 use unspool_view::search::words::{Term, Terms};
 use unspool_view::search::{Chunks, Snippet, Texts, snippet};
 
-/// Texts of so many bytes are looked through for what is more than one word: `max_search_bytes`. Sessions that were indexed
-/// last come first.
-const MAX_SEARCH_BYTES: usize = 192 << 20;
 /// Texts that are not kept but read again count as so many times as long as they are, because that takes so much longer.
 const READING_AGAIN: usize = 16;
 /// So many hits of a session are shown: `max_session_hits`.
@@ -29,8 +26,8 @@ const MAX_SESSION_HITS: usize = 5;
 pub struct Matches {
     /// Which ones, as far as the index knows.
     pub sessions: Arc<BTreeSet<Id>>,
-    /// False when `max_search_bytes` was reached: there may be more.
-    pub complete: bool,
+    /// Sessions that have all the words and were not looked into, because `max_search_bytes` was reached.
+    pub unsearched: u64,
     /// What has no word in it and was not looked for.
     pub ignored: Vec<String>,
 }
@@ -44,8 +41,8 @@ pub struct Findings {
     pub matching: u64,
     /// Where to go on.
     pub next: Option<Cursor>,
-    /// False when `max_search_bytes` was reached: there may be more.
-    pub complete: bool,
+    /// Sessions that have all the words and were not looked into, because `max_search_bytes` was reached.
+    pub unsearched: u64,
     /// What has no word in it and was not looked for.
     pub ignored: Vec<String>,
 }
@@ -85,7 +82,7 @@ impl Engine {
         held(&self.shared.texts).reading(|reader| {
             let mut search = Search::new(&self.shared, reader, &terms.terms)?;
             search.verify()?;
-            let Matches { sessions, complete, ignored } = search.matches(&terms)?;
+            let Matches { sessions, unsearched, ignored } = search.matches(&terms)?;
             let mut question = question.clone();
             question.filter.among = Some(sessions);
             let page = self.sessions(&question)?;
@@ -96,7 +93,7 @@ impl Engine {
                     found.push(FoundSession { row, hits });
                 }
             }
-            Ok(Findings { sessions: found, matching: page.matching, next: page.next, complete, ignored })
+            Ok(Findings { sessions: found, matching: page.matching, next: page.next, unsearched, ignored })
         })
     }
 }
@@ -109,7 +106,7 @@ struct Search<'a> {
     /// For each session with all words, and each term, the chunks it may stand in.
     sessions: BTreeMap<SessionNumber, Vec<Vec<ChunkId>>>,
     numbers: BTreeMap<Id, SessionNumber>,
-    complete: bool,
+    unsearched: u64,
     /// The last texts that were read.
     last: Option<(ChunkId, Vec<u8>)>,
     /// The last session that was read for its texts.
@@ -155,7 +152,7 @@ impl<'a> Search<'a> {
             sessions.retain(|_, known| known.len() == n + 1);
         }
         let numbers = BTreeMap::new();
-        Ok(Search { shared, reader, terms, sessions, numbers, complete: true, last: None, again: None })
+        Ok(Search { shared, reader, terms, sessions, numbers, unsearched: 0, last: None, again: None })
     }
 
     /// The texts of a chunk of a session, and how long they took as a number of bytes.
@@ -195,11 +192,12 @@ impl<'a> Search<'a> {
             return Ok(());
         }
         let numbers: Vec<SessionNumber> = self.sessions.keys().rev().copied().collect();
-        let mut left = MAX_SEARCH_BYTES;
+        // Sessions that were indexed last come first.
+        let mut left = self.shared.options.max_search_bytes;
         for number in numbers {
             let Some(mut chunks) = self.sessions.remove(&number) else { continue };
             if left == 0 {
-                self.complete = false;
+                self.unsearched += 1;
                 continue;
             }
             let mut stands = true;
@@ -232,7 +230,7 @@ impl<'a> Search<'a> {
         }
         Ok(Matches {
             sessions: Arc::new(self.numbers.keys().copied().collect()),
-            complete: self.complete,
+            unsearched: self.unsearched,
             ignored: terms.ignored.clone(),
         })
     }

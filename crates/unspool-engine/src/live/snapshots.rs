@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use unspool_link::{Corpus, FamilyKey, Piece, Table, pieces};
 use unspool_model::{Batch, Flow, Id, RecordIx};
-use unspool_store::{Families, FamilyId, GroundError, Log, StreamPart};
+use unspool_store::{Families, FamilyId, GroundError, Log, LogError, StreamPart};
 use unspool_view::search::NativeBytes;
 
 /// A session as it was at one moment. It never changes.
@@ -234,9 +234,9 @@ impl Shared {
         let mut families = held(&self.families);
         families.follow()?;
         let known = families.loose()?.into_iter().find(|(_, issue)| issue.records.contains(&record));
-        let Some((family, _)) = known else { return Ok(None) };
-        let read = read_family(&self.log, &families, family, &self.options.table)?;
         drop(families);
+        let Some((family, _)) = known else { return Ok(None) };
+        let read = read_family(&self.log, &self.families, family, &self.options.table)?;
         let batch = read.parts.into_batch();
         let found = (0..).zip(&batch.records).find(|(_, one)| one.id == record).map(|(n, _)| n);
         let mut natives = NativeLog { log: &self.log, parts: &read.files, batch: &batch, stream: None };
@@ -244,25 +244,35 @@ impl Shared {
     }
 
     pub(crate) fn snapshot(&self, session: Id) -> Result<Option<Arc<Snapshot>>, GroundError> {
+        let mut family = self.family_of(session)?;
+        while let Some(known) = family {
+            let (linked, version) = match self.snapshots.get(known) {
+                Ok(found) => found,
+                Err(published) => {
+                    let read = read_family(&self.log, &self.families, known, &self.options.table)?;
+                    family = self.family_of(session)?;
+                    if family != Some(known) {
+                        // It became part of another one meanwhile.
+                        continue;
+                    }
+                    self.notice_damaged(&read.damaged);
+                    let now = (self.options.now)();
+                    let corpus = Corpus::new(read.parts.into_batch(), self.options.table.clone(), now);
+                    let linked = Linked::new(corpus, read.files, Vec::new());
+                    let version = self.snapshots.offer(known, &linked, published);
+                    (linked, version)
+                }
+            };
+            let found = (0..linked.corpus.len()).find(|n| linked.corpus.session_id(*n) == session);
+            return Ok(found.map(|n| linked.session(n, version, &self.log)));
+        }
+        Ok(None)
+    }
+
+    fn family_of(&self, session: Id) -> Result<Option<FamilyId>, GroundError> {
         let mut families = held(&self.families);
         families.follow()?;
-        let Some(family) = families.of_session(session)? else { return Ok(None) };
-        let (linked, version) = match self.snapshots.get(family) {
-            Ok(found) => found,
-            Err(published) => {
-                let read = read_family(&self.log, &families, family, &self.options.table)?;
-                // Others may ask meanwhile: what is read is what the family was at this moment.
-                drop(families);
-                self.notice_damaged(&read.damaged);
-                let corpus =
-                    Corpus::new(read.parts.into_batch(), self.options.table.clone(), (self.options.now)());
-                let linked = Linked::new(corpus, read.files, Vec::new());
-                let version = self.snapshots.offer(family, &linked, published);
-                (linked, version)
-            }
-        };
-        let found = (0..linked.corpus.len()).find(|n| linked.corpus.session_id(*n) == session);
-        Ok(found.map(|n| linked.session(n, version, &self.log)))
+        Ok(families.of_session(session)?)
     }
 }
 
@@ -277,15 +287,32 @@ pub(crate) struct Read {
     pub(crate) damaged: Vec<u64>,
 }
 
+/// Who is asked which records are whose: somebody's own index, or one that is shared and held no longer than for a question.
+pub(crate) trait Index {
+    fn ask<T>(&self, question: impl FnOnce(&Families) -> T) -> T;
+}
+
+impl Index for Families {
+    fn ask<T>(&self, question: impl FnOnce(&Families) -> T) -> T {
+        question(self)
+    }
+}
+
+impl Index for Mutex<Families> {
+    fn ask<T>(&self, question: impl FnOnce(&Families) -> T) -> T {
+        question(&held(self))
+    }
+}
+
 /// Reads all records of a family from the log. What is damaged there is passed over, and said.
 pub(crate) fn read_family(
     log: &Log,
-    families: &Families,
+    families: &impl Index,
     family: FamilyId,
     table: &Table,
 ) -> Result<Read, GroundError> {
     let mut read = Read::default();
-    let positions = families.entries(family)?;
+    let positions = families.ask(|families| families.entries(family))?;
     let found = in_parallel(&positions, |position| Found::at(log, *position, table));
     for (position, found) in positions.into_iter().zip(found) {
         match found? {
@@ -327,14 +354,20 @@ enum Found {
 
 impl Found {
     fn at(log: &Log, position: u64, table: &Table) -> Result<Found, GroundError> {
+        let stream = match log.stream_at(position) {
+            Ok(Some(stream)) => stream,
+            Ok(None) => return Ok(Found::Nothing),
+            Err(LogError::Damaged { .. }) => return Ok(Found::Damaged),
+            Err(error) => return Err(error.into()),
+        };
+        let sort = streams::Sort::of(&stream);
+        if matches!(sort, streams::Sort::File { .. }) {
+            return Ok(Found::File { stream });
+        }
         let mut damaged = Vec::new();
         let Some(entry) = files::sound(log, position, &mut damaged)? else {
             return Ok(if damaged.is_empty() { Found::Nothing } else { Found::Damaged });
         };
-        let sort = streams::Sort::of(&entry.stream);
-        if matches!(sort, streams::Sort::File { .. }) {
-            return Ok(Found::File { stream: entry.stream });
-        }
         Ok(decode(&sort.shown(position), &entry.bytes).map_or(Found::Nothing, |read| {
             let pieces = pieces(&read.batch, table);
             Found::Body { batch: Box::new(read.batch), pieces }
@@ -388,7 +421,7 @@ pub(crate) struct WholeStream {
 /// The stream of an entry; `None` when no format knows it.
 pub(crate) fn whole_stream(
     log: &Log,
-    families: &Families,
+    families: &impl Index,
     position: u64,
     stream: &str,
     damaged: &mut Vec<u64>,
@@ -399,7 +432,7 @@ pub(crate) fn whole_stream(
         let decoded = decode(&sort.shown(position), &entry.bytes);
         return Ok(decoded.map(|read| WholeStream { batch: read.batch, files: Vec::new(), first: position }));
     };
-    let parts = families.stream(stream)?;
+    let parts = families.ask(|families| families.stream(stream))?;
     let first = parts.first().map_or(position, |part| part.position);
     let read = files::read(log, path, &parts, damaged)?;
     let versions = files::versions(&parts);
@@ -413,7 +446,7 @@ pub(crate) fn whole_stream(
 fn only(
     batch: Batch,
     pieces: &[Piece],
-    families: &Families,
+    families: &impl Index,
     family: FamilyId,
 ) -> Result<Option<Batch>, GroundError> {
     if let [_] = pieces {
@@ -421,7 +454,7 @@ fn only(
     }
     let mut records: Vec<RecordIx> = Vec::new();
     for piece in pieces {
-        if families.find(&numbers(&piece.keys))? == Some(family) {
+        if families.ask(|families| families.find(&numbers(&piece.keys)))? == Some(family) {
             records.extend(&piece.records);
         }
     }

@@ -1,12 +1,12 @@
 //! Words in all sessions: what is found is what a look at every text finds.
 
-use crate::same::{Event, arrivals, open};
+use crate::same::{Event, arrivals, never, open};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::LazyLock;
 use tempfile::TempDir;
-use unspool_engine::live::{Arrival, Engine, Part};
+use unspool_engine::live::{Arrival, Engine, Options, Part};
 use unspool_model::Id;
 use unspool_store::{Ground, LogOptions, Question, Texts as Index};
 use unspool_testkit::{Layout, Mode, Random, Replay, Shape, generate};
@@ -77,7 +77,7 @@ fn compare(engine: &Engine, random: &mut Random) {
         let typed = typed(&said, random);
         let expected = naive(&typed, &said);
         let found = engine.matching(&typed).unwrap();
-        assert!(found.complete);
+        assert_eq!(found.unsearched, 0);
         assert_eq!(*found.sessions, expected, "{typed:?}");
         let page = engine.search(&typed, &Question::default()).unwrap();
         assert_eq!(page.matching, expected.len() as u64);
@@ -248,4 +248,21 @@ fn what_was_forgotten_is_not_found() {
     assert_eq!(ids(&engine, "secret").len(), 1);
     assert_eq!(ids(&engine, "forgotten"), []);
     assert_eq!(sums(folder.path(), gone), []);
+}
+
+#[test]
+fn what_was_not_looked_into_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { max_search_bytes: 1, ..Options::new(folder.path(), never) };
+    let engine = Engine::open(options).unwrap();
+    for name in ["one", "two", "three"] {
+        let said = [format!("a pony for {name}")];
+        engine.take(part(&format!("{name}.jsonl"), 0, &transcript(name, &said))).unwrap();
+    }
+    assert_eq!(ids(&engine, "pony").len(), 3);
+    let words = engine.matching("pony").unwrap();
+    assert_eq!((words.sessions.len(), words.unsearched), (3, 0), "one word is in the index");
+    let phrase = engine.matching("\"pony for\"").unwrap();
+    assert_eq!((phrase.sessions.len(), phrase.unsearched), (1, 2));
+    assert_eq!(engine.search("\"pony for\"", &Question::default()).unwrap().unsearched, 2);
 }

@@ -34,8 +34,8 @@ pub(crate) struct SearchDoc {
     next_cursor: Option<String>,
     /// How many sessions there are, on all pages.
     matching: u64,
-    /// False when `max_search_bytes` was reached: there may be more.
-    complete: bool,
+    /// Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached.
+    unsearched_sessions: u64,
     /// What has no letter or digit in it and was not looked for.
     ignored: Vec<String>,
     /// How long the oldest change that words do not find has been waiting.
@@ -79,15 +79,15 @@ fn typed(call: &Call) -> Result<Option<&str>, ApiError> {
     Ok(typed)
 }
 
-/// Narrows a filter to sessions in which everything stands that is looked for; false when there may be more.
-pub(super) fn narrow(call: &Call, filter: &mut Filter) -> Result<bool, ApiError> {
-    let Some(typed) = typed(call)? else { return Ok(true) };
+/// Narrows a filter to sessions in which everything stands that is looked for; gives how many were not looked into.
+pub(super) fn narrow(call: &Call, filter: &mut Filter) -> Result<u64, ApiError> {
+    let Some(typed) = typed(call)? else { return Ok(0) };
     let found = call.app.engine.matching(typed)?;
     match filter.among {
         Some(_) => filter.only_among((*found.sessions).clone()),
         None => filter.among = Some(Arc::clone(&found.sessions)),
     }
-    Ok(found.complete)
+    Ok(found.unsearched)
 }
 
 pub(crate) fn search(call: &Call) -> Result<Reply, ApiError> {
@@ -105,7 +105,7 @@ pub(crate) fn search(call: &Call) -> Result<Reply, ApiError> {
         sessions: found.sessions.into_iter().map(session).collect(),
         next_cursor: found.next.map(|cursor| cursor.show()),
         matching: found.matching,
-        complete: found.complete,
+        unsearched_sessions: found.unsearched,
         ignored: found.ignored,
         index_lag_ms,
     }))

@@ -88,8 +88,8 @@ pub(crate) struct SessionListDoc {
     next_cursor: Option<String>,
     /// How many sessions the filter lets through, on all pages.
     matching: u64,
-    /// False when `max_search_bytes` was reached: `q` may stand in more.
-    complete: bool,
+    /// Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached.
+    unsearched_sessions: u64,
 }
 
 /// A session in a list.
@@ -242,13 +242,13 @@ pub(super) fn question(call: &Call, usual: usize) -> Result<Question, ApiError> 
 
 pub(crate) fn list(call: &Call) -> Result<Reply, ApiError> {
     let mut question = question(call, USUAL_SESSIONS)?;
-    let complete = search::narrow(call, &mut question.filter)?;
+    let unsearched_sessions = search::narrow(call, &mut question.filter)?;
     let page = call.app.engine.sessions(&question)?;
     Ok(Reply::json(SessionListDoc {
         sessions: page.sessions.iter().map(SessionLineDoc::from).collect(),
         next_cursor: page.next.map(|cursor| cursor.show()),
         matching: page.matching,
-        complete,
+        unsearched_sessions,
     }))
 }
 
@@ -257,8 +257,8 @@ pub(crate) fn list(call: &Call) -> Result<Reply, ApiError> {
 pub(crate) struct FacetsDoc {
     /// `source`, `format`, `agent`, `model`, `cwd` and `status`, as the parameters of the list are called.
     facets: Vec<FacetDoc>,
-    /// False when `max_search_bytes` was reached: `q` may stand in more.
-    complete: bool,
+    /// Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached.
+    unsearched_sessions: u64,
 }
 
 /// The values of one parameter.
@@ -281,7 +281,7 @@ struct FacetValueDoc {
 
 pub(crate) fn facets(call: &Call) -> Result<Reply, ApiError> {
     let mut filter = filter(call)?;
-    let complete = search::narrow(call, &mut filter)?;
+    let unsearched_sessions = search::narrow(call, &mut filter)?;
     let facet = |facet: Facet| {
         let found = call.app.engine.with_store(|store| store.facet(facet, &facet.left_open(&filter)))?;
         let value = |(value, sessions): (String, u64)| FacetValueDoc { value, sessions };
@@ -289,7 +289,7 @@ pub(crate) fn facets(call: &Call) -> Result<Reply, ApiError> {
         Ok(FacetDoc { name: facet.name(), values, different: found.different })
     };
     let facets = Facet::ALL.into_iter().map(facet).collect::<Result<_, ApiError>>()?;
-    Ok(Reply::json(FacetsDoc { facets, complete }))
+    Ok(Reply::json(FacetsDoc { facets, unsearched_sessions }))
 }
 
 pub(crate) fn line(snapshot: &Snapshot, call: &Call) -> Result<Reply, ApiError> {

@@ -156,11 +156,18 @@ impl Frame {
         Some((self.raw.get(range.clone())?, *is_list))
     }
 
-    /// The `n`th record, with the blocks it needs from wherever they lie.
-    pub(crate) fn entry(&self, n: usize, position: u64, fetch: &mut Fetch<'_>) -> Result<Entry, LogError> {
+    /// The stream of the `n`th record.
+    pub(crate) fn stream(&self, n: usize, position: u64) -> Result<&str, LogError> {
         let damaged = |why: &str| LogError::Damaged { position, why: why.into() };
         let stored = self.records.get(n).ok_or_else(|| damaged("its frame does not hold it"))?;
-        let stream = self.streams.get(stored.stream).ok_or_else(|| damaged("its stream has no name"))?;
+        Ok(self.streams.get(stored.stream).ok_or_else(|| damaged("its stream has no name"))?)
+    }
+
+    /// The `n`th record, with the blocks it needs from wherever they lie.
+    pub(crate) fn entry(&self, n: usize, position: u64, fetch: &mut Fetch<'_>) -> Result<Entry, LogError> {
+        let stream = self.stream(n, position)?;
+        let damaged = |why: &str| LogError::Damaged { position, why: why.into() };
+        let stored = self.records.get(n).ok_or_else(|| damaged("its frame does not hold it"))?;
         let mut bytes = Vec::with_capacity(stored.len.min(self.raw.len()));
         match &stored.content {
             Content::Whole(range) => bytes.extend_from_slice(self.raw.get(range.clone()).unwrap_or_default()),
@@ -174,7 +181,7 @@ impl Frame {
         if bytes.len() != stored.len || record_sum(&bytes) != stored.sum {
             return Err(damaged("its bytes are not those that were stored"));
         }
-        Ok(Entry { stream: stream.clone(), offset: stored.offset, received: stored.received, bytes })
+        Ok(Entry { stream: stream.into(), offset: stored.offset, received: stored.received, bytes })
     }
 }
 

@@ -73,6 +73,18 @@ impl Log {
 
     /// The record at that position; `None` before the first, behind the last and where it was dropped.
     pub fn read(&self, position: u64) -> Result<Option<Entry>, LogError> {
+        let Some((segment, n, frame)) = self.frame_at(position)? else { return Ok(None) };
+        self.entry(&segment, &frame, n, position).map(Some)
+    }
+
+    /// The stream of a record, whose bytes are not read.
+    pub fn stream_at(&self, position: u64) -> Result<Option<String>, LogError> {
+        let Some((segment, n, frame)) = self.frame_at(position)? else { return Ok(None) };
+        frame.stream(segment.within(n, position), position).map(|name| Some(name.to_string()))
+    }
+
+    /// The frame of a record and where it is; none when it was dropped or there is none yet.
+    fn frame_at(&self, position: u64) -> Result<Option<(Indexed, usize, Arc<Frame>)>, LogError> {
         if position >= self.end() || self.dropped().contains(position) {
             return Ok(None);
         }
@@ -81,7 +93,7 @@ impl Log {
             return Err(LogError::Damaged { position, why: format!("{} is damaged", segment.name.show()) });
         };
         let frame = self.frame(&segment, n).map_err(|why| why.of_record(position))?;
-        self.entry(&segment, &frame, n, position).map(Some)
+        Ok(Some((segment, n, frame)))
     }
 
     /// All records from that position on, in order, up to the last that is acknowledged now.
@@ -164,8 +176,7 @@ impl Log {
     }
 
     fn entry(&self, segment: &Indexed, frame: &Frame, n: usize, position: u64) -> Result<Entry, LogError> {
-        let first = segment.frames.get(n).map_or(position, |placed| placed.head.first);
-        let within = usize::try_from(position - first).unwrap_or(usize::MAX);
+        let within = segment.within(n, position);
         // Blocks of one record mostly lie side by side.
         let mut last: Option<(usize, Arc<Frame>)> = None;
         frame.entry(within, position, &mut |number| {
@@ -183,6 +194,12 @@ impl Log {
 }
 
 impl Indexed {
+    /// The place of a record among those of its frame.
+    fn within(&self, n: usize, position: u64) -> usize {
+        let first = self.frames.get(n).map_or(position, |placed| placed.head.first);
+        usize::try_from(position - first).unwrap_or(usize::MAX)
+    }
+
     fn frame_of(&self, position: u64) -> Option<usize> {
         let n = self.frames.partition_point(|placed| placed.head.end() <= position);
         self.frames.get(n).is_some_and(|placed| placed.head.first <= position).then_some(n)
