@@ -9,6 +9,9 @@ const STRING_END: char = '\u{9c}';
 
 /// The text without what is meant for a terminal and without characters that cannot be seen. Line ends and tabs stay.
 pub fn without_codes(text: &str) -> Cow<'_, str> {
+    if !may_have_codes(text) {
+        return Cow::Borrowed(text);
+    }
     let Some(first) = text.find(is_code) else { return Cow::Borrowed(text) };
     let mut kept = String::with_capacity(text.len());
     kept.push_str(&text[..first]);
@@ -29,6 +32,12 @@ pub fn without_codes(text: &str) -> Cow<'_, str> {
         };
     }
     Cow::Owned(kept)
+}
+
+/// Looks at bytes without stopping, which is many at a time: nearly no text has any.
+fn may_have_codes(text: &str) -> bool {
+    let may = |byte: u8| byte < b' ' && !matches!(byte, b'\n' | b'\r' | b'\t') || matches!(byte, 0x7f | 0xc2);
+    text.bytes().fold(false, |seen, byte| seen | may(byte))
 }
 
 fn is_code(letter: char) -> bool {

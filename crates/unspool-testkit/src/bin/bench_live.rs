@@ -135,11 +135,15 @@ impl Live {
     }
 
     fn report(&self) {
-        let mut times: Vec<u64> = Vec::new();
+        let (mut times, mut slowest): (Vec<u64>, Vec<u64>) = (Vec::new(), Vec::new());
         for (sent, told) in self.sent.iter().zip(&self.told) {
             let (sent, told) = (sent.load(Ordering::Acquire), told.load(Ordering::Acquire));
             if sent > 0 && told > 0 {
-                times.push(told - sent.min(told));
+                let time = told - sent.min(told);
+                times.push(time);
+                let second = usize::try_from(sent / 1_000_000).unwrap_or(usize::MAX);
+                slowest.resize(slowest.len().max(second + 1), 0);
+                slowest[second] = slowest[second].max(time / 1000);
             }
         }
         times.sort_unstable();
@@ -154,6 +158,7 @@ impl Live {
             self.events.load(Ordering::Relaxed)
         ));
         say(&format!("told: half within {}, 99 % within {}, all within {}", at(50), at(99), at(100)));
+        say(&format!("slowest of each second, ms: {slowest:?}"));
         let failed = self.failed.load(Ordering::Relaxed);
         say(&format!("{} never told, {failed} requests failed", all - times.len()));
     }
