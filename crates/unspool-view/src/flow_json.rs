@@ -240,7 +240,7 @@ pub struct StepDoc {
     pub is_async: bool,
     /// Injected by the client rather than said by a person or model.
     pub meta: bool,
-    /// First words of the message, or what the tool was given.
+    /// First words of the message, or what the tool was given, without what is meant for a terminal (colours and the like).
     pub preview: Option<String>,
     /// A hash of everything a tool was given, where it is known: equal for equal input.
     pub input_hash: Option<u32>,

@@ -80,7 +80,7 @@ pub struct StepHit {
     pub is_error: bool,
     /// It has begun and nothing says that it ended.
     pub pending: bool,
-    /// First words of the message, or what the tool was given.
+    /// First words of the message, or what the tool was given, without what is meant for a terminal (colours and the like).
     pub preview: Option<String>,
     /// What it was for.
     pub intent: Option<String>,
