@@ -136,7 +136,7 @@ export type StepDoc = {
   is_async: boolean;
   /** Injected by the client rather than said by a person or model. */
   meta: boolean;
-  /** First words of the message, or what the tool was given. */
+  /** First words of the message, or what the tool was given, without what is meant for a terminal (colours and the like). */
   preview?: string | null;
   /** A hash of everything a tool was given, where it is known: equal for equal input. */
   input_hash?: number | null;
@@ -2282,7 +2282,7 @@ export type StepHit = {
   is_error: boolean;
   /** It has begun and nothing says that it ended. */
   pending: boolean;
-  /** First words of the message, or what the tool was given. */
+  /** First words of the message, or what the tool was given, without what is meant for a terminal (colours and the like). */
   preview?: string | null;
   /** What it was for. */
   intent?: string | null;
