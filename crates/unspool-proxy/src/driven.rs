@@ -207,12 +207,15 @@ pub(crate) struct Driven {
     incoming: Incoming,
     /// None when it is over, or somebody else drives it.
     open: Option<(Box<Open>, Authority, Arc<Idle>)>,
-    /// What came behind pieces that were passed on as one.
-    next: Option<Result<Frame<Bytes>, hyper::Error>>,
+    /// What came behind pieces that were passed on as one; it may be the end.
+    next: Option<Piece>,
 }
 
+/// What comes next of a body; none at its end.
+type Piece = Option<Result<Frame<Bytes>, hyper::Error>>;
+
 impl Driven {
-    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Piece> {
         if let Some((open, ..)) = &mut self.open {
             open.drive(context);
         }
@@ -241,12 +244,9 @@ impl Body for Driven {
     type Data = Bytes;
     type Error = hyper::Error;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Piece> {
         if let Some(next) = self.next.take() {
-            return Poll::Ready(Some(next));
+            return Poll::Ready(next);
         }
         let mut joined = Joined::default();
         while joined.len() < JOINED_BYTES {
@@ -261,7 +261,7 @@ impl Body for Driven {
                     if joined.len() == 0 {
                         return Poll::Ready(other);
                     }
-                    self.next = other;
+                    self.next = Some(other);
                     break;
                 }
                 Poll::Pending if joined.len() == 0 => return Poll::Pending,
@@ -273,7 +273,7 @@ impl Body for Driven {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.next.is_none() && self.incoming.is_end_stream()
+        self.next.as_ref().map_or_else(|| self.incoming.is_end_stream(), Option::is_none)
     }
 
     fn size_hint(&self) -> SizeHint {

@@ -2,7 +2,7 @@
 
 use crate::gathered::Flushes;
 use crate::seen::{Cut, Failure, Response, Watch};
-use crate::upstream::Answer;
+use crate::upstream::{Answer, causes};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode};
 use http_body::{Body, Frame, SizeHint};
@@ -230,7 +230,7 @@ impl Body for ResponseTee {
                 Some(Ok(frame))
             }
             Some(Err(error)) => {
-                let message = crate::upstream::causes(&error);
+                let message = causes(&*error);
                 let failure = self.ending.failure("broken", message);
                 self.ending.end(Some(Cut::Upstream), Some(failure));
                 return self.fail(Error::other(error));

@@ -4,9 +4,8 @@ use crate::driven::{Connections, Driven};
 use crate::gathered::{Flushes, Gathered};
 use crate::routes::Routes;
 use crate::tee::RequestTee;
-use bytes::Bytes;
 use http::{Request, Response, Uri};
-use http_body::{Body, Frame, SizeHint};
+use http_body_util::Either;
 use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -42,7 +41,7 @@ impl Upstreams {
 
     pub(crate) async fn request(&self, request: Request<RequestTee>) -> Result<Response<Answer>, Unanswered> {
         if request.uri().scheme_str() == Some("http") {
-            return Ok(self.plain.request(request).await?.map(Answer::Plain));
+            return Ok(self.plain.request(request).await?.map(Either::Left));
         }
         let answer = self.secure.request(request).await;
         let answer = answer.map_err(|error| {
@@ -53,44 +52,12 @@ impl Upstreams {
                 Unanswered::Broken(error.into())
             }
         })?;
-        Ok(answer.map(Answer::Secure))
+        Ok(answer.map(Either::Right))
     }
 }
 
 /// The body of an answer, by the way it comes.
-pub(crate) enum Answer {
-    Plain(Driven),
-    Secure(Incoming),
-}
-
-impl Body for Answer {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        match &mut *self {
-            Answer::Plain(body) => Pin::new(body).poll_frame(context),
-            Answer::Secure(body) => Pin::new(body).poll_frame(context),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match self {
-            Answer::Plain(body) => body.is_end_stream(),
-            Answer::Secure(body) => body.is_end_stream(),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Answer::Plain(body) => body.size_hint(),
-            Answer::Secure(body) => body.size_hint(),
-        }
-    }
-}
+pub(crate) type Answer = Either<Driven, Incoming>;
 
 /// How much an upstream may send before it is read, of one answer and of all over one connection in HTTP/2.
 const STREAM_WINDOW: u32 = 1 << 20;

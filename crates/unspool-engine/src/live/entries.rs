@@ -119,7 +119,7 @@ impl Shared {
             });
             entries.push(Entry { stream, offset, received, bytes });
         }
-        let appended = self.log.append_packed(entries, self.packing());
+        let appended = self.log.append_packed(entries, packing(self.is_behind()));
         let receipt = appended.inspect_err(|_| self.queue.release(room))?;
         for (position, one) in (receipt.first..).zip(&mut waiting) {
             one.position = position;
@@ -131,10 +131,6 @@ impl Shared {
     /// Whether so much waits that what comes waits in the log alone.
     pub(crate) fn is_behind(&self) -> bool {
         self.queue.waiting().0 >= MAX_AT_HAND_BYTES
-    }
-
-    fn packing(&self) -> Packing {
-        if self.is_behind() { Packing::Quick } else { Packing::Dense }
     }
 
     /// Keeps bodies of one source and name that some format is known to know, all with one write; waits for room. When much waits already,
@@ -149,7 +145,7 @@ impl Shared {
         let (stream, received) = (streams::body(source, name), (self.options.now)());
         let entry = |bytes| Entry { stream: stream.clone(), offset: 0, received, bytes };
         let entries: Arc<[Entry]> = bodies.into_iter().map(entry).collect();
-        let appended = self.log.append_packed(Arc::clone(&entries), self.packing());
+        let appended = self.log.append_packed(Arc::clone(&entries), packing(is_behind));
         let receipt = appended.inspect_err(|_| self.queue.release(room))?;
         let waiting =
             (receipt.first..).zip(entries.iter().enumerate()).map(|(position, (n, entry))| Waiting {
@@ -215,6 +211,11 @@ impl Shared {
         }]);
         Ok(Taken { position, counted })
     }
+}
+
+/// How much time there is for what comes, when that much waits or not.
+fn packing(is_behind: bool) -> Packing {
+    if is_behind { Packing::Quick } else { Packing::Dense }
 }
 
 /// Names what was read before its position was known.

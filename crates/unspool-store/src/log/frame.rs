@@ -158,16 +158,19 @@ impl Frame {
 
     /// The stream of the `n`th record.
     pub(crate) fn stream(&self, n: usize, position: u64) -> Result<&str, LogError> {
-        let damaged = |why: &str| LogError::Damaged { position, why: why.into() };
-        let stored = self.records.get(n).ok_or_else(|| damaged("its frame does not hold it"))?;
-        Ok(self.streams.get(stored.stream).ok_or_else(|| damaged("its stream has no name"))?)
+        let named = self.streams.get(self.stored(n, position)?.stream);
+        Ok(named.ok_or_else(|| LogError::Damaged { position, why: "its stream has no name".into() })?)
+    }
+
+    fn stored(&self, n: usize, position: u64) -> Result<&Stored, LogError> {
+        let why = || "its frame does not hold it".into();
+        self.records.get(n).ok_or_else(|| LogError::Damaged { position, why: why() })
     }
 
     /// The `n`th record, with the blocks it needs from wherever they lie.
     pub(crate) fn entry(&self, n: usize, position: u64, fetch: &mut Fetch<'_>) -> Result<Entry, LogError> {
-        let stream = self.stream(n, position)?;
+        let (stored, stream) = (self.stored(n, position)?, self.stream(n, position)?);
         let damaged = |why: &str| LogError::Damaged { position, why: why.into() };
-        let stored = self.records.get(n).ok_or_else(|| damaged("its frame does not hold it"))?;
         let mut bytes = Vec::with_capacity(stored.len.min(self.raw.len()));
         match &stored.content {
             Content::Whole(range) => bytes.extend_from_slice(self.raw.get(range.clone()).unwrap_or_default()),
