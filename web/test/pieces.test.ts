@@ -24,6 +24,11 @@ test("a document read in pieces is the document, wherever it is cut", () => {
   }
 });
 
+test("lists keep their names, whatever those are", () => {
+  const text = '{"b":[2],"1":[3],"c":[4],"b":[5]}';
+  assert.deepEqual(read(text, 3), JSON.parse(text));
+});
+
 test("what is no document is refused, wherever it is torn", () => {
   const text = JSON.stringify(DOCUMENTS[1]);
   for (let end = 0; end < text.length; end += 1) assert.throws(() => read(text.slice(0, end), 5), SyntaxError, text.slice(0, end));

@@ -16,7 +16,7 @@ const CLOSE = 125;
 
 /** A document of which each list that stands in it by name is read in pieces. */
 export class Pieces {
-  /** The document without what is in its lists. */
+  /** The document with the number of each list in its place. */
   private frame = "";
   /** Of a list: what was read of it, in their order. */
   private readonly lists: Json[][] = [];
@@ -44,7 +44,7 @@ export class Pieces {
         this.depth += 1;
         if (this.depth === 1) this.hasNames = letter === OPEN;
         if (letter === OPEN_LIST && this.depth === 2 && this.hasNames) {
-          this.frame += this.held + text.slice(from, at);
+          this.frame += `${this.held}${text.slice(from, at)}${this.lists.length}`;
           [this.held, this.isList, from] = ["", true, at];
           this.lists.push([]);
         }
@@ -65,9 +65,8 @@ export class Pieces {
   end(): Json {
     const document = JSON.parse(this.frame + this.held) as Json;
     if (document === null || typeof document !== "object" || Array.isArray(document)) return document;
-    const lists = this.lists.values();
     const fields = document as Record<string, Json>;
-    for (const [name, value] of Object.entries(fields)) if (Array.isArray(value)) fields[name] = lists.next().value;
+    for (const [name, value] of Object.entries(fields)) if (Array.isArray(value)) fields[name] = this.lists[value[0] as number];
     return document;
   }
 
