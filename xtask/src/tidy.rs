@@ -11,7 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("unspool-view", &["unspool-model"]),
     ("unspool-answers", &["unspool-link", "unspool-model", "unspool-view"]),
     ("unspool-redact", &[]),
-    ("unspool-replay", &["unspool-formats", "unspool-model"]),
+    ("unspool-replay", &["unspool-formats", "unspool-model", "unspool-redact"]),
     (
         "unspool-report",
         &[
@@ -23,7 +23,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "unspool-view",
         ],
     ),
-    ("unspool-proxy", &[]),
+    ("unspool-proxy", &["unspool-redact"]),
     ("unspool-report-wasm", &["unspool-model", "unspool-report"]),
     ("unspool-store", &["unspool-model"]),
     (
@@ -91,6 +91,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     sources(root, &mut broken);
     pure_lints(root, &mut broken);
     documents(root, &mut broken);
+    limits(root, &mut broken);
     if broken.is_empty() { Ok(()) } else { Err(broken.join("\n")) }
 }
 
@@ -146,7 +147,10 @@ fn sources(root: &Path, broken: &mut Vec<String>) {
 
 /// Every source file of ours, also those that only a macro declares.
 pub(crate) fn rust_files(root: &Path) -> Vec<PathBuf> {
-    let mut folders = vec![root.join("crates"), root.join("xtask"), root.join("fuzz")];
+    rust_files_in(["crates", "xtask", "fuzz"].map(|name| root.join(name)).into())
+}
+
+fn rust_files_in(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -225,6 +229,38 @@ fn documents(root: &Path, broken: &mut Vec<String>) {
     mentions("docs/commands.md", "command", commands(root));
     mentions("docs/configuration.md", "setting", settings(root));
     mentions("ARCHITECTURE.md", "crate", ALLOWED.iter().map(|(name, _)| (*name).into()).collect());
+}
+
+/// Crates whose limits a user meets by name. Those of reading and linking are told by `limit_reached`, with their name.
+const LIMITED: &[&str] = &[
+    "unspool",
+    "unspool-answers",
+    "unspool-engine",
+    "unspool-proxy",
+    "unspool-server",
+    "unspool-store",
+    "unspool-view",
+];
+
+/// Every limit that has a name in the code has it in a document, with what happens beyond it (I12).
+fn limits(root: &Path, broken: &mut Vec<String>) {
+    let documents = fs::read_dir(root.join("docs")).into_iter().flatten().flatten().map(|entry| entry.path());
+    let documents: String = documents.chain([root.join("ARCHITECTURE.md")]).map(|path| read(&path)).collect();
+    for path in
+        LIMITED.iter().flat_map(|name| rust_files_in(vec![root.join("crates").join(name).join("src")]))
+    {
+        let text = read(&path);
+        for name in text.split('`').skip(1).filter(|word| is_limit(word)) {
+            if !documents.contains(&format!("`{name}`")) {
+                let shown = path.strip_prefix(root).unwrap_or(&path).display();
+                broken.push(format!("no document says what `{name}` of {shown} limits"));
+            }
+        }
+    }
+}
+
+fn is_limit(word: &str) -> bool {
+    word.starts_with("max_") && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
 /// The variants of `enum Command`, as typed.

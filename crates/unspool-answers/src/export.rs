@@ -209,7 +209,7 @@ fn write(seen: &Seen, choice: &Choice, out: &mut dyn Write) -> io::Result<()> {
         (Format::Mermaid, _) => mermaid::write(&mut out, graph)?,
         (Format::GraphMl, _) => graphml::write(&mut out, graph)?,
         (Format::Svg, View::Timeline) => {
-            let (picture, _) = TimelinePicture::of(flow, batch);
+            let (picture, _) = TimelinePicture::of(flow, batch, false);
             out.write_all(timeline_svg(&picture, choice.theme, &TimelineOptions::default()).as_bytes())?;
         }
         (Format::Svg, _) => {

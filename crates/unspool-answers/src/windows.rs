@@ -75,6 +75,7 @@ pub(crate) const TIMELINE: &[Param] = &[
         "pixels there are for it; 1,200 if not given, `max_timeline_px` (20,000) at most",
     ),
     Param::new("folded", Sort::Flag, "long stretches in which nothing happened take next to no pixels"),
+    Param::new("full", Sort::Flag, "what the client asked for itself, too: steps of internal agents"),
 ];
 
 pub(crate) fn timeline(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
@@ -83,6 +84,7 @@ pub(crate) fn timeline(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
         to_ns: call.asked.number("to_ns")?,
         px: call.asked.number("px")?.unwrap_or(USUAL_PX),
         folded: call.asked.flag("folded")?,
+        full: call.asked.flag("full")?,
         running_window_ms: seen.snapshot.corpus.table.running_window_ms,
     };
     in_order(asked.from_ns, asked.to_ns)?;

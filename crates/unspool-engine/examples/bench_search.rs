@@ -67,7 +67,7 @@ fn samples(engine: &Engine) -> Vec<[String; 3]> {
         let chunks = Chunks::of(flow, batch);
         let Some(chunk) = chunks.chunks.last() else { continue };
         let texts = chunks.read(chunk, flow, batch, &mut snapshot.natives());
-        let longest = texts.texts.iter().map(|(_, text)| text).max_by_key(|text| text.len());
+        let longest = texts.all().split('\0').max_by_key(|text| text.len());
         let spaced = longest.map(|text| text.split_whitespace().collect::<Vec<_>>()).unwrap_or_default();
         let plain = |words: &&[&str]| words.iter().all(|word| word.chars().all(char::is_alphanumeric));
         let found = spaced.windows(3).filter(plain).nth(samples.len());

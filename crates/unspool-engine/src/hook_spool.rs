@@ -5,17 +5,18 @@
 //! what was kept and not deleted before a crash is the same records once more, which count once.
 
 use crate::live::{Arrival, Engine, Refused};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use unspool_store::files::{make_private_folder, private_file};
 
 /// Bytes of events that may wait before more are dropped and counted.
 pub const MAX_SPOOL_BYTES: u64 = 64 << 20;
 
-/// How often and how long the lock is asked for before a process goes its own way.
-const LOCK_TRIES: u32 = 20;
-const LOCK_PAUSE: Duration = Duration::from_millis(2);
+/// How often and how long the lock is asked for before a process goes its own way: an agent waits meanwhile.
+const LOCK_TRIES: u32 = 4;
+const LOCK_PAUSE: Duration = Duration::from_millis(1);
 
 /// The folder in which events wait.
 #[derive(Clone, Debug)]
@@ -46,22 +47,21 @@ impl HookSpool {
 
     /// Adds a line. False when there is no room: it is dropped and counted.
     pub fn add(&self, line: &[u8]) -> io::Result<bool> {
-        private_folder(&self.folder)?;
-        let lock = private(OpenOptions::new().write(true).create(true)).open(self.folder.join("lock"))?;
+        make_private_folder(&self.folder)?;
+        let lock = private_file().write(true).create(true).open(self.folder.join("lock"))?;
         if !locked(&lock) {
             // Somebody holds the lock and sleeps: a file of its own needs none.
             let name = own_name();
             let part = self.folder.join(format!("{name}.part"));
-            private(OpenOptions::new().write(true).create_new(true)).open(&part)?.write_all(line)?;
+            private_file().write(true).create_new(true).open(&part)?.write_all(line)?;
             fs::rename(&part, self.folder.join(format!("taken-{name}.jsonl")))?;
             return Ok(true);
         }
-        let mut file =
-            private(OpenOptions::new().read(true).append(true).create(true)).open(self.waiting())?;
+        let mut file = private_file().read(true).append(true).create(true).open(self.waiting())?;
         let length = file.metadata()?.len();
         if length + line.len() as u64 > self.max_bytes {
             // One byte for each.
-            private(OpenOptions::new().append(true).create(true)).open(self.dropped())?.write_all(b".")?;
+            private_file().append(true).create(true).open(self.dropped())?.write_all(b".")?;
             return Ok(false);
         }
         let mut bytes = Vec::with_capacity(line.len() + 1);
@@ -79,7 +79,7 @@ impl HookSpool {
             return Ok(());
         }
         if self.waiting().exists() {
-            let lock = private(OpenOptions::new().write(true).create(true)).open(self.folder.join("lock"))?;
+            let lock = private_file().write(true).create(true).open(self.folder.join("lock"))?;
             if locked(&lock) {
                 fs::rename(self.waiting(), self.folder.join(format!("taken-{}.jsonl", own_name())))?;
             }
@@ -155,20 +155,6 @@ fn ends_a_line(file: &mut File) -> io::Result<bool> {
     file.seek(SeekFrom::End(-1))?;
     file.read_exact(&mut last)?;
     Ok(last == *b"\n")
-}
-
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
-}
-
-fn private_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 #[cfg(test)]

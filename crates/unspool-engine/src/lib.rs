@@ -3,6 +3,7 @@
 //! In: paths. Out: one batch of everything read, and native bytes on demand. Never here: what bytes mean, how
 //! events are linked, what a person sees.
 
+mod artifacts;
 mod discover;
 mod hook_spool;
 pub mod live;
@@ -11,6 +12,7 @@ mod packed;
 mod read;
 mod watch;
 
+pub use artifacts::{Artifacts, encoded};
 pub use discover::{DATA_ENDINGS, Found, Source, discover, looks_like_data, usual_places};
 pub use hook_spool::{HookSpool, HooksWaiting, MAX_SPOOL_BYTES};
 pub use natives::{NativeReader, Natives};

@@ -3,13 +3,22 @@
 //! In: folders. Out: parts of files to the live engine, each with a checkpoint. The system tells what changed; where it cannot, folders are
 //! looked through now and then. Never here: what bytes mean, but for whether a file has lines that can be read one by one.
 //!
-//! A file of lines is read up to its last whole line, and on from there. One that became shorter, or begins with other bytes, is read anew.
-//! Any other file is read anew whenever it changes.
+//! A file of lines is read up to its last whole line, and on from there. One that is no longer what was read of it is read anew, and so is
+//! any other file whenever it changes.
+
+mod news;
+mod reached;
+mod roots;
+#[cfg(test)]
+mod tests;
 
 use crate::discover::{Source, discover, looks_like_data};
 use crate::live::{Engine, Part, Refused};
 use crate::packed;
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use news::News;
+use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+use reached::Reached;
+use roots::Identity;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -20,9 +29,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use unspool_formats::{Framing, SNIFF_BYTES, best};
-use unspool_model::Id;
 use unspool_store::Store as _;
-use unspool_store::rows::Checkpoint;
 
 /// Bytes of a file that are handed over at a time.
 const PART_BYTES: usize = 4 << 20;
@@ -32,8 +39,8 @@ const QUIET: Duration = Duration::from_secs(3);
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// How often everything is looked through where the system does not tell of changes.
 const POLL: Duration = Duration::from_secs(2);
-/// The first bytes of a file by which it is known again.
-const KNOWN_BY_BYTES: usize = 1024;
+/// A new folder is looked into once more after so long: the system tells of it before it watches it.
+const YOUNG: Duration = Duration::from_millis(500);
 /// A packed or whole file is read in one piece up to this: `max_watched_file_bytes`.
 const MAX_WHOLE_BYTES: u64 = 256 << 20;
 
@@ -57,7 +64,7 @@ pub struct Watched {
 /// A watcher at work; it ends when it is dropped.
 pub struct Watcher {
     stop: Arc<AtomicBool>,
-    wake: Sender<PathBuf>,
+    wake: Sender<News>,
     handle: Option<JoinHandle<()>>,
     /// What it has done.
     pub watched: Arc<Watched>,
@@ -71,15 +78,7 @@ impl Watcher {
     ) -> io::Result<Watcher> {
         let (stop, watched) = (Arc::new(AtomicBool::new(false)), Arc::new(Watched::default()));
         let (wake, changed) = channel();
-        let mut work = Work {
-            engine,
-            stop: Arc::clone(&stop),
-            watched: Arc::clone(&watched),
-            known: Mutex::default(),
-            unfinished: Mutex::default(),
-            roots: BTreeSet::new(),
-            system: None,
-        };
+        let mut work = Work::new(engine, Arc::clone(&stop), Arc::clone(&watched));
         work.listen(wake.clone());
         let thread = std::thread::Builder::new().name("watch".into());
         let handle = thread.spawn(move || work.run(&places, &changed))?;
@@ -90,41 +89,10 @@ impl Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Release);
-        drop(self.wake.send(PathBuf::new()));
+        drop(self.wake.send(News::End));
         if let Some(handle) = self.handle.take() {
             drop(handle.join());
         }
-    }
-}
-
-/// How far a file was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Reached {
-    offset: u64,
-    /// Hash of its first bytes, and how many those are.
-    head: u64,
-    head_bytes: u64,
-    /// When it was changed last, as the system counts.
-    changed_ns: u64,
-}
-
-impl Reached {
-    fn checkpoint(&self, path: &str) -> Checkpoint {
-        let numbers = [self.head, self.head_bytes, self.changed_ns];
-        Checkpoint {
-            source: path.into(),
-            offset: i64::try_from(self.offset).unwrap_or(i64::MAX),
-            fingerprint: numbers.iter().flat_map(|number| number.to_le_bytes()).collect(),
-        }
-    }
-
-    fn of(checkpoint: &Checkpoint) -> Reached {
-        let number = |n: usize| {
-            let bytes = checkpoint.fingerprint.get(n * 8..n * 8 + 8).and_then(|bytes| bytes.try_into().ok());
-            bytes.map_or(0, u64::from_le_bytes)
-        };
-        let offset = u64::try_from(checkpoint.offset).unwrap_or(0);
-        Reached { offset, head: number(0), head_bytes: number(1), changed_ns: number(2) }
     }
 }
 
@@ -144,21 +112,30 @@ struct Work {
     known: Mutex<BTreeMap<String, Reached>>,
     /// Files whose last line had no end when they were read, and since when.
     unfinished: Mutex<BTreeMap<PathBuf, Instant>>,
-    roots: BTreeSet<PathBuf>,
+    /// Folders that the system told of, and when.
+    young: BTreeMap<PathBuf, Instant>,
+    roots: BTreeMap<PathBuf, Identity>,
     system: Option<RecommendedWatcher>,
 }
 
 impl Work {
+    fn new(engine: Arc<Engine>, stop: Arc<AtomicBool>, watched: Arc<Watched>) -> Work {
+        Work {
+            engine,
+            stop,
+            watched,
+            known: Mutex::default(),
+            unfinished: Mutex::default(),
+            young: BTreeMap::new(),
+            roots: BTreeMap::new(),
+            system: None,
+        }
+    }
+
     /// Asks the system to tell of changes.
-    fn listen(&mut self, changed: Sender<PathBuf>) {
-        let told = move |event: notify::Result<notify::Event>| {
-            // Our own reading is told of, too.
-            let event = event.ok().filter(|event| !event.kind.is_access());
-            for path in event.map(|event| event.paths).unwrap_or_default() {
-                // Nobody listens any more when the watcher ends.
-                drop(changed.send(path));
-            }
-        };
+    fn listen(&mut self, changed: Sender<News>) {
+        // Nobody listens any more when the watcher ends.
+        let told = move |event| news::of(event).into_iter().for_each(|news| drop(changed.send(news)));
         match notify::recommended_watcher(told) {
             Ok(watcher) => self.system = Some(watcher),
             Err(error) => self.poll(&error.to_string()),
@@ -168,31 +145,30 @@ impl Work {
     fn poll(&mut self, why: &str) {
         self.system = None;
         let seconds = POLL.as_secs();
-        self.engine.notice(format!(
+        self.engine.mention(format!(
             "folders are looked through every {seconds} s, because changes are not told: {why}"
         ));
         *held(&self.watched.polling) = Some(why.into());
     }
 
-    fn run(&mut self, places: &dyn Fn() -> Vec<PathBuf>, changed: &Receiver<PathBuf>) {
+    fn run(&mut self, places: &dyn Fn() -> Vec<PathBuf>, changed: &Receiver<News>) {
         self.look_for_folders(places);
         self.watched.first_look.store(true, Ordering::Release);
         let mut looked = Instant::now();
         while !self.stopping() {
             let patience = if self.system.is_some() { LOOK_AGAIN } else { POLL };
-            let mut paths: BTreeSet<PathBuf> = match changed.recv_timeout(patience) {
-                Ok(path) => [path].into(),
-                Err(RecvTimeoutError::Timeout) => BTreeSet::new(),
+            let mut news = match changed.recv_timeout(if self.young.is_empty() { patience } else { YOUNG }) {
+                Ok(news) => vec![news],
+                Err(RecvTimeoutError::Timeout) => Vec::new(),
                 Err(RecvTimeoutError::Disconnected) => return,
             };
-            paths.extend(changed.try_iter());
-            for path in paths {
-                self.changed(&path);
-            }
+            news.extend(changed.try_iter());
+            self.heed(news, places);
+            self.look_into_young_folders();
             if looked.elapsed() >= patience {
                 looked = Instant::now();
                 if self.system.is_none() {
-                    self.read_all(&discover(&self.roots.iter().cloned().collect::<Vec<_>>()).sources);
+                    self.read_all(&discover(&self.roots.keys().cloned().collect::<Vec<_>>()).sources);
                 }
                 self.look_for_folders(places);
                 self.finish_lines();
@@ -200,15 +176,70 @@ impl Work {
         }
     }
 
+    /// Does what news ask for.
+    fn heed(&mut self, news: Vec<News>, places: &dyn Fn() -> Vec<PathBuf>) {
+        let (mut paths, mut look) = (BTreeSet::new(), false);
+        for one in news {
+            match one {
+                News::Changed(path) => {
+                    paths.insert(path);
+                }
+                News::Gone(path) => {
+                    look |= self.forget(&path);
+                    // It may be there again.
+                    paths.insert(path);
+                }
+                News::Missed => {
+                    // Folders that are new are not watched either, so all are watched anew.
+                    for root in self.roots.keys().cloned().collect::<Vec<_>>() {
+                        look |= self.forget(&root);
+                    }
+                }
+                News::Untold(why) if self.system.is_some() => self.poll(&why),
+                News::Untold(_) | News::End => {}
+            }
+        }
+        if look {
+            self.look_for_folders(places);
+        }
+        for path in paths {
+            self.changed(path);
+        }
+    }
+
+    /// No longer watches a folder and those in it; false when it was not watched by its name.
+    fn forget(&mut self, root: &Path) -> bool {
+        let known = self.roots.remove(root).is_some();
+        if let Some(system) = self.system.as_mut().filter(|_| known) {
+            // The system has forgotten a folder that is gone already.
+            drop(system.unwatch(root));
+        }
+        known
+    }
+
     /// Watches folders that have appeared, and reads what is in them.
     fn look_for_folders(&mut self, places: &dyn Fn() -> Vec<PathBuf>) {
-        let new: Vec<PathBuf> = places().into_iter().filter(|place| !self.roots.contains(place)).collect();
-        for place in &new {
-            let told = self.system.as_mut().map(|system| system.watch(place, RecursiveMode::Recursive));
-            if let Some(Err(error)) = told {
-                self.poll(&format!("{}: {error}", place.display()));
+        let there = roots::there(places());
+        let others = |(root, identity): (&PathBuf, &Identity)| {
+            (there.get(root) != Some(identity)).then(|| root.clone())
+        };
+        for root in self.roots.iter().filter_map(others).collect::<Vec<_>>() {
+            self.forget(&root);
+        }
+        let mut new = Vec::new();
+        for (place, identity) in there {
+            if self.roots.contains_key(&place) {
+                continue;
             }
-            self.roots.insert(place.clone());
+            let told = self.system.as_mut().map(|system| system.watch(&place, RecursiveMode::Recursive));
+            match told {
+                // Gone meanwhile: it is looked for again.
+                Some(Err(error)) if is_missing(&error) => continue,
+                Some(Err(error)) => self.poll(&format!("{}: {error}", place.display())),
+                _ => {}
+            }
+            self.roots.insert(place.clone(), identity);
+            new.push(place);
         }
         if !new.is_empty() {
             // Watched first and read then: what changes meanwhile is told.
@@ -216,15 +247,23 @@ impl Work {
         }
     }
 
-    fn changed(&self, path: &Path) {
-        if path.as_os_str().is_empty() {
-            return;
-        }
+    fn changed(&mut self, path: PathBuf) {
         if path.is_dir() {
             // Files that were made before the system watched the new folder.
-            self.read_all(&discover(&[path.to_path_buf()]).sources);
-        } else if looks_like_data(path) && path.is_file() {
-            self.read(path, false);
+            self.read_all(&discover(std::slice::from_ref(&path)).sources);
+            self.young.entry(path).or_insert_with(Instant::now);
+        } else if looks_like_data(&path) && path.is_file() {
+            self.read(&path, false);
+        }
+    }
+
+    /// What was written between the news of a folder and the watching of it.
+    fn look_into_young_folders(&mut self) {
+        let of_age = |(path, since): (&PathBuf, &Instant)| (since.elapsed() >= YOUNG).then(|| path.clone());
+        let paths: Vec<PathBuf> = self.young.iter().filter_map(of_age).collect();
+        if !paths.is_empty() {
+            self.young.retain(|path, _| !paths.contains(path));
+            self.read_all(&discover(&paths).sources);
         }
     }
 
@@ -286,7 +325,7 @@ impl Work {
             // The next change asks again. One that is gone needs no word.
             self.watched.unreadable.fetch_add(1, Ordering::Relaxed);
             if error.kind() != io::ErrorKind::NotFound && !self.stopping() {
-                self.engine.notice(format!("{} could not be read: {error}", path.display()));
+                self.engine.mention(format!("{} could not be read: {error}", path.display()));
             }
         }
     }
@@ -294,10 +333,8 @@ impl Work {
     fn read_on(&self, parcel: &mut Parcel, path: &Path, to_the_end: bool) -> io::Result<()> {
         let name = path.to_string_lossy().into_owned();
         let meta = std::fs::metadata(path)?;
-        let changed_ns = meta.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-        let changed_ns = changed_ns.map_or(0, |at| u64::try_from(at.as_nanos()).unwrap_or(0));
         let known = self.known(&name);
-        if known.as_ref().is_some_and(|known| known.changed_ns == changed_ns && known.offset == meta.len()) {
+        if known.as_ref().is_some_and(|known| known.is_all_of(&meta)) {
             return Ok(());
         }
         let mut file = File::open(path)?;
@@ -309,20 +346,16 @@ impl Work {
         }
         let has_lines = !packed::is_packed(&head)
             && best(&name, &head).is_some_and(|(_, sniff)| sniff.framing == Framing::Lines);
-        let of_head = |bytes: usize| Id::of(&[&head[..bytes.min(head.len())]]).low();
-        let same = |known: &Reached| {
-            let bytes = usize::try_from(known.head_bytes).unwrap_or(0);
-            known.offset <= meta.len() && bytes <= head.len() && of_head(bytes) == known.head
-        };
-        let head_bytes = KNOWN_BY_BYTES.min(head.len());
-        let reached =
-            Reached { offset: 0, head: of_head(head_bytes), head_bytes: head_bytes as u64, changed_ns };
-        if has_lines {
-            let offset = known.filter(same).map_or(0, |known| known.offset);
-            self.lines(parcel, path, &mut file, Reached { offset, ..reached }, to_the_end)
-        } else {
-            self.whole(parcel, path, reached)
+        let mut reached = Reached::nothing(&head, &meta);
+        if !has_lines {
+            return self.whole(parcel, path, reached);
         }
+        if let Some(known) = known
+            && known.is_part_of(&head, &mut file)?
+        {
+            reached.offset = known.offset;
+        }
+        self.lines(parcel, path, &mut file, reached, to_the_end)
     }
 
     /// Reads a file of lines from where it was left, up to its last whole line.
@@ -353,7 +386,8 @@ impl Work {
                 let rest = part.split_off(end);
                 let bytes = std::mem::replace(&mut part, rest);
                 let offset = reached.offset;
-                reached.offset += bytes.len() as u64;
+                reached = reached.up_to(offset + bytes.len() as u64, file)?;
+                file.seek(SeekFrom::Start(reached.offset + part.len() as u64))?;
                 self.pack(parcel, name, offset, bytes, &reached)?;
             }
             if ended {
@@ -375,7 +409,7 @@ impl Work {
         packed::open(file)?.take(MAX_WHOLE_BYTES + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > MAX_WHOLE_BYTES {
             self.watched.too_large.fetch_add(1, Ordering::Relaxed);
-            self.engine.notice(format!(
+            self.engine.mention(format!(
                 "{name} is over `max_watched_file_bytes` ({MAX_WHOLE_BYTES}) and was not read"
             ));
             bytes.clear();
@@ -436,6 +470,15 @@ impl Work {
 
     fn stopping(&self) -> bool {
         self.stop.load(Ordering::Acquire)
+    }
+}
+
+/// Whether a folder could not be watched because it is not there.
+fn is_missing(error: &notify::Error) -> bool {
+    match &error.kind {
+        ErrorKind::PathNotFound => true,
+        ErrorKind::Io(error) => error.kind() == io::ErrorKind::NotFound,
+        _ => false,
     }
 }
 

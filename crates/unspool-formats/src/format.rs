@@ -75,6 +75,11 @@ pub trait Format: Sync {
     /// The passive description.
     fn descriptor(&self) -> &'static Descriptor;
 
+    /// What a stream of this format may begin with and one of no other does: then no other is asked. Empty when there is nothing like that.
+    fn opening(&self) -> &'static [u8] {
+        b""
+    }
+
     /// How sure the format is that a stream is its own, from its name and first bytes (which may be cut anywhere).
     fn sniff(&self, name: &str, head: &[u8]) -> Sniff;
 

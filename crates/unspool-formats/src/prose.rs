@@ -1,5 +1,6 @@
 //! Text of messages: what a person sees first of it, and the tags in it.
 
+use memchr::memmem;
 use unspool_model::prompt::without_reminders;
 use unspool_model::without_codes;
 
@@ -35,8 +36,8 @@ pub(crate) fn preview(text: &str) -> String {
 /// The value of the first `<tag>…</tag>` in the text, trimmed.
 pub(crate) fn tag<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
-    let start = text.find(&open)? + open.len();
-    let end = text[start..].find(&close)?;
+    let start = memmem::find(text.as_bytes(), open.as_bytes())? + open.len();
+    let end = memmem::find(&text.as_bytes()[start..], close.as_bytes())?;
     Some(text[start..start + end].trim())
 }
 

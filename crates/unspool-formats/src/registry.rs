@@ -69,6 +69,10 @@ pub fn claim(batch: &mut Batch, name: &str, head: &[u8]) -> Option<Claimed> {
 
 /// The format with the best claim, if any has one.
 pub fn best(name: &str, head: &[u8]) -> Option<Claimed> {
+    let opens = |format: &&&dyn Format| !format.opening().is_empty() && head.starts_with(format.opening());
+    if let Some(format) = FORMATS.iter().find(opens) {
+        return Some((*format, format.sniff(plain_name(name), head)));
+    }
     let ask = |head: &[u8]| {
         let mut best: Option<Claimed> = None;
         for claim in claims(name, head) {

@@ -12,8 +12,8 @@ use crate::Table;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 use unspool_model::{
-    AttrName, Batch, Code, Event, EventFlags, EventKind, KeyKind, Outcome, RecordIx, Role, Sym, Timestamp,
-    Witness,
+    AttrName, Batch, Code, Event, EventFlags, EventKind, KeyKind, Outcome, RecordIx, RequestKind, Role, Sym,
+    Timestamp, Witness,
 };
 
 /// What recorded traffic says about who talks with whom.
@@ -84,9 +84,6 @@ struct Seen {
     left_out: bool,
 }
 
-/// What a client asks for to shorten its own conversation is part of it; other helpers stand apart.
-pub(crate) const COMPACTION: &str = "compaction";
-
 pub(crate) fn resolve(batch: &mut Batch, table: &Table, rank: &[u32]) -> Conversations {
     let mut seen = collect(batch);
     let mut found = Conversations::default();
@@ -119,8 +116,13 @@ fn note_left_out(batch: &mut Batch, seen: &[Seen], roots: &[usize]) {
     }
 }
 
+/// What a client asks for to shorten its own conversation is part of it; other helpers stand apart.
 fn is_helper(batch: &Batch, purpose: Sym) -> bool {
-    !purpose.is_empty() && batch.text.get(purpose) != COMPACTION
+    !purpose.is_empty() && !is_compaction(batch, purpose)
+}
+
+fn is_compaction(batch: &Batch, purpose: Sym) -> bool {
+    batch.text.get(purpose) == RequestKind::Compaction.name()
 }
 
 fn collect(batch: &Batch) -> Vec<Seen> {
@@ -350,7 +352,7 @@ fn parent(batch: &Batch, table: &Table, seen: &[Seen], index: &Index, n: usize) 
             return Some(best);
         }
         let fits = |other: &Seen| {
-            let same_system = other.system == one.system || batch.text.get(one.purpose) == COMPACTION;
+            let same_system = other.system == one.system || is_compaction(batch, one.purpose);
             // Two conversations may open alike; what the model answered tells them apart.
             let other_answer =
                 other.histories == 0 && !other.answered.is_empty() && index.faithful.contains(&one.system);

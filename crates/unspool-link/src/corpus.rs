@@ -8,6 +8,7 @@ use crate::{Table, draft};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use unspool_model::issue::{Occurrence, add_up};
 use unspool_model::prompt::text_hash;
 use unspool_model::{
@@ -17,7 +18,7 @@ use unspool_model::{
 /// A batch ready for questions.
 pub struct Corpus {
     /// The records and events.
-    pub batch: Batch,
+    pub batch: Arc<Batch>,
     /// Names and windows.
     pub table: Table,
     /// The moment "running" is judged by; `NONE` = nothing runs.
@@ -70,7 +71,7 @@ impl Corpus {
         batch.text.forget_lookup();
         let has_names = batch.keys.iter().any(|key| matches!(key.kind, KeyKind::Step | KeyKind::Run));
         Corpus {
-            batch,
+            batch: Arc::new(batch),
             table,
             as_of,
             groups,

@@ -7,19 +7,22 @@ use crate::order::{self, Place};
 use crate::spans::Spans;
 use crate::steps::StepDraft;
 use crate::structure::stated_runs::StatedRun;
+use crate::surroundings::Surroundings;
 use crate::symmap::SymMap;
 use crate::{Table, agents, facts, finish, rules, steps, structure};
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 use unspool_model::{
-    AttrName, Code, Confidence, Edge, EdgeKind, Event, EventFlags, Flow, KeyKind, Lines, RecordIx, Role,
-    Rule, Run, Sym, Timestamp, Usage, Witness,
+    AttrName, Code, Confidence, Edge, EdgeKind, Event, EventFlags, Flow, KeyKind, Lines, RecordIx,
+    RequestKind, Role, Rule, Run, Sym, Timestamp, Usage, Witness,
 };
 
 /// Everything known about a session while it is being linked.
 pub(crate) struct Draft<'c> {
     pub(crate) corpus: &'c Corpus,
-    /// Names and windows, as the session's folder has them.
+    /// Where the session is at work.
+    pub(crate) place: Surroundings,
+    /// Names and windows, as they are there.
     pub(crate) table: &'c Table,
     pub(crate) group: &'c Group,
     /// For each event of the group, the latest time its stream had reached.
@@ -39,6 +42,8 @@ pub(crate) struct Draft<'c> {
     /// Hashes of what tools were given, by step; the first witness counts.
     pub(crate) inputs: Vec<(u32, u32)>,
     pub(crate) lines: Vec<(u32, Lines)>,
+    /// What recorded requests were for, by step; the first witness counts.
+    pub(crate) requests: Vec<(u32, RequestKind)>,
     /// The step around a step, for spans that lie in others.
     pub(crate) around: FxHashMap<u32, u32>,
     /// Each agent's steps in order.
@@ -64,9 +69,11 @@ pub(crate) struct IssueDraft {
 }
 
 pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
+    let place = Surroundings::of(corpus, group);
     let mut draft = Draft {
         corpus,
-        table: table_of(corpus, group),
+        table: place.table(corpus),
+        place,
         group,
         reached: order::reached(corpus, group),
         spans: Spans::default(),
@@ -78,6 +85,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
         errors: FxHashMap::default(),
         inputs: Vec::new(),
         lines: Vec::new(),
+        requests: Vec::new(),
         around: FxHashMap::default(),
         timeline: Vec::new(),
         edges: Vec::new(),
@@ -122,19 +130,6 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
     structure::tree::arrange(&mut draft);
     structure::chains::check(&mut draft);
     finish::finish(draft)
-}
-
-/// The table for the folder that a session names first.
-fn table_of<'c>(corpus: &'c Corpus, group: &Group) -> &'c Table {
-    if !corpus.table.has_projects() {
-        return &corpus.table;
-    }
-    let batch = &corpus.batch;
-    let mut folders = group
-        .events
-        .iter()
-        .filter_map(|event| batch.attr_text(batch.events.get(*event as usize)?, AttrName::Cwd));
-    corpus.table.of_folder(folders.next().map_or("", |folder| batch.text.get(folder)))
 }
 
 impl Draft<'_> {

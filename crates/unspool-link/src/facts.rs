@@ -14,8 +14,8 @@ use crate::steps::StepDraft;
 use rustc_hash::FxHashMap;
 use unspool_model::flow::NONE;
 use unspool_model::{
-    AttrName, Code, Event, EventFlags, EventKind, IntentSource, KeyKind, Lines, RecordIx, Role, StepKind,
-    Sym, Timestamp, Usage, Witness,
+    AttrName, Code, Event, EventFlags, EventKind, IntentSource, KeyKind, Lines, RecordIx, RequestKind, Role,
+    StepKind, Sym, Timestamp, Usage, Witness,
 };
 
 pub(crate) fn fill(draft: &mut Draft<'_>) {
@@ -224,6 +224,10 @@ fn take(draft: &mut Draft<'_>, at: usize, n: usize, others: &mut Others) {
     let lines = line(AttrName::FirstLine).zip(line(AttrName::LastLine));
     if let Some((first, last)) = lines.filter(|_| event.kind == EventKind::ToolCall) {
         draft.lines.push((index, Lines { first, last }));
+    }
+    let purpose = draft.attr_text(at, AttrName::Purpose).map(|purpose| draft.text(purpose));
+    if let Some(request) = purpose.and_then(RequestKind::named) {
+        draft.requests.push((index, request));
     }
     let uuid = draft.key(at, KeyKind::Uuid, Role::Provides).unwrap_or_default();
     let exchange = draft.key(at, KeyKind::Exchange, Role::Provides).unwrap_or_default();

@@ -29,18 +29,9 @@ pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
     let errors = draft.errors.iter().filter(|(n, _)| failed(n));
     flow.errors = errors.map(|(n, words)| (step_index[*n as usize], *words)).collect();
     flow.errors.sort_unstable_by_key(|(n, _)| *n);
-    flow.inputs = std::mem::take(&mut draft.inputs);
-    for (step, _) in &mut flow.inputs {
-        *step = step_index[*step as usize];
-    }
-    flow.inputs.sort_by_key(|(step, _)| *step);
-    flow.inputs.dedup_by_key(|(step, _)| *step);
-    flow.lines = std::mem::take(&mut draft.lines);
-    for (step, _) in &mut flow.lines {
-        *step = step_index[*step as usize];
-    }
-    flow.lines.sort_by_key(|(step, _)| *step);
-    flow.lines.dedup_by_key(|(step, _)| *step);
+    flow.inputs = by_step(std::mem::take(&mut draft.inputs), &step_index);
+    flow.lines = by_step(std::mem::take(&mut draft.lines), &step_index);
+    flow.requests = by_step(std::mem::take(&mut draft.requests), &step_index);
     flow.agents = agents(&draft, &agent_order, &agent_index, &step_index);
     draft.reached = Vec::new();
     draft.timeline = Vec::new();
@@ -64,6 +55,16 @@ pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
     flow.issues = issues(&draft);
     flow.context_records = context_records(&draft, &flow);
     flow
+}
+
+/// What is known of some steps, by their place in the flow; of several for one step, the first counts.
+fn by_step<T>(mut known: Vec<(u32, T)>, step_index: &[u32]) -> Vec<(u32, T)> {
+    for (step, _) in &mut known {
+        *step = step_index[*step as usize];
+    }
+    known.sort_by_key(|(step, _)| *step);
+    known.dedup_by_key(|(step, _)| *step);
+    known
 }
 
 fn inverse(order: &[u32]) -> Vec<u32> {
@@ -384,7 +385,12 @@ fn links(draft: &Draft<'_>, step_index: &[u32]) -> Vec<DeclaredLink> {
 
 fn session(draft: &Draft<'_>) -> Session {
     let batch = &draft.corpus.batch;
-    let mut session = Session { native_ids: draft.group.natives.clone(), ..Session::default() };
+    let mut session = Session {
+        native_ids: draft.group.natives.clone(),
+        cwd: draft.place.folder,
+        cwd_inferred: draft.place.folder_inferred,
+        ..Session::default()
+    };
     let (mut versions, mut formats) = (BTreeMap::new(), BTreeMap::new());
     let mut title = (i64::MIN, Timestamp::NONE, Sym::EMPTY);
     // Clients leave titles of other sessions' records in a file, too.
@@ -398,9 +404,6 @@ fn session(draft: &Draft<'_>) -> Session {
         }
         if let Some(version) = draft.attr_text(at, AttrName::Version) {
             versions.insert(draft.text(version), version);
-        }
-        if session.cwd.is_empty() {
-            session.cwd = draft.attr_text(at, AttrName::Cwd).unwrap_or_default();
         }
         if let Some(text) = draft.attr_text(at, AttrName::Title)
             && leaf_of_title(draft, at)

@@ -16,15 +16,18 @@ mod given;
 mod grouping;
 mod limits;
 mod order;
+mod projects;
 mod requests;
 mod rules;
 mod spans;
 mod steps;
 mod structure;
+mod surroundings;
 mod symmap;
 mod table;
 mod union;
 
 pub use corpus::{Corpus, Counts};
 pub use families::{FamilyKey, Piece, pieces};
+pub use projects::Place;
 pub use table::{Table, TableError};

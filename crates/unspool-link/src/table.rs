@@ -1,5 +1,6 @@
 //! The linker's data: names, patterns, windows and measured confidences, with a user's overrides.
 
+use crate::projects::{Project, RawProject};
 use serde::{Deserialize, Serialize};
 use unspool_model::{Confidence, Timestamp};
 
@@ -77,15 +78,8 @@ pub struct Table {
     /// A step of a stated parent that stands for the call nobody names.
     #[serde(with = "as_number")]
     pub parent_stand_in: Confidence,
-    /// Sessions of some folders have windows of their own.
-    projects: Vec<Project>,
-}
-
-/// What sessions of a folder have for themselves, and the table they are linked by.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Project {
-    windows: RawProject,
-    table: Table,
+    /// Sessions of some folders and routes have windows of their own.
+    pub(crate) projects: Vec<Project>,
 }
 
 /// A confidence as a number, for tables that are kept as they are.
@@ -106,6 +100,12 @@ mod as_number {
 /// A table that cannot be read.
 #[derive(Debug)]
 pub struct TableError(String);
+
+impl TableError {
+    pub(crate) fn new(why: String) -> TableError {
+        TableError(why)
+    }
+}
 
 impl std::fmt::Display for TableError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -146,19 +146,9 @@ struct Raw {
     /// So does what the server keeps for how long.
     #[serde(rename = "retention")]
     _retention: Option<serde::de::IgnoredAny>,
-}
-
-/// Windows that count where the folder of a session is known already.
-#[derive(Serialize, Deserialize, Clone, Debug)]
-#[serde(deny_unknown_fields)]
-struct RawProject {
-    path: String,
-    prompt_window_s: Option<u32>,
-    type_window_s: Option<u32>,
-    clock_tolerance_ms: Option<u32>,
-    coarse_clock_tolerance_ms: Option<u32>,
-    fusion_window_s: Option<u32>,
-    running_window_s: Option<u32>,
+    /// And what is masked.
+    #[serde(rename = "redact")]
+    _redact: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Deserialize, Default)]
@@ -269,49 +259,6 @@ impl Table {
         Ok(self)
     }
 
-    /// Takes over windows of folders; those that were there before are worked out anew, over what the others are now.
-    fn add_projects(&mut self, new: Vec<RawProject>) -> Result<(), TableError> {
-        let mut all: Vec<RawProject> =
-            std::mem::take(&mut self.projects).into_iter().map(|project| project.windows).collect();
-        for mut windows in new {
-            let path = windows.path.trim_end_matches(['/', '\\']).to_string();
-            if path.is_empty() {
-                return Err(TableError("a [[project]] has no `path`".into()));
-            }
-            windows.path = path;
-            all.retain(|known| known.path != windows.path);
-            all.push(windows);
-        }
-        let seconds = |value: Option<u32>| value.map(|s| i64::from(s) * 1000);
-        let of = |windows: RawProject| {
-            let mut table = self.clone();
-            over(&mut table.prompt_window_ms, seconds(windows.prompt_window_s));
-            over(&mut table.type_window_ms, seconds(windows.type_window_s));
-            over(&mut table.clock_tolerance_ms, windows.clock_tolerance_ms.map(i64::from));
-            over(&mut table.coarse_clock_tolerance_ms, windows.coarse_clock_tolerance_ms.map(i64::from));
-            over(&mut table.fusion_window_ms, seconds(windows.fusion_window_s));
-            over(&mut table.running_window_ms, seconds(windows.running_window_s));
-            Project { windows, table }
-        };
-        self.projects = all.into_iter().map(of).collect();
-        Ok(())
-    }
-
-    /// Whether any folder has windows of its own.
-    pub(crate) fn has_projects(&self) -> bool {
-        !self.projects.is_empty()
-    }
-
-    /// The table for sessions in a folder: that of the longest path that it is, or lies below.
-    pub fn of_folder(&self, folder: &str) -> &Table {
-        let is_below = |project: &&Project| {
-            let rest = folder.strip_prefix(&project.windows.path);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']))
-        };
-        let closest = self.projects.iter().filter(is_below).max_by_key(|project| project.windows.path.len());
-        closest.map_or(self, |project| &project.table)
-    }
-
     /// How much two moments may disagree.
     pub fn tolerance_ms(&self, a: Timestamp, b: Timestamp) -> i64 {
         let coarse = a.is_whole_second() || b.is_whole_second();
@@ -345,7 +292,7 @@ impl Table {
 }
 
 /// Sets what the file gives.
-fn over<T>(slot: &mut T, value: Option<T>) {
+pub(crate) fn over<T>(slot: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *slot = value;
     }
@@ -382,18 +329,6 @@ mod tests {
         assert!(table.is_spawn_tool("Delegate") && table.is_spawn_tool("Task"));
         assert_eq!(table.prompt_window_ms, 30_000);
         assert!(toml::from_str::<toml::Table>(BUILT_IN).is_ok());
-    }
-
-    #[test]
-    fn folders_may_have_windows_of_their_own() {
-        let text = "[[project]]\npath = \"/w/\"\ntype_window_s = 5\n[[project]]\npath = \"/w/slow\"\ntype_window_s = 900";
-        let table = Table::default().with(text).unwrap().with("prompt_window_s = 7").unwrap();
-        let window = |folder: &str| table.of_folder(folder).type_window_ms;
-        let windows = [window("/w"), window("/w/a"), window("/w/slow/b"), window("/wide"), window("")];
-        assert_eq!(windows, [5_000, 5_000, 900_000, 60_000, 60_000]);
-        assert_eq!(table.of_folder("/w/a").prompt_window_ms, 7_000, "what is set later counts there, too");
-        assert!(Table::default().with("[[project]]\ntype_window_s = 5").is_err());
-        assert!(Table::default().with("[[project]]\npath = \"/w\"\nsession_gap_s = 5").is_err());
     }
 
     #[test]

@@ -364,6 +364,12 @@ pub enum AttrName {
     TitleRank,
     /// Text: working directory.
     Cwd,
+    /// Text: working directory, as a client tells its model in a prompt. What states one outright counts more.
+    PromptCwd,
+    /// Text: the route of our own proxy that a request to a model went by.
+    Upstream,
+    /// Text: the path of such a request, without its query.
+    Route,
     /// Text: version of the agent software.
     Version,
     /// Text: why the model stopped.

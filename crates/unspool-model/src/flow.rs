@@ -1,7 +1,7 @@
 //! A session's whole answer: agents, runs, steps, edges, issues. Rows refer to each other by index.
 
 use crate::declared::DeclaredLink;
-use crate::{Confidence, Edge, Id, Issue, RecordIx, Rule, Sym, Timestamp, Usage};
+use crate::{Confidence, Edge, Id, Issue, RecordIx, RequestKind, Rule, Sym, Timestamp, Usage};
 
 /// Marks "none" in index fields.
 pub const NONE: u32 = u32::MAX;
@@ -56,6 +56,8 @@ pub struct Flow {
     pub inputs: Vec<(u32, u32)>,
     /// The lines of a file that a call reads, by step, in order; where its input says.
     pub lines: Vec<(u32, Lines)>,
+    /// What a recorded request was for, by step, in order; where it was not an agent's work.
+    pub requests: Vec<(u32, RequestKind)>,
     /// What people said about links, in the order they said it.
     pub links: Vec<DeclaredLink>,
     /// What was odd.
@@ -86,6 +88,8 @@ pub struct Session {
     pub title_inferred: bool,
     /// Working directory.
     pub cwd: Sym,
+    /// Whether it is only known from a prompt, in which a client told its model.
+    pub cwd_inferred: bool,
     /// Versions of the agent software, sorted by text.
     pub versions: Vec<Sym>,
     /// Formats that witnessed it, sorted by text.
@@ -541,6 +545,12 @@ impl Flow {
     pub fn lines_of(&self, step: u32) -> Option<Lines> {
         let at = self.lines.binary_search_by_key(&step, |(n, _)| *n).ok()?;
         self.lines.get(at).map(|(_, lines)| *lines)
+    }
+
+    /// What a recorded request was for, where it was not an agent's work.
+    pub fn request_of(&self, step: u32) -> Option<RequestKind> {
+        let at = self.requests.binary_search_by_key(&step, |(n, _)| *n).ok()?;
+        self.requests.get(at).map(|(_, request)| *request)
     }
 
     /// A step's usage.

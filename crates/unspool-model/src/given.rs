@@ -74,6 +74,7 @@ impl<S: Fn(Sym) -> Sym> Moved<S> {
             usages: flow.usages,
             inputs: flow.inputs,
             lines: flow.lines,
+            requests: flow.requests,
             context_records: flow.context_records,
         }
     }

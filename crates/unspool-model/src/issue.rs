@@ -68,8 +68,9 @@ impl Code {
     pub fn is_gap(self) -> bool {
         use Code::{
             AgentTranscriptMissing, AgentUnlinked, DependencyMissing, FileCut, LimitReached, LineTooLong,
-            MainTranscriptMissing, NotAnObject, NotJson, NotProtobuf, ReferenceMissing, ResponseMissing,
-            ResultWithoutCall, SpanParentMissing, SpawnUnlinked, StreamInterrupted, StreamTorn, TornLine,
+            LogDamaged, MainTranscriptMissing, NotAnObject, NotJson, NotProtobuf, ReferenceMissing,
+            ResponseMissing, ResultWithoutCall, SpanParentMissing, SpawnUnlinked, StreamInterrupted,
+            StreamTorn, TornLine,
         };
         matches!(
             self,
@@ -89,6 +90,7 @@ impl Code {
                 | StreamTorn
                 | ResponseMissing
                 | LimitReached
+                | LogDamaged
                 | SpanParentMissing
                 | ReferenceMissing
         )
@@ -97,7 +99,7 @@ impl Code {
 
 codes! {
     NotJson "not_json" Error "A line is not JSON. It is kept as bytes and was not read.";
-    NotAnObject "not_an_object" Error "A line is JSON but not an object. It is kept as bytes and was not read.";
+    NotAnObject "not_an_object" Error "A line, or an item of a list of records, is JSON but not an object. It is kept as bytes and was not read.";
     NotProtobuf "not_protobuf" Error "Bytes that should be protobuf are none, or end in the middle of a message. They are kept and were not read.";
     TornLine "torn_line" Warning "The last line ends in the middle of a value, as when a writer is still busy or was killed.";
     NulBytes "nul_bytes" Warning "A line holds NUL bytes, as after a crash of the machine that wrote it.";
@@ -157,6 +159,12 @@ codes! {
     LinkCycle "link_cycle" Warning "A link that somebody added would make a circle of causes; it is kept and does not count.";
     ExactLinkDenied "exact_link_denied" Info "Somebody denied a link that explicit ids or order state; it is not shown.";
     LedgerMismatch "ledger_mismatch" Warning "The client's own ledger and the tokens counted here differ.";
+    LogDamaged "log_damaged" Error "Part of the server's record log cannot be read. The records in it are lost, the others are served.";
+    LogTailCut "log_tail_cut" Warning "The last write to the server's record log was cut off, as by a crash. It was not acknowledged; its bytes were put aside.";
+    WriteRefused "write_refused" Error "The disk refused what the server wrote. What came meanwhile was refused, or kept and not shown.";
+    DatabaseRemade "database_remade" Warning "A database of the server was damaged. Nothing is lost: it is made again from the record log.";
+    ClockWentBack "clock_went_back" Warning "The server's clock stands before moments that are stored already. Order and numbers do not depend on it; what is shown as received or running may be wrong.";
+    FamilyTooLarge "family_too_large" Warning "Records that may belong together are more than `max_family_records`. Nothing is left out, but they are linked less often and news of them comes later.";
 }
 
 /// One anomaly, counted.

@@ -14,6 +14,7 @@ pub mod ids;
 pub mod issue;
 mod pick;
 pub mod prompt;
+mod request;
 pub mod text;
 pub mod time;
 pub mod usage;
@@ -30,6 +31,7 @@ pub use flow::{
 pub use given::{Given, GivenSession};
 pub use ids::Id;
 pub use issue::{Code, Issue, Issues, Severity};
+pub use request::RequestKind;
 pub use text::{Interner, Sym};
 pub use time::Timestamp;
 pub use usage::Usage;

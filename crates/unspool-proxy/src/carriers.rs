@@ -4,10 +4,10 @@
 use crate::forward::carry;
 use crate::gathered::{Flushes, Gathered};
 use crate::serve::Shared;
+use crate::socket::Next;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use hyper_util::server::graceful::GracefulShutdown;
 use std::convert::Infallible;
 use std::future::Future;
 use std::num::NonZero;
@@ -17,6 +17,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// More threads have nothing to do, whatever the machine.
@@ -97,8 +98,8 @@ impl Carrier {
 }
 
 async fn run(shared: &Arc<Shared>, mut given: UnboundedReceiver<Client>, drain: Duration) {
-    let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
+    let (stop, stopped) = watch::channel(false);
     loop {
         let client = tokio::select! {
             client = given.recv() => client,
@@ -106,14 +107,16 @@ async fn run(shared: &Arc<Shared>, mut given: UnboundedReceiver<Client>, drain: 
         };
         let Some(Client { stream, open }) = client else { break };
         if let Ok(stream) = TcpStream::from_std(stream) {
-            let connection = connection(shared, stream, &graceful);
+            let connection = connection(shared, stream, stopped.clone());
             connections.spawn(async move {
                 connection.await;
                 drop(open);
             });
         }
     }
-    if tokio::time::timeout(drain, graceful.shutdown()).await.is_err() {
+    stop.send_replace(true);
+    let ended = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(drain, ended).await.is_err() {
         shared.stopping.store(true, Ordering::Relaxed);
     }
     connections.shutdown().await;
@@ -122,24 +125,39 @@ async fn run(shared: &Arc<Shared>, mut given: UnboundedReceiver<Client>, drain: 
 fn connection(
     shared: &Arc<Shared>,
     client: TcpStream,
-    graceful: &GracefulShutdown,
+    mut stop: watch::Receiver<bool>,
 ) -> impl Future<Output = ()> + Send + use<> {
     // Without it things go on, a little later.
     drop(client.set_nodelay(true));
     let shared = Arc::clone(shared);
-    let flushes = Flushes::default();
+    let (flushes, next) = (Flushes::default(), Next::default());
+    let after = next.clone();
     let connection = Gathered::new(TokioIo::new(client), flushes.clone());
     let service = service_fn(move |request| {
-        let (shared, flushes) = (Arc::clone(&shared), flushes.clone());
-        async move { Ok::<_, Infallible>(carry(shared, request, flushes).await) }
+        let (shared, flushes, next) = (Arc::clone(&shared), flushes.clone(), next.clone());
+        async move { Ok::<_, Infallible>(carry(shared, request, flushes, next).await) }
     });
     let connection = http1::Builder::new()
         .preserve_header_case(true)
         .auto_date_header(false)
         // A client may keep a connection for later, as long as it likes.
         .header_read_timeout(None)
-        .serve_connection(connection, service);
-    let connection = graceful.watch(connection);
+        .serve_connection(connection, service)
+        .with_upgrades();
     // How a connection ended is told by its exchanges.
-    async move { drop(connection.await) }
+    async move {
+        let mut connection = std::pin::pin!(connection);
+        let stopped = tokio::select! {
+            biased;
+            _ = connection.as_mut() => false,
+            _ = stop.wait_for(|stop| *stop) => true,
+        };
+        if stopped {
+            connection.as_mut().graceful_shutdown();
+            drop(connection.await);
+        }
+        if let Some(socket) = after.take() {
+            socket.run(stop).await;
+        }
+    }
 }

@@ -5,10 +5,10 @@
 
 use crate::gathered::Gathered;
 use crate::tee::RequestTee;
-use crate::upstream::{Gathering, Unanswered};
+use crate::upstream::{Gathering, Unanswered, aim};
 use bytes::{Bytes, BytesMut};
-use http::uri::{Authority, PathAndQuery};
-use http::{HeaderValue, Request, Response, Uri, header::HOST};
+use http::uri::Authority;
+use http::{Request, Response, Uri};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1};
@@ -157,14 +157,7 @@ impl Connections {
         &self,
         mut request: Request<RequestTee>,
     ) -> Result<Response<Driven>, Unanswered> {
-        let to = std::mem::take(request.uri_mut());
-        let authority =
-            to.authority().cloned().ok_or_else(|| Unanswered::Unreachable("it has no host".into()))?;
-        let path = to.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
-        *request.uri_mut() = path.into();
-        if let Ok(host) = HeaderValue::from_str(host(&authority)) {
-            request.headers_mut().insert(HOST, host);
-        }
+        let (to, authority) = aim(&mut request)?;
         let body = request.body().clone();
         loop {
             let used = self.idle.take(&authority);
@@ -194,12 +187,6 @@ impl Connections {
         }
         driven
     }
-}
-
-/// The name of a host as requests say it.
-fn host(authority: &Authority) -> &str {
-    let said = authority.as_str();
-    if authority.port_u16() == Some(80) { said.rsplit_once(':').map_or(said, |(host, _)| host) } else { said }
 }
 
 /// The body of an answer, and the connection it comes over.

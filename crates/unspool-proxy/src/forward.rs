@@ -1,16 +1,22 @@
 //! One request: to its upstream and back.
 
 use crate::gathered::Flushes;
-use crate::headers::{asks_upgrade, clean, clean_request};
+use crate::headers::{asks_upgrade, clean, clean_request, keep_upgrade};
+use crate::names::Names;
+use crate::reading::Reading;
 use crate::refusal::Refusal;
 use crate::seen::{Body, Failure, Sent, Watch};
 use crate::serve::Shared;
+use crate::socket::{Next, Socket};
 use crate::tee::{Ending, RequestTee, ResponseTee};
-use crate::upstream::{self, Unanswered, causes};
+use crate::upstream::{self, Unanswered, causes, is_out_of_files};
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Request, Response, Version};
+use http::header::{HOST, ORIGIN};
+use http::uri::Authority;
+use http::{HeaderName, HeaderValue, Request, Response, StatusCode, Version};
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
+use hyper::upgrade;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
@@ -19,9 +25,15 @@ pub(crate) type Answer = Response<Either<ResponseTee, Full<Bytes>>>;
 /// Says on later answers that something was not recorded.
 const LOST: HeaderName = HeaderName::from_static("x-unspool-recording");
 
-pub(crate) async fn carry(shared: Arc<Shared>, request: Request<Incoming>, flushes: Flushes) -> Answer {
-    let mut answer = match forward(&shared, request, flushes).await {
-        Ok(answer) => answer.map(Either::Left),
+/// `next` is set when the connection of the client is to speak another protocol after the answer.
+pub(crate) async fn carry(
+    shared: Arc<Shared>,
+    request: Request<Incoming>,
+    flushes: Flushes,
+    next: Next,
+) -> Answer {
+    let mut answer = match forward(&shared, request, flushes, &next).await {
+        Ok(answer) => answer,
         Err(refusal) => refusal.answer().map(Either::Right),
     };
     let lost = shared.room.lost_in_all();
@@ -35,15 +47,17 @@ pub(crate) async fn carry(shared: Arc<Shared>, request: Request<Incoming>, flush
 
 async fn forward(
     shared: &Arc<Shared>,
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
     flushes: Flushes,
-) -> Result<Response<ResponseTee>, Refusal> {
+    next: &Next,
+) -> Result<Answer, Refusal> {
     let began = Instant::now();
+    if let Some(names) = &shared.names {
+        check(names, &request)?;
+    }
     let asked = request.uri().path_and_query().map_or("", |path| path.as_str()).to_string();
     let route = shared.routes.find(&asked).ok_or_else(|| Refusal::no_route(&shared.routes, &asked))?;
-    if asks_upgrade(request.headers()) {
-        return Err(Refusal::upgrade());
-    }
+    let client = asks_upgrade(request.headers()).then(|| upgrade::on(&mut request));
     let sent = Sent {
         exchange: shared.next_exchange(),
         upstream: route.upstream.name.clone(),
@@ -52,6 +66,8 @@ async fn forward(
         path: shared.masks.path(route.rest),
         headers: shared.masks.headers(request.headers()),
         body: Body::empty(&shared.room),
+        socket: None,
+        run: route.run.map(Arc::from),
     };
     let watch = Watch::new(sent, began, Arc::clone(&shared.room), Arc::clone(&shared.recorder));
     let watch = Arc::new(watch);
@@ -59,10 +75,14 @@ async fn forward(
     let (mut parts, body) = request.into_parts();
     parts.uri = route.uri;
     parts.version = Version::HTTP_11;
-    clean_request(&mut parts.headers);
+    if client.is_some() {
+        keep_upgrade(&mut parts.headers, clean_request);
+    } else {
+        clean_request(&mut parts.headers);
+    }
     let body = RequestTee::new(body, Arc::clone(&watch));
     let request = Request::from_parts(parts, body.clone());
-    let answer = match answer(shared, &watch, request).await {
+    let mut answer = match answer(shared, &watch, request).await {
         Ok(answer) => answer,
         Err(failure) => {
             body.drain().await;
@@ -71,11 +91,32 @@ async fn forward(
             return Err(refusal);
         }
     };
+    let upstream = upgrade::on(&mut answer);
     let (mut parts, body) = answer.into_parts();
     ending.answered(parts.status, shared.masks.headers(&parts.headers));
     parts.version = Version::HTTP_11;
+    if let Some(client) = client.filter(|_| parts.status == StatusCode::SWITCHING_PROTOCOLS) {
+        let reading = Reading::new(watch.handshake(), &parts.headers, Arc::clone(shared));
+        next.set(Socket { client, upstream, ending, reading, shared: Arc::clone(shared) });
+        keep_upgrade(&mut parts.headers, clean);
+        return Ok(Response::from_parts(parts, Either::Right(Full::default())));
+    }
     clean(&mut parts.headers);
-    Ok(Response::from_parts(parts, ResponseTee::new(body, ending, shared.silence, flushes)))
+    let body = ResponseTee::new(body, ending, shared.silence, flushes);
+    Ok(Response::from_parts(parts, Either::Left(body)))
+}
+
+/// Whether a request is meant for us, and sent by a program or a page of this machine.
+fn check<B>(names: &Names, request: &Request<B>) -> Result<(), Refusal> {
+    let said = |name: HeaderName| request.headers().get(name).map(|value| value.to_str().unwrap_or("?"));
+    let host = request.uri().authority().map(Authority::as_str).or_else(|| said(HOST));
+    if let Some(host) = host.filter(|host| !names.is_called(host)) {
+        return Err(Refusal::foreign_host(host));
+    }
+    match said(ORIGIN).filter(|origin| !names.is_near(origin)) {
+        Some(origin) => Err(Refusal::foreign_origin(origin)),
+        None => Ok(()),
+    }
 }
 
 /// Waits for the head of the answer, as long as the client is still sending or the upstream was not silent for too long.
@@ -91,6 +132,7 @@ async fn answer(
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) => {
                 let (sort, error) = match error {
+                    Unanswered::Unreachable(error) if is_out_of_files(&*error) => ("out_of_files", error),
                     Unanswered::Unreachable(error) => ("unreachable", error),
                     Unanswered::Broken(error) => ("broken", error),
                 };

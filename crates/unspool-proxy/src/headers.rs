@@ -6,9 +6,20 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 /// Those that always do; `Connection` may name others.
 const OF_CONNECTION: [&str; 3] = ["keep-alive", "proxy-connection", "http2-settings"];
 
-/// Whether somebody asks to speak another protocol from here on.
+/// Whether somebody asks to speak another protocol from here on. HTTP/2 is none: whoever offers it goes on in HTTP/1.1 as well.
 pub(crate) fn asks_upgrade(headers: &HeaderMap) -> bool {
-    headers.contains_key(UPGRADE) && named_by_connection(headers).any(|name| name == UPGRADE)
+    let other = |protocol: &HeaderValue| !protocol.as_bytes().eq_ignore_ascii_case(b"h2c");
+    headers.get_all(UPGRADE).iter().any(other) && named_by_connection(headers).any(|name| name == UPGRADE)
+}
+
+/// Takes out of a message what `clean` takes out, but for what both sides have to know of another protocol.
+pub(crate) fn keep_upgrade(headers: &mut HeaderMap, clean: impl FnOnce(&mut HeaderMap)) {
+    let asked: Vec<HeaderValue> = headers.get_all(UPGRADE).iter().cloned().collect();
+    clean(headers);
+    headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    for protocol in asked {
+        headers.append(UPGRADE, protocol);
+    }
 }
 
 /// Takes out of a request what is said to us alone.
@@ -47,7 +58,7 @@ fn named_by_connection(headers: &HeaderMap) -> impl Iterator<Item = HeaderName> 
 
 #[cfg(test)]
 mod tests {
-    use super::{asks_upgrade, clean, clean_request};
+    use super::{asks_upgrade, clean, clean_request, keep_upgrade};
     use http::{HeaderMap, HeaderName, HeaderValue};
 
     fn headers(all: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -82,5 +93,23 @@ mod tests {
         assert!(asks_upgrade(&headers(&[("connection", "Upgrade"), ("upgrade", "websocket")])));
         assert!(!asks_upgrade(&headers(&[("connection", "close"), ("upgrade", "h2c")])));
         assert!(!asks_upgrade(&headers(&[("connection", "upgrade")])));
+        let offer = [("connection", "Upgrade, HTTP2-Settings"), ("upgrade", "h2c"), ("http2-settings", "AA")];
+        assert!(!asks_upgrade(&headers(&offer)), "what goes on in HTTP is none");
+    }
+
+    #[test]
+    fn what_both_sides_must_know_of_an_upgrade_goes_on() {
+        let mut one = headers(&[
+            ("connection", "keep-alive, Upgrade, X-Mine"),
+            ("upgrade", "websocket"),
+            ("x-mine", "1"),
+            ("host", "localhost"),
+            ("sec-websocket-key", "k"),
+        ]);
+        keep_upgrade(&mut one, clean_request);
+        assert_eq!(
+            one,
+            headers(&[("sec-websocket-key", "k"), ("connection", "Upgrade"), ("upgrade", "websocket")])
+        );
     }
 }

@@ -28,12 +28,21 @@ impl Refusal {
         }
     }
 
-    pub(crate) fn upgrade() -> Refusal {
+    pub(crate) fn foreign_host(host: &str) -> Refusal {
         Refusal {
-            status: StatusCode::NOT_IMPLEMENTED,
-            code: "no_upgrade",
-            message: "this proxy carries HTTP only, no WebSockets and other protocols".into(),
-            hint: "use the HTTP interface of the API, or its own address for this".into(),
+            status: StatusCode::FORBIDDEN,
+            code: "foreign_host",
+            message: format!("this proxy is not called `{host}`"),
+            hint: "use localhost or the address; `--allow-host NAME` allows another name".into(),
+        }
+    }
+
+    pub(crate) fn foreign_origin(origin: &str) -> Refusal {
+        Refusal {
+            status: StatusCode::FORBIDDEN,
+            code: "foreign_origin",
+            message: format!("the page at `{origin}` is not one of this machine"),
+            hint: "pages of other sites are not carried; programs leave `Origin` out".into(),
         }
     }
 
@@ -41,14 +50,24 @@ impl Refusal {
         let (status, code) = match failure.sort {
             "timeout" => (StatusCode::GATEWAY_TIMEOUT, "upstream_timeout"),
             "unreachable" => (StatusCode::BAD_GATEWAY, "upstream_unreachable"),
+            "out_of_files" => (StatusCode::SERVICE_UNAVAILABLE, "too_many_open_files"),
             _ => (StatusCode::BAD_GATEWAY, "upstream_broken"),
         };
-        Refusal {
-            status,
-            code,
-            message: format!("{upstream} did not answer: {}", failure.message),
-            hint: "the API gave no answer; try again, or look at --upstream".into(),
-        }
+        let (message, hint) = if failure.sort == "out_of_files" {
+            (
+                format!(
+                    "{upstream} was not asked, the proxy may open no more connections: {}",
+                    failure.message
+                ),
+                "try again, or start it where it may open more (`ulimit -n`)",
+            )
+        } else {
+            (
+                format!("{upstream} did not answer: {}", failure.message),
+                "the API gave no answer; try again, or look at --upstream",
+            )
+        };
+        Refusal { status, code, message, hint: hint.into() }
     }
 
     pub(crate) fn answer(&self) -> Response<Full<Bytes>> {

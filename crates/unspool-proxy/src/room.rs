@@ -1,5 +1,6 @@
 //! How much may be held for whoever records, and what was lost of it.
 
+use crate::sockets::Sockets;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,11 +13,13 @@ pub enum Loss {
     TooLarge,
     /// Whoever records could not keep it.
     NotKept,
+    /// Messages over its socket were not read.
+    Unread,
 }
 
 impl Loss {
     /// All there are.
-    pub const ALL: [Loss; 3] = [Loss::NoRoom, Loss::TooLarge, Loss::NotKept];
+    pub const ALL: [Loss; 4] = [Loss::NoRoom, Loss::TooLarge, Loss::NotKept, Loss::Unread];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -24,6 +27,7 @@ impl Loss {
             Loss::NoRoom => "max_recording_bytes",
             Loss::TooLarge => "max_recorded_body_bytes",
             Loss::NotKept => "not_kept",
+            Loss::Unread => "unread_socket",
         }
     }
 }
@@ -35,6 +39,8 @@ pub struct Room {
     pub max_bytes: u64,
     /// `max_recorded_body_bytes`.
     pub max_body_bytes: u64,
+    /// What went over connections that no longer spoke HTTP.
+    pub sockets: Sockets,
     held: AtomicU64,
     exchanges: AtomicU64,
     lost: [AtomicU64; Loss::ALL.len()],
@@ -43,8 +49,8 @@ pub struct Room {
 impl Room {
     /// So much room.
     pub fn new(max_bytes: u64, max_body_bytes: u64) -> Arc<Room> {
-        let (held, exchanges, lost) = Default::default();
-        Arc::new(Room { max_bytes, max_body_bytes, held, exchanges, lost })
+        let (sockets, held, exchanges, lost) = Default::default();
+        Arc::new(Room { max_bytes, max_body_bytes, sockets, held, exchanges, lost })
     }
 
     /// Bytes held now.

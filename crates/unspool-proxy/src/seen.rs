@@ -1,6 +1,8 @@
 //! What was seen of an exchange, without secrets.
 
+use crate::calls::Handshake;
 use crate::room::{Held, Loss, Room};
+use crate::sockets::BothWays;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,6 +13,9 @@ use std::time::{Duration, Instant, SystemTime};
 pub trait Recorder: Send + Sync {
     /// Takes it.
     fn take(&self, seen: Seen);
+
+    /// An exchange of a command begins. One that is not recorded is not handed over later.
+    fn begins(&self, _run: &Arc<str>, _is_recorded: bool) {}
 }
 
 /// One thing seen.
@@ -39,6 +44,10 @@ pub struct Sent {
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// Its body.
     pub body: Body,
+    /// The exchange whose socket it was said over, if it was.
+    pub socket: Option<String>,
+    /// The command it belongs to, where its path said so.
+    pub run: Option<Arc<str>>,
 }
 
 /// A response.
@@ -56,6 +65,8 @@ pub struct Response {
     pub body: Body,
     /// Why it has no end.
     pub cut: Option<Cut>,
+    /// What went each way after it, where both sides agreed to speak another protocol.
+    pub socket: Option<Box<BothWays>>,
 }
 
 /// Why a response has no end.
@@ -74,7 +85,7 @@ pub enum Cut {
 /// Why there is no response, or not all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// `unreachable`, `timeout` or `broken`.
+    /// `unreachable`, `out_of_files`, `timeout` or `broken`.
     pub sort: &'static str,
     /// In words.
     pub message: String,
@@ -177,7 +188,7 @@ pub(crate) struct Watch {
 }
 
 enum Request {
-    Coming(Sent),
+    Coming(Box<Sent>),
     Over(Arc<Sent>),
     /// Between the two.
     Moving,
@@ -189,11 +200,14 @@ impl Watch {
         if !is_recorded {
             room.count_loss(Loss::NoRoom);
         }
+        if let Some(run) = &sent.run {
+            recorder.begins(run, is_recorded);
+        }
         Watch {
             began,
             room,
             recorder,
-            request: Mutex::new(Request::Coming(sent)),
+            request: Mutex::new(Request::Coming(Box::new(sent))),
             client_ms: AtomicU64::new(0),
             is_lost: AtomicBool::new(!is_recorded),
             is_recorded,
@@ -240,11 +254,27 @@ impl Watch {
     }
 
     /// An exchange is counted as lost once.
-    fn count(&self, loss: Option<Loss>) {
+    pub(crate) fn count(&self, loss: Option<Loss>) {
         if let Some(loss) = loss
             && !self.is_lost.swap(true, Ordering::Relaxed)
         {
             self.room.count_loss(loss);
+        }
+    }
+
+    /// What its request has in common with what is said later over its connection.
+    pub(crate) fn handshake(&self) -> Handshake {
+        let of = |sent: &Sent| Handshake {
+            exchange: sent.exchange.clone(),
+            upstream: sent.upstream.clone(),
+            path: sent.path.clone(),
+            headers: sent.headers.clone(),
+            run: sent.run.clone(),
+        };
+        match &*self.request() {
+            Request::Coming(sent) => of(sent),
+            Request::Over(sent) => of(sent),
+            Request::Moving => Handshake::default(),
         }
     }
 
@@ -275,7 +305,7 @@ impl Watch {
 
 fn over(request: &mut Request) -> Option<Arc<Sent>> {
     let sent = match std::mem::replace(request, Request::Moving) {
-        Request::Coming(sent) => Arc::new(sent),
+        Request::Coming(sent) => Arc::from(sent),
         Request::Over(sent) => sent,
         Request::Moving => return None,
     };

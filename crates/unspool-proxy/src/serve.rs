@@ -2,6 +2,7 @@
 
 use crate::carriers::{Carriers, count};
 use crate::mask::Masks;
+use crate::names::Names;
 use crate::room::Room;
 use crate::routes::Routes;
 use crate::seen::Recorder;
@@ -16,6 +17,8 @@ use tokio::net::TcpListener;
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long an upstream may say nothing.
 const SILENCE: Duration = Duration::from_secs(600);
+/// How long nothing may go over a connection that no longer speaks HTTP.
+const IDLE: Duration = Duration::from_secs(3600);
 /// How long exchanges under way may take when the proxy is to end.
 const DRAIN: Duration = Duration::from_secs(30);
 /// How long to wait when the system gives no connection.
@@ -31,10 +34,14 @@ pub struct Options {
     pub room: Arc<Room>,
     /// Whoever records.
     pub recorder: Arc<dyn Recorder>,
+    /// What it may be called, and by whose pages; anything and anybody's when nobody says so.
+    pub names: Option<Names>,
     /// How long a new connection may take.
     pub connect: Duration,
     /// How long an upstream may say nothing.
     pub silence: Duration,
+    /// How long nothing may go over a connection that no longer speaks HTTP.
+    pub idle: Duration,
     /// How long exchanges under way may take when the proxy is to end.
     pub drain: Duration,
 }
@@ -42,7 +49,17 @@ pub struct Options {
 impl Options {
     /// With the usual times.
     pub fn new(routes: Routes, masks: Masks, room: Arc<Room>, recorder: Arc<dyn Recorder>) -> Options {
-        Options { routes, masks, room, recorder, connect: CONNECT, silence: SILENCE, drain: DRAIN }
+        Options {
+            routes,
+            masks,
+            room,
+            recorder,
+            names: None,
+            connect: CONNECT,
+            silence: SILENCE,
+            idle: IDLE,
+            drain: DRAIN,
+        }
     }
 }
 
@@ -50,10 +67,12 @@ impl Options {
 pub(crate) struct Shared {
     pub(crate) routes: Routes,
     pub(crate) masks: Masks,
+    pub(crate) names: Option<Names>,
     pub(crate) room: Arc<Room>,
     pub(crate) recorder: Arc<dyn Recorder>,
     pub(crate) upstreams: Upstreams,
     pub(crate) silence: Duration,
+    pub(crate) idle: Duration,
     pub(crate) stopping: Arc<AtomicBool>,
     /// Tells the exchanges of this process from those of others.
     process: u64,
@@ -65,6 +84,17 @@ impl Shared {
     }
 }
 
+/// Why a proxy does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// An upstream is to be known by its certificate, and this machine trusts none.
+    #[error("this machine has no CA certificates")]
+    NoCertificates,
+    /// What the system said.
+    #[error(transparent)]
+    System(#[from] std::io::Error),
+}
+
 /// A proxy.
 pub struct Proxy {
     carriers: Carriers,
@@ -72,7 +102,7 @@ pub struct Proxy {
 
 impl Proxy {
     /// Reads the certificates of this machine, if an upstream needs them, and starts the threads that carry.
-    pub fn new(options: &Options) -> std::io::Result<Proxy> {
+    pub fn new(options: &Options) -> Result<Proxy, StartError> {
         let mut process = [0; 8];
         getrandom::fill(&mut process).map_err(std::io::Error::other)?;
         let connectors = connectors(&options.routes, options.connect)?;
@@ -80,10 +110,12 @@ impl Proxy {
         let shared = || Shared {
             routes: options.routes.clone(),
             masks: options.masks.clone(),
+            names: options.names.clone(),
             room: Arc::clone(&options.room),
             recorder: Arc::clone(&options.recorder),
             upstreams: Upstreams::new(&connectors),
             silence: options.silence,
+            idle: options.idle,
             stopping: Arc::clone(&stopping),
             process: u64::from_le_bytes(process),
         };

@@ -1,7 +1,9 @@
 //! Bodies that go on as they come, with a look at each piece.
 
 use crate::gathered::Flushes;
+use crate::room::Loss;
 use crate::seen::{Cut, Failure, Response, Watch};
+use crate::sockets::BothWays;
 use crate::upstream::{Answer, causes};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -104,6 +106,7 @@ impl Ending {
             ended_at: Duration::ZERO,
             body,
             cut: None,
+            socket: None,
         };
         Ending { watch, response: Some(response), stopping }
     }
@@ -117,7 +120,19 @@ impl Ending {
         }
     }
 
-    fn heard(&mut self, bytes: &Bytes) {
+    pub(crate) fn is_answered(&self) -> bool {
+        self.response.as_ref().is_some_and(|response| response.status.is_some())
+    }
+
+    /// Notes that something of the body is not held.
+    pub(crate) fn left_out(&mut self, bytes: u64, loss: Loss) {
+        self.watch.count(Some(loss));
+        if let Some(response) = &mut self.response {
+            response.body.left_out += bytes;
+        }
+    }
+
+    pub(crate) fn heard(&mut self, bytes: &Bytes) {
         if let Some(response) = &mut self.response {
             self.watch.heard(&mut response.body, bytes);
         }
@@ -125,6 +140,13 @@ impl Ending {
 
     pub(crate) fn failure(&self, sort: &'static str, message: String) -> Failure {
         Failure { sort, message, at: self.watch.began.elapsed() }
+    }
+
+    /// Notes what went over the connection after it no longer spoke HTTP.
+    pub(crate) fn carried(&mut self, went: BothWays) {
+        if let Some(response) = &mut self.response {
+            response.socket = Some(Box::new(went));
+        }
     }
 
     /// It is over.

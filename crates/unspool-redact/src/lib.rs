@@ -4,15 +4,24 @@
 //! can still be seen; the tags do not tell what was there. What is JSON stays JSON, because nothing is taken that a string would end with.
 //! Never here: files, and what a record means.
 //!
-//! Patterns are data (`KINDS`). They find what looks like a secret, not every secret there is.
+//! Patterns are data (`KINDS`). They find what looks like a secret, not every secret there is. Users add rules of their own (`Rules`).
 
 mod kinds;
+mod names;
+mod rules;
 mod scan;
+mod spots;
 
 pub use kinds::{KINDS, Kind};
+pub use names::is_secret_name;
+pub use rules::{RuleError, Rules};
 
 use scan::Found;
+use spots::Hit;
 use std::collections::BTreeMap;
+
+/// How a tag begins.
+const TAG: &str = "[redacted:";
 
 /// How masked bytes are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,19 +37,53 @@ pub enum Room {
 pub struct Masker {
     /// By secret, its number.
     seen: BTreeMap<Vec<u8>, usize>,
-    counts: BTreeMap<&'static str, u64>,
+    counts: BTreeMap<String, u64>,
+    rules: Rules,
 }
 
 impl Masker {
+    /// One that goes by these rules, too.
+    pub fn with_rules(rules: Rules) -> Masker {
+        Masker { rules, ..Masker::default() }
+    }
+
     /// The bytes without secrets; none when there are none in them.
     pub fn mask(&mut self, bytes: &[u8], room: Room) -> Option<Vec<u8>> {
+        // Rules go first: what they leave in the place of a secret is none of any kind.
+        let ruled = if self.rules.is_empty() { None } else { self.mask_by_rules(bytes, room) };
+        self.mask_by_kinds(ruled.as_deref().unwrap_or(bytes), room).or(ruled)
+    }
+
+    fn mask_by_rules(&mut self, bytes: &[u8], room: Room) -> Option<Vec<u8>> {
+        let rules = self.rules.clone();
+        let mut masked = Vec::new();
+        let mut done = 0;
+        for Hit { rule, range, is_number } in spots::find(&rules, bytes) {
+            masked.extend_from_slice(&bytes[done..range.start]);
+            let secret = &bytes[range.clone()];
+            if is_number {
+                self.number(secret, room, &mut masked);
+            } else {
+                self.tag(secret, secret.len(), room, &mut masked);
+            }
+            self.count(rules.name(rule));
+            done = range.end;
+        }
+        if done == 0 {
+            return None;
+        }
+        masked.extend_from_slice(&bytes[done..]);
+        Some(masked)
+    }
+
+    fn mask_by_kinds(&mut self, bytes: &[u8], room: Room) -> Option<Vec<u8>> {
         let mut masked = Vec::new();
         let mut done = 0;
         let mut from = 0;
         while let Some(Found { kind, secret }) = scan::next(bytes, from) {
             masked.extend_from_slice(&bytes[done..secret.start]);
-            self.tag(&bytes[secret.clone()], room, &mut masked);
-            *self.counts.entry(kind).or_default() += 1;
+            self.tag(&bytes[secret.clone()], secret.len(), room, &mut masked);
+            self.count(kind);
             (done, from) = (secret.end, secret.end);
         }
         if done == 0 {
@@ -50,15 +93,36 @@ impl Masker {
         Some(masked)
     }
 
-    fn tag(&mut self, secret: &[u8], room: Room, out: &mut Vec<u8>) {
+    fn count(&mut self, name: &str) {
+        if let Some(count) = self.counts.get_mut(name) {
+            *count += 1;
+        } else {
+            self.counts.insert(name.into(), 1);
+        }
+    }
+
+    /// A number of JSON becomes a string; where there is no room for its quotes, another number.
+    fn number(&mut self, secret: &[u8], room: Room, out: &mut Vec<u8>) {
+        match (room, secret.len().checked_sub(2)) {
+            (Room::Same, None) => out.extend(secret.iter().map(|_| b'0')),
+            (_, inside) => {
+                out.push(b'"');
+                self.tag(secret, inside.unwrap_or(0), room, out);
+                out.push(b'"');
+            }
+        }
+    }
+
+    /// Writes what stands in the place of a secret, into so much room where that counts.
+    fn tag(&mut self, secret: &[u8], length: usize, room: Room, out: &mut Vec<u8>) {
         let next = self.seen.len() + 1;
         let number = *self.seen.entry(secret.to_vec()).or_insert(next);
-        let tag = format!("[redacted:{number}]");
+        let tag = format!("{TAG}{number}]");
         match room {
             Room::Any => out.extend_from_slice(tag.as_bytes()),
             Room::Same => {
-                let end = out.len() + secret.len();
-                if tag.len() <= secret.len() {
+                let end = out.len() + length;
+                if tag.len() <= length {
                     out.extend_from_slice(tag.as_bytes());
                 }
                 out.resize(end, b'*');
@@ -66,9 +130,9 @@ impl Masker {
         }
     }
 
-    /// How many places were masked, by kind.
-    pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.counts.iter().map(|(kind, count)| (*kind, *count))
+    /// How many places were masked, by kind and by the names of rules.
+    pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.counts.iter().map(|(name, count)| (name.as_str(), *count))
     }
 
     /// How many different secrets there were.
@@ -77,5 +141,7 @@ impl Masker {
     }
 }
 
+#[cfg(test)]
+mod rule_tests;
 #[cfg(test)]
 mod tests;

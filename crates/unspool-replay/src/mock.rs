@@ -129,6 +129,7 @@ impl Mock {
         };
         match found {
             Ok((how, exchange)) => {
+                self.wait_for_head(&exchange, came).await;
                 let mut response = self.replay(api, &exchange, came);
                 response.headers_mut().insert("x-unspool-mock", HeaderValue::from_static(how.name()));
                 response
@@ -137,6 +138,18 @@ impl Mock {
                 (self.missed)(&format!("{path}: {why}"));
                 failed(api, StatusCode::NOT_FOUND, "not_found_error", &why)
             }
+        }
+    }
+
+    /// The first line comes when it came; where the log does not say when that was, with the first piece behind it.
+    async fn wait_for_head(&self, exchange: &WholeExchange, came: Instant) {
+        let at_ms = exchange
+            .answer
+            .as_ref()
+            .and_then(|answer| answer.head_ms.or_else(|| answer.arrived.first().map(|piece| piece.at_ms)));
+        let wait = self.pace.wait(at_ms.unwrap_or(0.0));
+        if !wait.is_zero() {
+            tokio::time::sleep_until(came + wait).await;
         }
     }
 

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use unspool_formats::Framing;
 use unspool_link::Corpus;
 use unspool_model::{Batch, Flow};
-use unspool_redact::{Masker, Room};
+use unspool_redact::{Masker, Room, Rules};
 use unspool_view::Prices;
 
 /// What a report is made from.
@@ -22,8 +22,8 @@ pub struct Asked<'a> {
     pub sessions: &'a [usize],
     /// What models cost.
     pub prices: &'a Prices,
-    /// Whether secrets are masked.
-    pub redact: bool,
+    /// Whether secrets are masked, and by which rules besides.
+    pub redact: Option<&'a Rules>,
     /// Fetches a source by the name its records know it by.
     pub whole: &'a mut dyn FnMut(&str) -> Option<Whole>,
 }
@@ -71,7 +71,7 @@ pub fn make(page: Page, asked: Asked<'_>, line: Line) -> Result<Report, MakeErro
     if streams.is_empty() {
         return Err(MakeError::NoSources(lost.join(", ")));
     }
-    let masked = asked.redact.then(|| mask(&mut streams));
+    let masked = asked.redact.map(|rules| mask(&mut streams, rules));
     let cover = Cover {
         version: env!("CARGO_PKG_VERSION").into(),
         as_of_ns: corpus.as_of.ns(),
@@ -111,8 +111,8 @@ pub fn make(page: Page, asked: Asked<'_>, line: Line) -> Result<Report, MakeErro
 }
 
 /// Masks secrets everywhere; how many of which kind.
-fn mask(streams: &mut [Stream]) -> Vec<Masked> {
-    let mut masker = Masker::default();
+fn mask(streams: &mut [Stream], rules: &Rules) -> Vec<Masked> {
+    let mut masker = Masker::with_rules(rules.clone());
     for stream in streams {
         let room = match stream.framing {
             Framing::Lines | Framing::Whole => Room::Any,

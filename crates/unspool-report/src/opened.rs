@@ -182,6 +182,7 @@ impl Opened {
             let mut body = Vec::new();
             let failed = |error: std::io::Error| {
                 ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "not_written", error.to_string())
+                    .with_hint("open the report again")
             };
             write(&mut body).map_err(failed)?;
             Ok(Told { status: 200, media, file, body })

@@ -9,13 +9,16 @@ use crate::refusals::{self, Refusals};
 use crate::{api, ingest, page};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
+use axum::routing::get;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 use tower_http::compression::CompressionLayer;
 use unspool_answers::Layouts;
 use unspool_engine::live::Engine;
+use unspool_redact::Rules;
 
 /// Sizes that requests are kept to; each is named in what it refuses.
 #[derive(Clone, Copy, Debug)]
@@ -34,12 +37,34 @@ impl Default for Limits {
     }
 }
 
+/// How long is waited for others; each is named in the documents.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// For the head of the next request on a connection: `max_head_s`.
+    pub head: Duration,
+    /// For more of a body: `max_body_silence_s`.
+    pub body_silence: Duration,
+    /// The same when others are refused for want of the room it takes: `max_body_silence_when_full_s`.
+    pub body_silence_when_full: Duration,
+    /// For requests under way when the server is to end: `max_drain_s`.
+    pub drain: Duration,
+}
+
+impl Default for Times {
+    fn default() -> Times {
+        let [head, body_silence, body_silence_when_full, drain] = [75, 30, 2, 10].map(Duration::from_secs);
+        Times { head, body_silence, body_silence_when_full, drain }
+    }
+}
+
 /// What all requests share.
 pub struct App {
     /// Where everything is kept and derived.
     pub engine: Arc<Engine>,
     /// Sizes.
     pub limits: Limits,
+    /// Times.
+    pub times: Times,
     /// What is told beside the changes of sessions.
     pub notices: Notices,
     /// Who may come in.
@@ -50,10 +75,12 @@ pub struct App {
     pub watched: Option<fn() -> Vec<PathBuf>>,
     /// How much of requests is being read.
     pub(crate) reading: Reading,
+    /// What is masked in a report besides what looks like a secret.
+    pub redact_rules: Rules,
     /// Records what the proxy carries, if there is one.
-    pub recorder: Option<Arc<Recorder>>,
-    /// Where the proxy listens and its routes, once it does.
-    pub(crate) proxy: OnceLock<(SocketAddr, Vec<String>)>,
+    pub(crate) recorder: Option<Arc<Recorder>>,
+    /// Where the proxy listens and its routes lead, once it does.
+    pub(crate) proxy: OnceLock<(SocketAddr, BTreeMap<String, String>)>,
     pub(crate) ledgers: Ledgers,
     /// Held while somebody says something about a link.
     pub(crate) saying: Mutex<()>,
@@ -66,11 +93,13 @@ impl App {
         App {
             engine: engine.into(),
             limits: Limits::default(),
+            times: Times::default(),
             notices: Notices::default(),
             access: Access::default(),
             refusals: Refusals::default(),
             watched: None,
             reading: Reading::default(),
+            redact_rules: Rules::default(),
             recorder: None,
             proxy: OnceLock::new(),
             ledgers: Ledgers::default(),
@@ -78,16 +107,26 @@ impl App {
             layouts: Arc::default(),
         }
     }
+
+    /// How many bytes of requests are being read and unpacked at this moment.
+    pub fn reading_bytes(&self) -> usize {
+        self.reading.bytes()
+    }
+
+    /// Has what the proxy carries recorded; what is lost of it is told with the other notices.
+    pub fn record(&mut self, recorder: Arc<Recorder>) {
+        self.notices = recorder.notices().clone();
+        self.recorder = Some(recorder);
+    }
 }
 
 /// All there is over HTTP.
 pub(crate) fn router(app: Arc<App>, door: Door, stopping: &api::Stopping) -> Router {
-    api::routes(stopping)
-        .route("/v1/traces", post(ingest::otlp::traces))
-        .route("/v1/logs", post(ingest::otlp::logs))
-        .route("/v1/ingest", post(ingest::upload::ingest))
-        .route("/v1/hooks", post(ingest::hooks::hooks))
-        .merge(thoughtflow_routes())
+    let routes = ingest::WAYS_IN
+        .iter()
+        .fold(api::routes(stopping), |routes, way| routes.route(way.path, (way.route)()));
+    routes
+        .route(api::ARTIFACT, get(thoughtflow::artifact))
         .merge(page::routes())
         .method_not_allowed_fallback(api::wrong_method)
         .fallback(api::missing)
@@ -95,17 +134,4 @@ pub(crate) fn router(app: Arc<App>, door: Door, stopping: &api::Stopping) -> Rou
         .layer(from_fn_with_state(door, guard::http))
         .layer(from_fn_with_state(Arc::clone(&app), refusals::counted))
         .with_state(app)
-}
-
-fn thoughtflow_routes() -> Router<Arc<App>> {
-    let run = "/v1/thoughtflow/sessions/{session}/runs/{run}";
-    Router::new()
-        .route("/v1/thoughtflow/events", post(thoughtflow::events))
-        .route("/v1/thoughtflow/sessions", post(thoughtflow::session_start))
-        .route("/v1/thoughtflow/sessions/{session}/complete", post(thoughtflow::session_end))
-        .route("/v1/thoughtflow/sessions/{session}/runs", post(thoughtflow::run_start))
-        .route(&format!("{run}/complete"), post(thoughtflow::run_end))
-        .route(&format!("{run}/steps"), post(thoughtflow::step_start))
-        .route(&format!("{run}/steps/{{step}}/complete"), post(thoughtflow::step_end))
-        .route("/thoughtflow/{file}", get(thoughtflow::artifact))
 }

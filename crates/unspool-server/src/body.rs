@@ -3,12 +3,13 @@
 use crate::api::blocking;
 use crate::app::{App, Limits};
 use crate::error::ApiError;
+use crate::pace::{Pieces, Wanted, too_large};
 use axum::body::{Body, HttpBody as _};
 use axum::http::{HeaderMap, StatusCode, header};
-use http_body_util::BodyExt;
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio_stream::StreamExt as _;
 
 /// A packed body of so many bytes is unpacked off the threads that serve.
 const LARGE_BYTES: usize = 1 << 20;
@@ -16,45 +17,47 @@ const LARGE_BYTES: usize = 1 << 20;
 /// What is unpacked is counted in steps of so many bytes.
 const STEP_BYTES: u64 = 1 << 20;
 
-/// Reads a body as its sender meant it. When there is too much to do already, it is read to its end and thrown away, so that the sender
-/// gets to hear the answer; one who asked before sending is told at once.
+/// Reads a body as its sender meant it.
 pub(crate) async fn read(app: &App, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, ApiError> {
-    let limits = app.limits;
     let packing =
         headers.get(header::CONTENT_ENCODING).map_or("identity", |value| value.to_str().unwrap_or("?"));
     let packing = Packing::of(packing.trim())?;
+    let (sent, room) = sent(app, headers, body, app.limits.body_bytes).await?;
+    packing.unpack_off(sent, app.limits, room).await
+}
+
+/// Reads a body of at most so many bytes as it was sent, and the room it takes. When there is too much to do already, it is read to its end and thrown away, so
+/// that the sender gets to hear the answer; one who asked before sending is told at once.
+pub(crate) async fn sent(
+    app: &App,
+    headers: &HeaderMap,
+    body: Body,
+    limit: usize,
+) -> Result<(Vec<u8>, Room), ApiError> {
     let mut room = Room::of(app);
     let mut full = room.expect(app, body.size_hint().lower()).err();
     if let Some(full) = full.take_if(|_| headers.contains_key(header::EXPECT)) {
         return Err(full);
     }
-    let sent = collect(body, limits.body_bytes, |bytes| room.take(app, bytes), full).await?;
-    if packing == Packing::None {
-        return Ok(sent);
-    }
-    let is_large = sent.len() >= LARGE_BYTES;
-    let mut unpack = move || packing.unpack(&sent, limits, &mut room);
-    if is_large { blocking(unpack).await? } else { unpack() }
+    let pieces = Pieces::of(app, body, limit);
+    let bytes = collect(pieces, |bytes| room.take(app, bytes), full).await?;
+    Ok((bytes, room))
 }
 
 async fn collect(
-    mut body: Body,
-    limit: usize,
+    mut pieces: Pieces,
     mut take: impl FnMut(usize) -> Result<(), ApiError>,
     mut refused: Option<ApiError>,
 ) -> Result<Vec<u8>, ApiError> {
     let mut bytes = Vec::new();
-    let mut length = 0;
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|_| ApiError::bad_request("body_cut", "the body ended before its end"))?;
-        let Ok(data) = frame.into_data() else { continue };
-        length += data.len();
-        if length > limit {
-            return Err(too_large("max_body_bytes", limit));
-        }
-        if refused.is_some() {
-            continue;
-        }
+    while let Some(data) = pieces.next().await {
+        let data = match (data, &refused) {
+            (Ok(data), None) => data,
+            (Ok(_), Some(_)) => continue,
+            (Err(error), None) => return Err(error),
+            // It is not waited for when it has been refused.
+            (Err(_), Some(_)) => break,
+        };
         match take(data.len()) {
             Ok(()) => bytes.extend_from_slice(&data),
             Err(error) => {
@@ -68,18 +71,32 @@ async fn collect(
 
 /// How many bytes of requests are being read at this moment.
 #[derive(Default)]
-pub(crate) struct Reading(Arc<AtomicUsize>);
+pub(crate) struct Reading {
+    all: Arc<AtomicUsize>,
+    wanted: Wanted,
+}
 
 impl Reading {
     /// Room for one request, which is given back with it.
     fn room(&self, limit: usize) -> Room {
-        Room { all: Arc::clone(&self.0), own: 0, limit }
+        Room { all: Arc::clone(&self.all), wanted: self.wanted.clone(), own: 0, limit }
+    }
+
+    /// How many.
+    pub(crate) fn bytes(&self) -> usize {
+        self.all.load(Ordering::Relaxed)
+    }
+
+    /// Tells whoever is being read that others are refused.
+    pub(crate) fn wanted(&self) -> Wanted {
+        self.wanted.clone()
     }
 }
 
 /// What one request takes of the room there is for all that are being read.
 pub(crate) struct Room {
     all: Arc<AtomicUsize>,
+    wanted: Wanted,
     own: usize,
     limit: usize,
 }
@@ -92,7 +109,8 @@ impl Room {
     /// Refuses what is going to come when it would have no room to wait in, beside all that is being read.
     pub(crate) fn expect(&self, app: &App, bytes: u64) -> Result<(), ApiError> {
         let all = self.all.load(Ordering::Relaxed) as u64;
-        Ok(app.engine.refuse_when_full(all.saturating_add(bytes))?)
+        app.engine.refuse_when_full(all.saturating_add(bytes)).inspect_err(|_| self.wanted.tell())?;
+        Ok(())
     }
 
     /// Takes more, if there is room to read it and room for it to wait in. Otherwise everything is given back.
@@ -109,6 +127,7 @@ impl Room {
             return Ok(());
         }
         self.give_back();
+        self.wanted.tell();
         let message = format!("requests that are being read take `max_reading_bytes` ({})", self.limit);
         Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, "busy", message)
             .with_hint("nothing of it was kept; send it again"))
@@ -127,7 +146,7 @@ impl Drop for Room {
 
 /// How a body is packed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Packing {
+pub(crate) enum Packing {
     None,
     Gzip,
     Deflate,
@@ -135,7 +154,7 @@ enum Packing {
 }
 
 impl Packing {
-    fn of(name: &str) -> Result<Packing, ApiError> {
+    pub(crate) fn of(name: &str) -> Result<Packing, ApiError> {
         match name {
             "identity" | "" => Ok(Packing::None),
             "gzip" | "x-gzip" => Ok(Packing::Gzip),
@@ -148,6 +167,21 @@ impl Packing {
             )
             .with_hint("send gzip, zstd, deflate or no encoding")),
         }
+    }
+
+    /// Unpacks what was sent; much of it off the threads that serve.
+    pub(crate) async fn unpack_off(
+        self,
+        sent: Vec<u8>,
+        limits: Limits,
+        mut room: Room,
+    ) -> Result<Vec<u8>, ApiError> {
+        if self == Packing::None {
+            return Ok(sent);
+        }
+        let is_large = sent.len() >= LARGE_BYTES;
+        let mut unpack = move || self.unpack(&sent, limits, &mut room);
+        if is_large { blocking(unpack).await? } else { unpack() }
     }
 
     fn unpack(self, sent: &[u8], limits: Limits, room: &mut Room) -> Result<Vec<u8>, ApiError> {
@@ -202,21 +236,12 @@ fn not_packed(packing: &str, error: &std::io::Error) -> ApiError {
         .with_hint("nothing of it was kept; pack it again")
 }
 
-fn too_large(name: &str, limit: usize) -> ApiError {
-    ApiError::new(
-        StatusCode::PAYLOAD_TOO_LARGE,
-        "too_large",
-        format!("the body is over the limit `{name}` ({limit})"),
-    )
-    .with_hint("send smaller batches")
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Reading, collect};
+    use super::{Pieces, Reading, collect};
+    use crate::app::Times;
     use axum::body::Body;
     use std::io::Error;
-    use std::sync::atomic::Ordering;
     use tokio::sync::mpsc;
     use tokio_stream::wrappers::ReceiverStream;
 
@@ -228,16 +253,16 @@ mod tests {
         let (sender, pieces) = mpsc::channel::<Result<Vec<u8>, Error>>(1);
         let mut room = reading.room(100);
         let body = Body::from_stream(ReceiverStream::new(pieces));
-        let collected =
-            tokio::spawn(async move { collect(body, 1000, |bytes| room.grow(bytes), None).await });
+        let pieces = Pieces::new(body, 1000, Times::default(), reading.wanted());
+        let collected = tokio::spawn(async move { collect(pieces, |bytes| room.grow(bytes), None).await });
         // Whoever takes the third has dealt with the first.
         for _ in 0..4 {
             sender.send(Ok(vec![0; 60])).await.unwrap();
         }
-        assert_eq!(reading.0.load(Ordering::Relaxed), 60);
+        assert_eq!(reading.bytes(), 60);
         drop(sender);
         assert_eq!(collected.await.unwrap().unwrap_err().code, "busy");
         drop(other);
-        assert_eq!(reading.0.load(Ordering::Relaxed), 0);
+        assert_eq!(reading.bytes(), 0);
     }
 }

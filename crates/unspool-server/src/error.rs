@@ -4,6 +4,7 @@ use crate::refusals::Refusal;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use std::ops::Deref;
 use unspool_engine::live::Refused;
 use unspool_store::{GroundError, StoreError};
@@ -50,7 +51,14 @@ impl From<unspool_answers::ApiError> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let mut response = (self.status, Json(self.doc())).into_response();
+        self.told_in(&self.doc())
+    }
+}
+
+impl ApiError {
+    /// The answer, with a document that has the error in it.
+    pub(crate) fn told_in(&self, document: &impl Serialize) -> Response {
+        let mut response = (self.status, Json(document)).into_response();
         response.extensions_mut().insert(Refusal(self.code));
         if matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S));
@@ -73,7 +81,8 @@ impl From<Refused> for ApiError {
             ),
             Refused::Busy { .. } => ApiError::new(StatusCode::TOO_MANY_REQUESTS, "busy", message)
                 .with_hint("nothing of it was kept; send it again"),
-            Refused::Stopping => ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", message),
+            Refused::Stopping => ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", message)
+                .with_hint("nothing of it was kept; send it again when the server is back"),
             Refused::Log(error) => {
                 let hint = error.hint().unwrap_or("nothing of it was kept; send it again");
                 ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "not_kept", message).with_hint(hint)
@@ -103,6 +112,22 @@ impl From<GroundError> for ApiError {
         match error.hint() {
             Some(hint) => failed.with_hint(hint),
             None => failed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ApiError;
+    use unspool_engine::live::Refused;
+
+    #[test]
+    fn whoever_is_refused_is_told_what_to_do() {
+        for refused in
+            [Refused::Stopping, Refused::Busy { limit: 1 }, Refused::Unknown { name: "a.bin".into() }]
+        {
+            let error = ApiError::from(refused);
+            assert!(error.hint.is_some(), "{}", error.code);
         }
     }
 }

@@ -1,46 +1,39 @@
-//! OTLP over gRPC. Messages are taken as the bytes they are, so that what is kept is what was sent.
+//! OTLP over gRPC. Messages are taken as the bytes they are, so that what is kept is what was sent, and kept to the limits that HTTP has.
+//!
+//! A request is one message: whether it is packed, its length, its bytes. So is the answer, and the status follows it.
 
 use crate::app::App;
-use crate::body::Room;
+use crate::body::{self, Packing};
 use crate::error::{ApiError, RETRY_AFTER_S};
 use crate::ingest::keep;
 use crate::ingest::otlp::{Signal, partial, reply};
 use crate::refusals::Refusal;
 use axum::Router;
-use axum::body::{Body, HttpBody as _};
+use axum::body::Body;
 use axum::extract::Request;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
 use axum::routing::post;
-use bytes::{Buf, BufMut, Bytes};
-use std::error::Error;
-use std::future::Future;
-use std::pin::Pin;
+use http_body_util::{BodyExt as _, Full};
 use std::sync::Arc;
-use tokio_stream::StreamExt as _;
-use tonic::codec::{Codec, CompressionEncoding, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::metadata::{MetadataMap, MetadataValue};
-use tonic::server::{Grpc, UnaryService};
-use tonic::{Code, Response, Status};
+use tonic::{Code, Status};
 use unspool_engine::live::{Counted, Refused};
+
+/// Bytes before a message: whether it is packed, and its length.
+const PREFIX_BYTES: usize = 5;
 
 /// The gRPC methods.
 pub(crate) fn router(app: &Arc<App>) -> Router {
     let method = |signal: Signal| {
         let app = Arc::clone(app);
         post(move |request: Request| {
-            let export = Export { app: Arc::clone(&app), signal };
+            let app = Arc::clone(&app);
             async move {
-                let limit = export.app.limits.unpacked_bytes;
-                let is_packed = request.headers().contains_key("grpc-encoding");
-                let request = match counted(&export.app, request) {
-                    Ok(request) => request,
-                    Err(status) => return status.into_http(),
-                };
-                let unpacking = is_packed.then(|| Unpacking::of(&export.app));
-                let mut grpc = Grpc::new(RawCodec { unpacking })
-                    .accept_compressed(CompressionEncoding::Gzip)
-                    .accept_compressed(CompressionEncoding::Zstd)
-                    .apply_max_message_size_config(Some(limit), None);
-                grpc.unary(export, request).await
+                match export(&app, signal, request).await {
+                    Ok(counted) => answer(&counted),
+                    Err(error) => refuse(&error),
+                }
             }
         })
     };
@@ -48,125 +41,82 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
         .route("/opentelemetry.proto.collector.trace.v1.TraceService/Export", method(Signal::Traces))
         .route("/opentelemetry.proto.collector.logs.v1.LogsService/Export", method(Signal::Logs))
         .fallback(|| async {
-            Status::unimplemented("OTLP traces and logs are taken").into_http::<axum::body::Body>()
+            let message = "OTLP traces and logs are taken";
+            refuse(&ApiError::new(StatusCode::NOT_IMPLEMENTED, "no_such_path", message))
         })
 }
 
-struct Export {
-    app: Arc<App>,
-    signal: Signal,
-}
-
-impl UnaryService<Bytes> for Export {
-    type Response = Vec<u8>;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Vec<u8>>, Status>> + Send>>;
-
-    fn call(&mut self, request: tonic::Request<Bytes>) -> Self::Future {
-        let (app, name) = (Arc::clone(&self.app), self.signal.name(false));
-        let bytes: Vec<u8> = request.into_inner().into();
-        Box::pin(async move {
-            if bytes.is_empty() {
-                return Ok(Response::new(answer(&Counted::default())));
-            }
-            match keep(app, "otlp-grpc", name, bytes).await {
-                Ok(taken) => Ok(Response::new(answer(&taken.counted))),
-                Err(refused) => Err(status(&refused)),
-            }
-        })
-    }
-}
-
-/// The request, with a body that counts what is read of it.
-fn counted(app: &Arc<App>, request: Request) -> Result<Request, Status> {
-    let mut room = Room::of(app);
+async fn export(app: &Arc<App>, signal: Signal, request: Request) -> Result<Counted, ApiError> {
     let (head, body) = request.into_parts();
-    room.expect(app, body.size_hint().lower()).map_err(|error| busy(app, &error))?;
-    let app = Arc::clone(app);
-    let read = body.into_data_stream().map(move |data| {
-        let data = data?;
-        room.take(&app, data.len()).map_err(|error| busy(&app, &error))?;
-        Ok::<Bytes, Box<dyn Error + Send + Sync>>(data)
-    });
-    Ok(Request::from_parts(head, Body::from_stream(read)))
-}
-
-fn busy(app: &App, error: &ApiError) -> Status {
-    app.refusals.count(Refusal(error.code));
-    again_later(Code::ResourceExhausted, error.message.clone())
-}
-
-fn again_later(code: Code, message: String) -> Status {
-    let mut metadata = MetadataMap::new();
-    metadata.insert("retry-after", MetadataValue::from(RETRY_AFTER_S));
-    Status::with_metadata(code, message, metadata)
-}
-
-fn answer(counted: &Counted) -> Vec<u8> {
-    let (rejected, message) = partial(counted);
-    reply(rejected, &message)
-}
-
-fn status(refused: &Refused) -> Status {
-    let message = refused.to_string();
-    match refused {
-        Refused::Unknown { .. } => Status::invalid_argument(message),
-        Refused::Busy { .. } => again_later(Code::ResourceExhausted, message),
-        Refused::Stopping | Refused::Log(_) => again_later(Code::Unavailable, message),
+    let bytes = message(app, &head.headers, body).await?;
+    if bytes.is_empty() {
+        return Ok(Counted::default());
     }
+    let kept = keep(Arc::clone(app), "otlp-grpc", signal.name(false), bytes).await;
+    Ok(kept
+        .map_err(|refused| match refused {
+            Refused::Unknown { .. } => ApiError::bad_request("no_otlp", "the message is no OTLP request"),
+            refused => refused.into(),
+        })?
+        .counted)
 }
 
-/// Bytes as they are.
-struct RawCodec {
-    /// Counts what a packed message holds.
-    unpacking: Option<Unpacking>,
-}
-
-struct Unpacking {
-    app: Arc<App>,
-    room: Room,
-}
-
-impl Unpacking {
-    fn of(app: &Arc<App>) -> Unpacking {
-        Unpacking { app: Arc::clone(app), room: Room::of(app) }
+/// The one message of a request, unpacked.
+async fn message(app: &App, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, ApiError> {
+    let packing = headers.get("grpc-encoding").map_or("identity", |value| value.to_str().unwrap_or("?"));
+    let packing = Packing::of(packing)?;
+    let (mut sent, room) = body::sent(app, headers, body, app.limits.body_bytes).await?;
+    let not_one = || ApiError::bad_request("no_message", "the request is not one whole message");
+    let [packed, length @ ..] = *sent.first_chunk::<PREFIX_BYTES>().ok_or_else(not_one)?;
+    sent.drain(..PREFIX_BYTES);
+    if sent.len() as u64 != u64::from(u32::from_be_bytes(length)) {
+        return Err(not_one());
     }
-}
-
-impl Codec for RawCodec {
-    type Encode = Vec<u8>;
-    type Decode = Bytes;
-    type Encoder = RawEncoder;
-    type Decoder = RawCodec;
-
-    fn encoder(&mut self) -> RawEncoder {
-        RawEncoder
-    }
-
-    fn decoder(&mut self) -> RawCodec {
-        RawCodec { unpacking: self.unpacking.take() }
-    }
-}
-
-struct RawEncoder;
-
-impl Encoder for RawEncoder {
-    type Item = Vec<u8>;
-    type Error = Status;
-
-    fn encode(&mut self, item: Vec<u8>, out: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        out.put_slice(&item);
-        Ok(())
-    }
-}
-
-impl Decoder for RawCodec {
-    type Item = Bytes;
-    type Error = Status;
-
-    fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
-        if let Some(Unpacking { app, room }) = &mut self.unpacking {
-            room.take(app, from.remaining()).map_err(|error| busy(app, &error))?;
+    let packing = match packed {
+        0 => Packing::None,
+        1 if packing != Packing::None => packing,
+        _ => {
+            return Err(ApiError::bad_request("bad_encoding", "the message is packed, and nothing says how"));
         }
-        Ok(Some(from.copy_to_bytes(from.remaining())))
+    };
+    packing.unpack_off(sent, app.limits, room).await
+}
+
+/// Everything is on the disk; what of it could not be read is said.
+fn answer(counted: &Counted) -> Response {
+    let (rejected, message) = partial(counted);
+    let message = reply(rejected, &message);
+    // A message of this size is far below what its length can say.
+    let length = u32::try_from(message.len()).unwrap_or(u32::MAX).to_be_bytes();
+    let framed = [&[0], length.as_slice(), &message].concat();
+    let done = HeaderMap::from_iter([(Status::GRPC_STATUS, HeaderValue::from_static("0"))]);
+    let body = Full::from(framed).with_trailers(async move { Some(Ok(done)) });
+    let mut response = Response::new(Body::new(body));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+    response
+}
+
+/// What was refused, in the words of gRPC.
+pub(crate) fn refuse(error: &ApiError) -> Response {
+    let code = match error.status {
+        StatusCode::UNAUTHORIZED => Code::Unauthenticated,
+        StatusCode::FORBIDDEN => Code::PermissionDenied,
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::PAYLOAD_TOO_LARGE => Code::ResourceExhausted,
+        StatusCode::REQUEST_TIMEOUT => Code::DeadlineExceeded,
+        StatusCode::SERVICE_UNAVAILABLE => Code::Unavailable,
+        StatusCode::UNSUPPORTED_MEDIA_TYPE | StatusCode::NOT_IMPLEMENTED => Code::Unimplemented,
+        StatusCode::INTERNAL_SERVER_ERROR => Code::Internal,
+        _ => Code::InvalidArgument,
+    };
+    let mut said = MetadataMap::new();
+    if matches!(error.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
+        said.insert("retry-after", MetadataValue::from(RETRY_AFTER_S));
     }
+    if code == Code::Unimplemented {
+        said.insert("grpc-accept-encoding", MetadataValue::from_static("identity,gzip,zstd,deflate"));
+    }
+    let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    let mut response = Status::with_metadata(code, format!("{}{hint}", error.message), said).into_http();
+    response.extensions_mut().insert(Refusal(error.code));
+    response
 }

@@ -4,18 +4,19 @@
 //! names and origins are looked at so that none but our own is listened to.
 
 use crate::error::ApiError;
+use crate::grpc::refuse;
 use crate::ingest::otlp;
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Semaphore;
+use unspool_proxy::{Names, host_of};
 use unspool_store::{Scope, Stamp, Token, TokenError, Tokens};
 
 /// So many hashes are computed at a time: each takes 19 MiB.
@@ -105,10 +106,8 @@ pub(crate) struct Door {
     keys: Arc<Keys>,
     /// Nobody is asked for a token.
     open: bool,
-    /// Only this machine reaches it.
-    loopback: bool,
     /// What it may be called.
-    names: Arc<Vec<String>>,
+    names: Arc<Names>,
 }
 
 impl Door {
@@ -125,24 +124,14 @@ impl Door {
             return Ok(None);
         }
         let names = access.hosts.iter().map(String::as_str).chain([host_of(asked)]);
-        let names = names.map(str::to_ascii_lowercase).collect();
-        Ok(Some(Door { keys: Arc::clone(keys), open, loopback, names: Arc::new(names) }))
-    }
-
-    /// Whether a request may call us that. Only a name can be made to lead elsewhere than before, an address cannot.
-    fn is_called(&self, authority: &str) -> bool {
-        let host = host_of(authority).to_ascii_lowercase();
-        let host = host.strip_suffix('.').unwrap_or(&host);
-        if let Ok(address) = host.parse::<IpAddr>() {
-            return address.is_loopback() || !self.loopback || self.names.iter().any(|name| name == host);
-        }
-        host == "localhost" || host.ends_with(".localhost") || self.names.iter().any(|name| name == host)
+        let names = Arc::new(Names::new(loopback, names));
+        Ok(Some(Door { keys: Arc::clone(keys), open, names }))
     }
 
     fn check_names(&self, parts: &Parts) -> Result<(), ApiError> {
         let said = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let host = parts.uri.authority().map(axum::http::uri::Authority::as_str).or(said).unwrap_or_default();
-        if !self.is_called(host) {
+        if !self.names.is_called(host) {
             let hint = "use localhost or the address; `unspool serve --allow-host NAME` allows another name";
             return Err(forbidden("foreign_host", format!("this server is not called `{host}`"), hint));
         }
@@ -180,19 +169,6 @@ impl Door {
 
 fn forbidden(code: &'static str, message: String, hint: &str) -> ApiError {
     ApiError::new(StatusCode::FORBIDDEN, code, message).with_hint(hint)
-}
-
-/// A name or address without its port and brackets.
-fn host_of(authority: &str) -> &str {
-    let authority = authority.rsplit('@').next().unwrap_or_default();
-    if let Some(bracketed) = authority.strip_prefix('[') {
-        return bracketed.split(']').next().unwrap_or_default();
-    }
-    match authority.split_once(':') {
-        // More than one colon and no brackets: an address as it is.
-        Some((host, rest)) if !rest.contains(':') => host,
-        _ => authority,
-    }
 }
 
 /// A page that sends a request says where it is from, and that must be here.
@@ -255,15 +231,7 @@ pub(crate) async fn grpc(State(door): State<Door>, request: Request, next: Next)
     let (parts, body) = request.into_parts();
     match door.check_token(&parts, Scope::Ingest).await {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
-        Err(error) => {
-            let message = format!("{} ({})", error.message, error.hint.as_deref().unwrap_or_default());
-            let status = match error.status {
-                StatusCode::UNAUTHORIZED => tonic::Status::unauthenticated(message),
-                StatusCode::FORBIDDEN => tonic::Status::permission_denied(message),
-                _ => tonic::Status::internal(message),
-            };
-            status.into_http::<Body>()
-        }
+        Err(error) => refuse(&error),
     }
 }
 
@@ -291,7 +259,7 @@ mod tests {
             "my.proxy:80",
             "localhost.",
         ] {
-            assert!(local.is_called(good), "{good}");
+            assert!(local.names.is_called(good), "{good}");
         }
         for bad in [
             "",
@@ -303,13 +271,13 @@ mod tests {
             "127.0.0.1.evil.example",
             "user@evil.example",
         ] {
-            assert!(!local.is_called(bad), "{bad}");
+            assert!(!local.names.is_called(bad), "{bad}");
         }
         let open = door("box.lan:4680", "10.0.0.1:4680");
         for good in ["box.lan", "10.0.0.1:4680", "192.168.1.1", "[fe80::1]:4680", "localhost"] {
-            assert!(open.is_called(good), "{good}");
+            assert!(open.names.is_called(good), "{good}");
         }
-        assert!(!open.is_called("evil.example"));
+        assert!(!open.names.is_called("evil.example"));
     }
 
     #[test]

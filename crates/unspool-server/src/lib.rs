@@ -5,27 +5,33 @@
 
 mod api;
 mod app;
+mod artifacts;
 mod body;
+mod connections;
 mod error;
 mod grpc;
 mod guard;
 mod ingest;
 mod listen;
 mod notices;
+mod pace;
 mod page;
 mod proxy;
 mod recorder;
 mod refusals;
 mod report;
 
+pub use api::runs::{ProxyRunDoc, carried};
 pub use api::usage::{UsageAsked, usage};
-pub use app::{App, Limits};
+pub use app::{App, Limits, Times};
+pub use artifacts::remake_artifacts;
 pub use guard::Access;
-pub use listen::{Addresses, ServeError, Server};
+pub use listen::{Addresses, Place, ServeError, Server};
 pub use notices::{Notice, Notices};
 pub use proxy::Carrying;
-pub use recorder::{MAX_RECORDED_BODY_BYTES, MAX_RECORDING_BYTES, Recorder};
+pub use recorder::{Recorder, RecordingLimits, new_run};
 pub use refusals::Refusals;
 pub use report::report;
-pub use unspool_proxy::{BadUpstream, Room, Routes, Upstream};
+pub use unspool_proxy::{BadUpstream, Room, Routes, Upstream, run_path, shown, split_run};
+pub use unspool_redact::Rules as RedactRules;
 pub use unspool_store::{Scope, Token, TokenError, Tokens};

@@ -2,15 +2,15 @@
 
 use crate::api::Stopping;
 use crate::app::{App, router};
-use crate::grpc;
 use crate::guard::{self, Access, Door, Keys};
 use crate::proxy::{Bound, Carrying};
-use axum::serve::{Listener, ListenerExt};
+use crate::{connections, grpc, refusals};
+use axum::middleware::from_fn_with_state;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use unspool_engine::HookSpool;
 use unspool_store::TokenError;
@@ -27,6 +27,17 @@ pub struct Addresses {
     pub grpc: String,
 }
 
+/// What an address is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The page, and everything else over HTTP.
+    Page,
+    /// OTLP over gRPC.
+    Grpc,
+    /// Requests to LLM APIs.
+    Proxy,
+}
+
 /// Why it does not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -35,6 +46,8 @@ pub enum ServeError {
     Listen {
         /// Which one.
         address: String,
+        /// What for.
+        place: Place,
         /// What the system said.
         source: std::io::Error,
     },
@@ -50,15 +63,17 @@ pub enum ServeError {
         /// Which one.
         address: String,
     },
+    /// Upstreams over https could not be known.
+    #[error(
+        "the proxy cannot be started: this machine has no CA certificates, by which APIs over https are known"
+    )]
+    NoCertificates,
     /// The proxy.
     #[error("the proxy cannot be started: {0}")]
     Proxy(String),
     /// The tokens.
     #[error(transparent)]
     Tokens(#[from] TokenError),
-    /// While serving.
-    #[error("serving failed: {0}")]
-    Serve(String),
 }
 
 /// A server that listens and does not serve yet.
@@ -73,8 +88,8 @@ impl Server {
     /// Takes the addresses.
     pub async fn bind(app: Arc<App>, addresses: &Addresses) -> Result<Server, ServeError> {
         let keys = Arc::new(Keys::of(&app.engine.options().folder));
-        let http = bind(&addresses.http, &keys, &app.access).await?;
-        let grpc = bind(&addresses.grpc, &keys, &app.access).await?;
+        let http = bind(&addresses.http, Place::Page, &keys, &app.access).await?;
+        let grpc = bind(&addresses.grpc, Place::Grpc, &keys, &app.access).await?;
         Ok(Server { app, http, grpc, proxy: None })
     }
 
@@ -82,7 +97,8 @@ impl Server {
     pub async fn bind_proxy(&mut self, carrying: &Carrying) -> Result<SocketAddr, ServeError> {
         let (bound, local) = Bound::new(&self.app, carrying).await?;
         self.proxy = Some(bound);
-        let routes = carrying.routes.all().iter().map(|upstream| upstream.name.clone()).collect();
+        let routes = carrying.routes.all().iter();
+        let routes = routes.map(|upstream| (upstream.name.clone(), upstream.url.to_string())).collect();
         // A server has one proxy.
         drop(self.app.proxy.set((local, routes)));
         Ok(local)
@@ -93,23 +109,21 @@ impl Server {
         Ok((self.http.0.local_addr()?, self.grpc.0.local_addr()?))
     }
 
-    /// Serves until `stop` ends; requests under way are finished and what they brought is shown.
-    pub async fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
+    /// Serves until `stop` ends. Requests under way are finished, as far as they do in time, and what they brought is shown.
+    pub async fn serve(self, stop: impl Future<Output = ()> + Send + 'static) {
         let (told, stopped) = watch::channel(false);
         let until = |mut stopped: watch::Receiver<bool>| async move {
             // An error means that the sender is gone, which is the end, too.
             drop(stopped.wait_for(|stopped| *stopped).await);
         };
         let ((http, http_door), (grpc, grpc_door)) = (self.http, self.grpc);
-        let http =
-            axum::serve(prompt(http), router(Arc::clone(&self.app), http_door, &Stopping(stopped.clone())))
-                .with_graceful_shutdown(until(stopped.clone()));
-        let guarded = axum::middleware::from_fn_with_state(grpc_door, guard::grpc);
-        let methods = grpc::router(&self.app).layer(guarded);
-        let incoming = tonic::transport::server::TcpIncoming::from(grpc).with_nodelay(Some(true));
-        let grpc = tonic::transport::Server::builder()
-            .add_routes(tonic::service::Routes::from(methods))
-            .serve_with_incoming_shutdown(incoming, until(stopped.clone()));
+        let times = self.app.times;
+        let routes = router(Arc::clone(&self.app), http_door, &Stopping(stopped.clone()));
+        let http = connections::serve(http, routes, times, until(stopped.clone()));
+        let guarded = from_fn_with_state(grpc_door, guard::grpc);
+        let counted = from_fn_with_state(Arc::clone(&self.app), refusals::counted);
+        let methods = grpc::router(&self.app).layer(guarded).layer(counted);
+        let grpc = connections::serve(grpc, methods, times, until(stopped.clone()));
         let carried = {
             let (proxy, stopped) = (self.proxy, until(stopped.clone()));
             async move {
@@ -123,23 +137,14 @@ impl Server {
             stop.await;
             told.send_replace(true);
         };
-        let failed = |error: String| ServeError::Serve(error);
-        let (http, grpc, (), (), ()) = tokio::join!(http, grpc, carried, spooled, stopper);
-        http.map_err(|error| failed(error.to_string()))?;
-        grpc.map_err(|error| failed(error.to_string()))?;
+        tokio::join!(http, grpc, carried, spooled, stopper);
         let app = self.app;
         let close = move || {
             app.recorder.iter().for_each(|recorder| recorder.close());
             app.engine.close();
         };
         drop(tokio::task::spawn_blocking(close).await);
-        Ok(())
     }
-}
-
-/// The end of an answer would else wait for the reader to say that it has the beginning, which takes systems 40 ms.
-fn prompt(listener: TcpListener) -> impl Listener<Io = TcpStream, Addr = SocketAddr> {
-    listener.tap_io(|client| drop(client.set_nodelay(true)))
 }
 
 /// Takes the hook events that waited for a server, now and every few seconds.
@@ -158,25 +163,15 @@ async fn take_spooled(app: Arc<App>, stopped: impl Future<Output = ()>) {
     }
 }
 
-async fn bind(address: &str, keys: &Arc<Keys>, access: &Access) -> Result<(TcpListener, Door), ServeError> {
-    let failed = |source| ServeError::Listen { address: address.into(), source };
+async fn bind(
+    address: &str,
+    place: Place,
+    keys: &Arc<Keys>,
+    access: &Access,
+) -> Result<(TcpListener, Door), ServeError> {
+    let failed = |source| ServeError::Listen { address: address.into(), place, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let door = Door::of(keys, access, address, listener.local_addr().map_err(failed)?)?;
     let door = door.ok_or_else(|| ServeError::Unguarded { address: address.into() })?;
     Ok((listener, door))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Listener, prompt};
-    use tokio::net::{TcpListener, TcpStream};
-
-    #[tokio::test]
-    async fn the_end_of_an_answer_does_not_wait() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let _client = TcpStream::connect(address).await.unwrap();
-        let (accepted, _) = prompt(listener).accept().await;
-        assert!(accepted.nodelay().unwrap());
-    }
 }

@@ -56,15 +56,7 @@ impl LogError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             LogError::Held { .. } => Some("stop the other process, or choose another folder with --data-dir"),
-            LogError::Io { source, .. } => match source.kind() {
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                    Some("free some space; what was acknowledged is safe, and writing goes on by itself")
-                }
-                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                    Some("the folder must be writable; choose another with --data-dir")
-                }
-                _ => None,
-            },
+            LogError::Io { source, .. } => disk_hint(source.kind()),
             LogError::Damaged { .. } => Some("`unspool db check` lists everything that is damaged"),
             LogError::TooLarge { .. } => None,
             LogError::TooNew { .. } => Some("use the newer version of unspool that wrote it"),
@@ -93,6 +85,19 @@ impl LogError {
                 LogError::TooNew { name: name.clone(), version: *version, known: *known }
             }
         }
+    }
+}
+
+/// What can be done about what a disk refused, if that is known.
+pub(crate) fn disk_hint(kind: io::ErrorKind) -> Option<&'static str> {
+    match kind {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            Some("free some space; what was acknowledged is safe, and writing goes on by itself")
+        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            Some("the folder must be writable; choose another with --data-dir")
+        }
+        _ => None,
     }
 }
 
@@ -139,6 +144,22 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Which database is not what was written, and what it said, if that is what is wrong.
+    pub fn damage(&self) -> Option<(&str, &str)> {
+        match self {
+            StoreError::Damaged { name, why } => Some((name, why)),
+            _ => None,
+        }
+    }
+
+    /// A value in a database that nobody wrote is damage of that database.
+    pub(crate) fn found_in(self, name: &str) -> StoreError {
+        match self {
+            StoreError::Value { .. } => StoreError::Damaged { name: name.into(), why: self.to_string() },
+            other => other,
+        }
+    }
+
     /// What the user can do, if anything.
     pub fn hint(&self) -> Option<&'static str> {
         match self {

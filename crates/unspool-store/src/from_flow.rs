@@ -2,10 +2,13 @@
 //!
 //! In: a flow, the batch its records are in, and what only the caller knows. Out: rows whose every reference is an id. Never here: a store.
 
-use crate::rows::{AgentRow, EdgeRow, IssueRow, RunRow, SessionFacts, SessionRow, StepRow};
+use crate::list::hash_of;
+use crate::rows::{AgentRow, EdgeRow, IssueRow, List, RunRow, SessionFacts, SessionRow, Source, StepRow};
 use rustc_hash::FxHashSet;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::Arc;
 use unspool_model::flow::NONE;
 use unspool_model::{
     Agent, Batch, Code, Edge, Flow, Id, IntentSource, Issue, RecordIx, Run, Status, Step, StepKind, Sym,
@@ -30,15 +33,68 @@ pub struct Beside {
 
 impl SessionFacts {
     /// The rows of a flow.
-    pub fn of(flow: &Flow, batch: &Batch, beside: &Beside) -> SessionFacts {
+    pub fn of(flow: &Arc<Flow>, batch: &Arc<Batch>, beside: &Beside) -> SessionFacts {
         let rows = Rows { flow, batch };
+        let source = Arc::new(Derived { flow: Arc::clone(flow), batch: Arc::clone(batch) });
+        let steps = flow.steps.iter().enumerate().map(|(n, step)| hash_of(&rows.step(n, step)));
+        let edges = flow.edges.iter().map(|edge| hash_of(&rows.edge(edge)));
         SessionFacts {
             session: rows.session(beside),
             agents: flow.agents.iter().map(|agent| rows.agent(agent)).collect(),
             runs: flow.runs.iter().map(|run| rows.run(run)).collect(),
-            steps: flow.steps.iter().enumerate().map(|(n, step)| rows.step(n, step)).collect(),
-            edges: flow.edges.iter().map(|edge| rows.edge(edge)).collect(),
+            steps: List::new(steps.collect(), Arc::clone(&source) as Arc<dyn Source<StepRow>>),
+            edges: List::new(edges.collect(), source),
             issues: flow.issues.iter().map(|issue| rows.issue(issue)).collect(),
+        }
+    }
+}
+
+impl SessionRow {
+    /// What a flow says of its session in a list.
+    pub fn of(flow: &Flow, batch: &Batch, beside: &Beside) -> SessionRow {
+        Rows { flow, batch }.session(beside)
+    }
+}
+
+/// What is needed to make rows when somebody asks for them.
+struct Derived {
+    flow: Arc<Flow>,
+    batch: Arc<Batch>,
+}
+
+impl Derived {
+    fn rows(&self) -> Rows<'_> {
+        Rows { flow: &self.flow, batch: &self.batch }
+    }
+}
+
+impl Source<StepRow> for Derived {
+    fn rows(&self, places: Range<usize>) -> Vec<StepRow> {
+        let rows = self.rows();
+        let steps = places.clone().zip(&self.flow.steps[places]);
+        steps.map(|(n, step)| rows.step(n, step).into_owned()).collect()
+    }
+
+    fn ids(&self, places: Range<usize>, each: &mut dyn FnMut(Id)) {
+        for step in &self.flow.steps[places] {
+            each(step.id);
+            self.rows().each_record_id(self.flow.witnesses_of(step), each);
+        }
+    }
+}
+
+impl Source<EdgeRow> for Derived {
+    fn rows(&self, places: Range<usize>) -> Vec<EdgeRow> {
+        let rows = self.rows();
+        self.flow.edges[places].iter().map(|edge| rows.edge(edge).into_owned()).collect()
+    }
+
+    fn ids(&self, places: Range<usize>, each: &mut dyn FnMut(Id)) {
+        let rows = self.rows();
+        for edge in &self.flow.edges[places] {
+            each(rows.step_id(edge.to).unwrap_or_default());
+            each(rows.step_id(edge.from).unwrap_or_default());
+            rows.each_record_id(self.flow.evidence_of(edge), each);
         }
     }
 }
@@ -48,10 +104,15 @@ struct Rows<'a> {
     batch: &'a Batch,
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
     /// Text as every database takes it: not all have room for NUL.
+    fn view(&self, sym: Sym) -> Cow<'a, str> {
+        let text = self.batch.text.get(sym);
+        if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { text.into() }
+    }
+
     fn text(&self, sym: Sym) -> String {
-        self.batch.text.get(sym).replace('\0', "\u{fffd}")
+        self.view(sym).into_owned()
     }
 
     fn texts(&self, syms: &[Sym]) -> Vec<String> {
@@ -67,7 +128,14 @@ impl Rows<'_> {
     }
 
     fn record_ids(&self, records: &[RecordIx]) -> Vec<Id> {
-        records.iter().filter_map(|n| self.batch.records.get(*n as usize)).map(|record| record.id).collect()
+        let mut ids = Vec::with_capacity(records.len());
+        self.each_record_id(records, &mut |id| ids.push(id));
+        ids
+    }
+
+    fn each_record_id(&self, records: &[RecordIx], each: &mut dyn FnMut(Id)) {
+        let records = records.iter().filter_map(|n| self.batch.records.get(*n as usize));
+        records.for_each(|record| each(record.id));
     }
 
     fn session(&self, beside: &Beside) -> SessionRow {
@@ -166,7 +234,7 @@ impl Rows<'_> {
         }
     }
 
-    fn step(&self, n: usize, step: &Step) -> StepRow {
+    fn step(&self, n: usize, step: &Step) -> StepRow<Cow<'a, str>> {
         let usage = self.flow.usage_of(step);
         let tokens = |bucket: fn(&Usage) -> u64| usage.map(|usage| number(bucket(usage)));
         let run = self.flow.runs.get(step.run as usize).filter(|_| step.run != NONE);
@@ -180,16 +248,16 @@ impl Rows<'_> {
             agent_source: step.agent_source.name().into(),
             run_id: run.map(|run| run.id),
             parent_id: self.step_id(step.parent),
-            name: self.text(step.name),
-            tool_use_id: self.text(step.tool_use_id),
-            message_id: self.text(step.message_id),
-            uuid: self.text(step.uuid),
-            native_id: self.text(step.native_id),
-            model: self.text(step.model),
-            preview: self.text(step.preview),
-            intent: self.text(step.intent),
+            name: self.view(step.name),
+            tool_use_id: self.view(step.tool_use_id),
+            message_id: self.view(step.message_id),
+            uuid: self.view(step.uuid),
+            native_id: self.view(step.native_id),
+            model: self.view(step.model),
+            preview: self.view(step.preview),
+            intent: self.view(step.intent),
             intent_inferred: step.intent_source == IntentSource::Rule,
-            error: self.text(self.flow.error_of(n)),
+            error: self.view(self.flow.error_of(n)),
             input_hash: u32::try_from(n).ok().and_then(|n| self.flow.input_of(n)).map(i64::from),
             is_error: step.is_error,
             start_estimated: step.start_estimated,
@@ -206,14 +274,14 @@ impl Rows<'_> {
         }
     }
 
-    fn edge(&self, edge: &Edge) -> EdgeRow {
+    fn edge(&self, edge: &Edge) -> EdgeRow<Cow<'a, str>> {
         EdgeRow {
             from_id: self.step_id(edge.from).unwrap_or_default(),
             to_id: self.step_id(edge.to).unwrap_or_default(),
             kind: edge.kind.name().into(),
             rule: edge.rule.name().into(),
             confidence: edge.confidence.ten_thousandths().into(),
-            tool_use_id: self.text(edge.tool_use_id),
+            tool_use_id: self.view(edge.tool_use_id),
             is_error: edge.is_error,
             evidence: self.record_ids(self.flow.evidence_of(edge)),
         }

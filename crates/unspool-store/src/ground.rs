@@ -24,6 +24,14 @@ pub enum GroundError {
 }
 
 impl GroundError {
+    /// Which database is not what was written, and what it said, if that is what is wrong.
+    pub fn damage(&self) -> Option<(&str, &str)> {
+        match self {
+            GroundError::Log(_) => None,
+            GroundError::Store(error) => error.damage(),
+        }
+    }
+
     /// What the user can do, if anything.
     pub fn hint(&self) -> Option<&'static str> {
         match self {

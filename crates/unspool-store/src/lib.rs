@@ -10,6 +10,7 @@ mod families;
 pub mod files;
 mod from_flow;
 mod ground;
+mod list;
 pub mod log;
 mod memory;
 mod packer;
@@ -33,5 +34,5 @@ pub use question::{Cursor, Facet, FacetValues, Filter, MAX_FACET_VALUES, Page, Q
 pub use secret::secret_key;
 pub use sqlite::{Changed, SqliteStore, bring_in};
 pub use store::{Commit, Forgotten, Standing, Store, Totals};
-pub use texts::{ChunkId, NewChunk, SessionNumber, Texts, TextsReader, WantedWord};
+pub use texts::{ChunkId, NewChunk, PackedText, SessionNumber, TextPacker, Texts, TextsReader, WantedWord};
 pub use tokens::{NewToken, Scope, Stamp, Token, TokenError, Tokens};

@@ -112,8 +112,7 @@ impl Store for MemoryStore {
 
     fn steps(&self, session: Id, places: Range<u32>) -> Result<Vec<StepRow>, StoreError> {
         let steps = self.session(session)?.map(|facts| facts.steps).unwrap_or_default();
-        let wanted = steps.into_iter().skip(places.start as usize);
-        Ok(wanted.take(places.end.saturating_sub(places.start) as usize).collect())
+        Ok(steps.some(places.start as usize..places.end as usize))
     }
 
     fn issues(&self, session: Id) -> Result<Vec<IssueRow>, StoreError> {
@@ -122,7 +121,7 @@ impl Store for MemoryStore {
 
     fn place_of_step(&self, step: Id, session: Option<Id>) -> Result<Option<(Id, u32)>, StoreError> {
         let place = |facts: &SessionFacts| {
-            let n = facts.steps.iter().position(|row| row.id == step)?;
+            let n = facts.steps.all().iter().position(|row| row.id == step)?;
             Some((facts.session.id, u32::try_from(n).ok()?))
         };
         let mut meant = self.facts().filter(|facts| session.is_none_or(|id| id == facts.session.id));
@@ -131,7 +130,7 @@ impl Store for MemoryStore {
 
     fn place_of_message(&self, session: Id, message: &str) -> Result<Option<u32>, StoreError> {
         let steps = self.session(session)?.map(|facts| facts.steps).unwrap_or_default();
-        let place = steps.iter().position(|row| row.message_id == message);
+        let place = steps.all().iter().position(|row| row.message_id == message);
         Ok(place.and_then(|place| u32::try_from(place).ok()))
     }
 

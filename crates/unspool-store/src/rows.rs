@@ -4,6 +4,9 @@
 //! kinds are the words of the model, rows name each other by id. Never here: the model's own types, which change as the model does,
 //! and SQL.
 
+pub use crate::list::{List, Row, Source};
+
+use std::borrow::Cow;
 use unspool_model::Id;
 
 /// Everything derived about one session.
@@ -16,9 +19,9 @@ pub struct SessionFacts {
     /// Its runs.
     pub runs: Vec<RunRow>,
     /// Its steps.
-    pub steps: Vec<StepRow>,
+    pub steps: List<StepRow>,
     /// Its edges.
-    pub edges: Vec<EdgeRow>,
+    pub edges: List<EdgeRow>,
     /// What was odd.
     pub issues: Vec<IssueRow>,
 }
@@ -179,13 +182,13 @@ pub struct RunRow {
     pub ended_ns: Option<i64>,
 }
 
-/// One thing that happened.
+/// One thing that happened; `T` is its texts, which may be somebody else's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct StepRow {
+pub struct StepRow<T = String> {
     /// Deterministic id.
     pub id: Id,
     /// What it was.
-    pub kind: String,
+    pub kind: T,
     /// When it began.
     pub started_ns: Option<i64>,
     /// When it ended.
@@ -195,31 +198,31 @@ pub struct StepRow {
     /// Whose step it is.
     pub agent_id: Option<Id>,
     /// How that is known.
-    pub agent_source: String,
+    pub agent_source: T,
     /// The run it belongs to.
     pub run_id: Option<Id>,
     /// Its parent in the tree.
     pub parent_id: Option<Id>,
     /// Tool name, model, subtype or hook name.
-    pub name: String,
+    pub name: T,
     /// Native id of the tool call.
-    pub tool_use_id: String,
+    pub tool_use_id: T,
     /// Native id of the API message.
-    pub message_id: String,
+    pub message_id: T,
     /// Native uuid.
-    pub uuid: String,
+    pub uuid: T,
     /// The id by which its source names it.
-    pub native_id: String,
+    pub native_id: T,
     /// Model that answered.
-    pub model: String,
+    pub model: T,
     /// First words.
-    pub preview: String,
+    pub preview: T,
     /// What it was for.
-    pub intent: String,
+    pub intent: T,
     /// The intent was made by rule.
     pub intent_inferred: bool,
     /// First words of what went wrong.
-    pub error: String,
+    pub error: T,
     /// A hash of everything a tool was given.
     pub input_hash: Option<i64>,
     /// It failed.
@@ -248,25 +251,98 @@ pub struct StepRow {
     pub witnesses: Vec<Id>,
 }
 
-/// A causal relation between steps.
+impl Row for StepRow {
+    /// Its own and those of its witnesses.
+    fn ids(&self, each: &mut dyn FnMut(Id)) {
+        each(self.id);
+        self.witnesses.iter().copied().for_each(each);
+    }
+}
+
+impl StepRow<Cow<'_, str>> {
+    /// The same with texts of its own.
+    pub fn into_owned(self) -> StepRow {
+        StepRow {
+            id: self.id,
+            kind: self.kind.into_owned(),
+            started_ns: self.started_ns,
+            ended_ns: self.ended_ns,
+            duration_ms: self.duration_ms,
+            agent_id: self.agent_id,
+            agent_source: self.agent_source.into_owned(),
+            run_id: self.run_id,
+            parent_id: self.parent_id,
+            name: self.name.into_owned(),
+            tool_use_id: self.tool_use_id.into_owned(),
+            message_id: self.message_id.into_owned(),
+            uuid: self.uuid.into_owned(),
+            native_id: self.native_id.into_owned(),
+            model: self.model.into_owned(),
+            preview: self.preview.into_owned(),
+            intent: self.intent.into_owned(),
+            intent_inferred: self.intent_inferred,
+            error: self.error.into_owned(),
+            input_hash: self.input_hash,
+            is_error: self.is_error,
+            start_estimated: self.start_estimated,
+            pending: self.pending,
+            meta: self.meta,
+            is_async: self.is_async,
+            input_tokens: self.input_tokens,
+            cache_read_tokens: self.cache_read_tokens,
+            cache_write_tokens: self.cache_write_tokens,
+            cache_write_long_tokens: self.cache_write_long_tokens,
+            output_tokens: self.output_tokens,
+            reasoning_tokens: self.reasoning_tokens,
+            witnesses: self.witnesses,
+        }
+    }
+}
+
+/// A causal relation between steps; `T` is its texts, which may be somebody else's.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct EdgeRow {
+pub struct EdgeRow<T = String> {
     /// Cause.
     pub from_id: Id,
     /// Effect.
     pub to_id: Id,
     /// What relation.
-    pub kind: String,
+    pub kind: T,
     /// Why it is believed.
-    pub rule: String,
+    pub rule: T,
     /// How much, in ten-thousandths.
     pub confidence: i64,
     /// Native id of the tool call it runs over.
-    pub tool_use_id: String,
+    pub tool_use_id: T,
     /// It carries an error.
     pub is_error: bool,
     /// The records that are its evidence.
     pub evidence: Vec<Id>,
+}
+
+impl Row for EdgeRow {
+    /// Those of its ends, and of its evidence.
+    fn ids(&self, each: &mut dyn FnMut(Id)) {
+        each(self.to_id);
+        each(self.from_id);
+        self.evidence.iter().copied().for_each(each);
+    }
+}
+
+impl EdgeRow<Cow<'_, str>> {
+    /// The same with texts of its own.
+    pub fn into_owned(self) -> EdgeRow {
+        EdgeRow {
+            from_id: self.from_id,
+            to_id: self.to_id,
+            kind: self.kind.into_owned(),
+            rule: self.rule.into_owned(),
+            confidence: self.confidence,
+            tool_use_id: self.tool_use_id.into_owned(),
+            is_error: self.is_error,
+            evidence: self.evidence,
+        }
+    }
 }
 
 /// Something odd, counted.

@@ -3,7 +3,8 @@
 //! In: a shape and a seed. Out: the files Claude Code would have written, in memory, and beside them who started
 //! whom and what it cost; the same files without any explicit id; a score; and large folders to measure speed on.
 //! Never here: text from a real session, a source of randomness other than the seed, a
-//! clock but in `timing`. `model` is a made-up LLM API that listens on this machine.
+//! clock but in `timing`. `model` is a made-up LLM API that listens on this machine,
+//! `socket` both ends of a `WebSocket`.
 
 mod asked;
 mod bench;
@@ -16,6 +17,7 @@ mod random;
 mod said;
 mod score;
 mod shape;
+pub mod socket;
 mod spans;
 pub mod timing;
 mod traffic;
@@ -37,3 +39,6 @@ pub use spans::{LabelledTrace, SpanData, SpanStyle, SpanValue, as_json, as_proto
 pub use traffic::write_traffic;
 pub use tree::Tree;
 pub use truth::{AgentTruth, Labelled, SessionTruth, Tokens};
+
+/// How long a test waits for what must come, on a machine that has much else to do. Nothing is measured by it.
+pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(180);

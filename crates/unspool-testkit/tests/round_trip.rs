@@ -354,7 +354,7 @@ fn ask_everything(corpus: &Corpus) {
             serde_json::to_string(&tree_doc(&flow, batch)).unwrap().len(),
             otlp::encode(&otlp::spans(&flow, batch)).len(),
             serde_json::to_string(&thoughtflow(&flow, batch)).unwrap().len(),
-            TimelinePicture::of(&flow, batch).1.len(),
+            TimelinePicture::of(&flow, batch, true).1.len(),
         ]
         .iter()
         .sum();

@@ -60,6 +60,9 @@ pub struct SessionDoc {
     pub title_inferred: bool,
     /// Working directory, as first recorded.
     pub cwd: Option<String>,
+    /// The working directory is what a client told its model in a prompt; left out when it was stated outright.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cwd_inferred: bool,
     /// Versions of the agent software that wrote it.
     pub versions: Vec<String>,
     /// Formats that witness it.
@@ -196,6 +199,10 @@ pub struct StepDoc {
     /// `user_message`, `model_call`, `tool_call` (call and result are one step), `agent_start`, `agent_stop`,
     /// `compaction`, `system`, `hook`, `retrieval`, `embedding`, `memory`, `router`, `guardrail`, `generic`.
     pub kind: &'static str,
+    /// What a recorded request was for, where it was not an agent's work: `compaction`, `quota`, `count_tokens`, `warm_up`;
+    /// `title`, `topic`, `path_extraction`, `command_prefix`, `status_word`, `auxiliary` of a client's helpers; `other` for what
+    /// asks no model. Null for an agent's work.
+    pub request: Option<&'static str>,
     /// Whose step.
     pub agent_id: String,
     /// How that is known: `stated` by its records; `inherited` from the agent's span around theirs, which name none;

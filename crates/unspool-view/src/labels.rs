@@ -1,6 +1,6 @@
 //! What things are called, in few words, wherever they are drawn.
 
-use unspool_model::{Agent, Batch, Flow, IntentSource, Interner, Step, StepKind, without_codes};
+use unspool_model::{Agent, Batch, Flow, IntentSource, Interner, RequestKind, Step, StepKind, without_codes};
 
 /// A step's name: the tool, the model, or who spoke.
 pub fn step_name(batch: &Batch, step: &Step) -> String {
@@ -37,7 +37,11 @@ pub(crate) fn agent_label(text: &Interner, agent: &Agent) -> String {
     match (agent.main, agent.internal) {
         (true, _) if kind.is_empty() => "main".into(),
         (true, _) => format!("main {kind}"),
-        (_, true) => format!("internal {kind}").trim_end().into(),
+        (_, true) => {
+            // Helpers of recorded traffic are called after what they are for.
+            let request = RequestKind::named(text.get(agent.native_id)).map_or("", RequestKind::name);
+            format!("internal {}", if kind.is_empty() { request } else { kind }).trim_end().into()
+        }
         _ if kind.is_empty() => "agent".into(),
         _ => kind.into(),
     }

@@ -12,6 +12,7 @@ use unspool_engine::{DATA_ENDINGS, Found, Natives, Progress, discover, looks_lik
 use unspool_formats::Detail;
 use unspool_link::{Corpus, Table};
 use unspool_model::{Flow, Timestamp};
+use unspool_server::RedactRules;
 use unspool_view::Prices;
 use unspool_view::flow_json::CountsDoc;
 use unspool_view::labels::{agent_has, agent_name};
@@ -22,6 +23,7 @@ pub(crate) struct Loaded {
     pub(crate) sessions: Vec<usize>,
     pub(crate) natives: Natives,
     pub(crate) prices: Prices,
+    pub(crate) redact: RedactRules,
 }
 
 /// Settings from the configuration file over the built-in tables.
@@ -30,6 +32,8 @@ pub(crate) struct Settings {
     pub(crate) prices: Prices,
     /// What a server keeps for how long.
     pub(crate) retention: Retention,
+    /// What is masked besides what looks like a secret, where secrets are.
+    pub(crate) redact: RedactRules,
     /// The moment "running" is judged by.
     pub(crate) as_of: Timestamp,
 }
@@ -38,14 +42,16 @@ pub(crate) fn settings(args: &Args) -> Result<Settings, CliError> {
     let (table, prices) = (Table::default(), Prices::default());
     let as_of = args.as_of.unwrap_or_else(now);
     let Some(path) = config_path(args) else {
-        return Ok(Settings { table, prices, retention: Retention::default(), as_of });
+        let (retention, redact) = (Retention::default(), RedactRules::default());
+        return Ok(Settings { table, prices, retention, redact, as_of });
     };
     let error = |why: String| CliError::Config { path: path.display().to_string(), why: one_line(&why) };
     let text = std::fs::read_to_string(&path).map_err(|why| error(why.to_string()))?;
     let table = table.with(&text).map_err(|why| error(why.to_string()))?;
     let prices = prices.with(&text).map_err(error)?;
     let retention = crate::retention::parse(&text).map_err(error)?;
-    Ok(Settings { table, prices, retention, as_of })
+    let redact = crate::redaction::parse(&text).map_err(error)?;
+    Ok(Settings { table, prices, retention, redact, as_of })
 }
 
 /// Settings of linking that belong to a data folder.
@@ -62,7 +68,7 @@ pub(crate) fn read_rules(path: &Path, table: Table) -> Result<Table, CliError> {
     let error = |why: String| CliError::Config { path: path.display().to_string(), why: one_line(&why) };
     let text = std::fs::read_to_string(path).map_err(|why| error(why.to_string()))?;
     let all: toml::Table = toml::from_str(&text).map_err(|why| error(why.to_string()))?;
-    if let Some(name) = ["price", "retention"].into_iter().find(|name| all.contains_key(*name)) {
+    if let Some(name) = ["price", "retention", "redact"].into_iter().find(|name| all.contains_key(*name)) {
         return Err(error(format!("`{name}` is no rule of linking; it belongs into the configuration")));
     }
     table.with(&text).map_err(|why| error(why.to_string()))
@@ -201,7 +207,8 @@ pub(crate) fn read_found(
         return Err(CliError::NotRecognised(format!("{shown} (no record of it could be read{why})")));
     }
     let sessions = (0..corpus.len()).collect();
-    Ok(Loaded { corpus, sessions, natives: reading.natives, prices: settings.prices })
+    let Settings { prices, redact, .. } = settings;
+    Ok(Loaded { corpus, sessions, natives: reading.natives, prices, redact })
 }
 
 pub(crate) fn now() -> Timestamp {

@@ -20,7 +20,35 @@ pub(crate) fn write_to(
             write(&mut out)?;
             Ok(out.flush()?)
         }
-        Some(path) => write_file(path, write),
+        Some(path) => write_file(path, Readers::All, write),
+    }
+}
+
+/// The same, into a file that only its owner may read.
+pub(crate) fn write_private_to(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    if path.as_os_str() == "-" { write_to(None, write) } else { write_file(path, Readers::Owner, write) }
+}
+
+/// Who may read a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Readers {
+    /// Whoever the system lets read a new file, or could read the one that was there.
+    All,
+    Owner,
+}
+
+impl Readers {
+    fn create_new(self, path: &Path) -> std::io::Result<File> {
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        if self == Readers::Owner {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
+        options.open(path)
     }
 }
 
@@ -32,6 +60,7 @@ pub(crate) fn print_document(document: &impl Serialize) -> Result<(), CliError> 
 /// The answer is written beside the file and then takes its place. What is no plain file (a pipe, a device) is written to.
 fn write_file(
     path: &Path,
+    readers: Readers,
     write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let unwritable =
@@ -45,10 +74,10 @@ fn write_file(
     // A link stays a link: what it leads to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let part = Part::beside(&target);
-    let mut out = BufWriter::with_capacity(BUFFER_BYTES, File::create_new(&part.path).map_err(unwritable)?);
+    let mut out = BufWriter::with_capacity(BUFFER_BYTES, readers.create_new(&part.path).map_err(unwritable)?);
     write(&mut out)?;
     let file = out.into_inner().map_err(|error| unwritable(error.into_error()))?;
-    if let Some(known) = known {
+    if let Some(known) = known.filter(|_| readers == Readers::All) {
         file.set_permissions(known.permissions()).map_err(unwritable)?;
     }
     file.sync_all().map_err(unwritable)?;

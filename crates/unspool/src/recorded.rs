@@ -6,12 +6,13 @@
 use crate::args::{Args, Places};
 use crate::commands::{data_folder, opening, options, settle};
 use crate::error::CliError;
+use crate::figures::plural;
 use crate::load::load;
 use crate::natives::Bytes;
 use crate::server::{RunningServer, encoded};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use unspool_engine::live::{Engine, Snapshot};
+use unspool_engine::live::{Engine, OpenError, Snapshot};
 use unspool_formats::{Detail, WholeExchange};
 use unspool_link::Corpus;
 use unspool_model::Witness;
@@ -34,6 +35,17 @@ pub(crate) struct RecordedArgs {
     server: Option<String>,
 }
 
+/// What the data folder has.
+enum InFolder {
+    Found(Vec<WholeExchange>),
+    /// Sessions, but none of that name.
+    Missing {
+        folder: PathBuf,
+        sessions: u64,
+    },
+    NoFolder,
+}
+
 impl RecordedArgs {
     /// How the user named it.
     pub(crate) fn shown(&self) -> String {
@@ -50,8 +62,11 @@ impl RecordedArgs {
             in_server(&RunningServer::named(self.server.as_deref()), &name)?
         } else {
             match self.in_folder(args, &name)? {
-                Some(exchanges) => exchanges,
-                None => self.in_files(args)?,
+                InFolder::Found(exchanges) => exchanges,
+                InFolder::NoFolder => self.in_files(args)?,
+                InFolder::Missing { folder, sessions } => {
+                    self.in_files(args).map_err(|error| self.missing(error, &name, &folder, sessions))?
+                }
             }
         };
         let recordings = Recordings::new(exchanges, in_order);
@@ -69,21 +84,43 @@ impl RecordedArgs {
         Ok(loaded.sessions.iter().flat_map(|session| whole(&loaded.corpus, *session, &mut bytes)).collect())
     }
 
-    /// Nothing when there is no such session in the folder.
-    fn in_folder(&self, args: &Args, name: &str) -> Result<Option<Vec<WholeExchange>>, CliError> {
+    fn in_folder(&self, args: &Args, name: &str) -> Result<InFolder, CliError> {
         let folder = data_folder(self.data_dir.as_deref())?;
-        if !Path::new(&folder).is_dir() {
-            return Ok(None);
-        }
-        let engine = match Engine::open(options(args, &folder, "replay")?) {
+        let engine = match Engine::open_existing(options(args, &folder, "replay")?) {
             Ok(engine) => engine,
-            Err(error) if error.is_held() => return in_server(&RunningServer::named(None), name).map(Some),
+            Err(error) if error.is_held() => {
+                return in_server(&RunningServer::named(None), name).map(InFolder::Found);
+            }
+            // The usual folder need not be there; one that was named is meant.
+            Err(OpenError::Nothing { .. }) if self.data_dir.is_none() => return Ok(InFolder::NoFolder),
             Err(error) => return Err(opening(&error)),
         };
         settle(&engine)?;
-        let found = snapshot(&engine, name);
+        let (found, sessions) = (snapshot(&engine, name), engine.health().sessions);
         engine.close();
-        Ok(found?.map(|snapshot| whole(&snapshot.corpus, snapshot.session, &mut snapshot.natives())))
+        Ok(match found? {
+            Some(found) => InFolder::Found(whole(&found.corpus, found.session, &mut found.natives())),
+            None => InFolder::Missing { folder, sessions },
+        })
+    }
+
+    /// What is said when the usual places have no such session either.
+    fn missing(&self, error: CliError, name: &str, folder: &Path, sessions: u64) -> CliError {
+        if !matches!(error, CliError::NothingFound(_) | CliError::NoSuchSession(_)) {
+            return error;
+        }
+        let count = plural(sessions, "session");
+        let flag = self.data_dir.as_ref().map(|folder| format!(" --data-dir {}", folder.display()));
+        CliError::Data {
+            why: format!(
+                "no session matches `{name}`, neither of the {count} in {} nor in the usual places",
+                folder.display()
+            ),
+            hint: Some(format!(
+                "an id, a unique start of one, or a path works; `unspool serve{}` shows what is in that folder",
+                flag.unwrap_or_default()
+            )),
+        }
     }
 }
 
@@ -152,7 +189,13 @@ fn full_id(server: &RunningServer, name: &str) -> Result<String, CliError> {
         }
     }
     match found.as_slice() {
-        [] => Err(CliError::NoSuchSession(name.into())),
+        [] => Err(CliError::Data {
+            why: format!("no session of the server at {} matches `{name}`", server.host()),
+            hint: Some(format!(
+                "http://{} shows what it has; an id, a unique start of one, or a path works",
+                server.host()
+            )),
+        }),
         [one] => Ok(one.clone()),
         _ => Err(CliError::AmbiguousSession { prefix: name.into(), candidates: found }),
     }

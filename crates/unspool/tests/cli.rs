@@ -18,6 +18,8 @@ mod drift;
 mod exports;
 #[path = "cli/findings.rs"]
 mod findings;
+#[path = "cli/folders.rs"]
+mod folders;
 #[path = "cli/hooks.rs"]
 mod hooks;
 #[path = "cli/imports.rs"]

@@ -38,6 +38,18 @@ export type LiveChangeDoc = {
   step_count: number;
   /** Ids of steps that are no more; empty when there are more than `max_change_ids` (10,000). */
   removed: string[];
+  /** Edges of the kinds that are new or different between two steps, as they are now; empty when there are more than `max_change_edges` (1,024). */
+  edges: EdgeDoc[];
+  /** Where there are none of a kind any more; empty when there are more than `max_change_edges` (1,024). */
+  edges_removed: LiveEdgeEndsDoc[];
+  /** How many pairs of steps have edges of a kind that are new, different or no more. */
+  edge_count: number;
+  /** Ids of agents that are new or different; empty when there are more than `max_change_ids` (10,000). */
+  agent_ids: string[];
+  /** Ids of agents that are no more; empty when there are more than `max_change_ids` (10,000). */
+  agents_removed: string[];
+  /** What else is different, of which no more is told: `runs`, `issues`, `links` (what people said about them). */
+  others: string[];
   /** More may be different than is told here: look at the session again. */
   whole: boolean;
 };
@@ -94,6 +106,8 @@ export type StepDoc = {
   id: string;
   /** `user_message`, `model_call`, `tool_call` (call and result are one step), `agent_start`, `agent_stop`, `compaction`, `system`, `hook`, `retrieval`, `embedding`, `memory`, `router`, `guardrail`, `generic`. */
   kind: string;
+  /** What a recorded request was for, where it was not an agent's work: `compaction`, `quota`, `count_tokens`, `warm_up`; `title`, `topic`, `path_extraction`, `command_prefix`, `status_word`, `auxiliary` of a client's helpers; `other` for what asks no model. Null for an agent's work. */
+  request?: string | null;
   /** Whose step. */
   agent_id: string;
   /** How that is known: `stated` by its records; `inherited` from the agent's span around theirs, which name none; `assumed`, as nothing says so and the session's main agent was taken. */
@@ -190,6 +204,48 @@ export type WitnessDoc = {
   ordinal: number;
 };
 
+/** A directed causal relation. */
+export type EdgeDoc = {
+  /** Step that caused. */
+  from: string;
+  /** Step that followed. */
+  to: string;
+  /** `calls`, `tool_result`, `subagent_spawn`, `subagent_return`, `sequence`, `continuation`, `depends_on`, `span_parent`, `span_link`, `content_reuse`. */
+  kind: string;
+  /** Why it is believed. */
+  rule: string;
+  /** 1 for explicit ids and order; less for inferred rules. */
+  confidence: number;
+  /** The rule guesses. */
+  inferred: boolean;
+  /** Native id of the tool call it runs over. */
+  tool_use_id?: string | null;
+  /** It carries an error. */
+  is_error: boolean;
+  /** Ids of the records that show it. */
+  evidence: string[];
+};
+
+/** Between which steps there is no edge of a kind any more. */
+export type LiveEdgeEndsDoc = {
+  /** Step that caused. */
+  from: string;
+  /** Step that followed. */
+  to: string;
+  /** As in an edge. */
+  kind: string;
+};
+
+/** Changes were missed: how things stand now, in their stead. */
+export type LiveResetDoc = {
+  /** The number of the last change; those behind it follow. */
+  sequence: number;
+  /** The session that is listened to, or those that ended last, at most `max_reset_sessions` (100), as they are now. */
+  sessions: SessionLineDoc[];
+  /** How many sessions are not told of here: ask for the list. */
+  left_out: number;
+};
+
 /** What became of the files that were sent. */
 export type UploadDoc = {
   /** One for each file, in their order. */
@@ -215,7 +271,7 @@ export type FileReceiptDoc = {
 
 /** How it stands. */
 export type HealthDoc = {
-  /** `ok`, or `degraded` when records are kept and nothing is derived from them. */
+  /** `ok`, or `degraded` when records are kept and nothing is derived from them, or the last one that was sent could not be kept. */
   status: string;
   version: string;
   records_stored: number;
@@ -247,8 +303,8 @@ export type HealthDoc = {
 export type ProxyDoc = {
   /** Where it listens. */
   address?: string | null;
-  /** The first parts of the paths that lead to upstreams. */
-  routes: string[];
+  /** The first parts of the paths that lead to upstreams, and where they lead. */
+  routes: Record<string, string>;
   /** Exchanges since the process began. */
   exchanges: number;
   /** Bytes that wait in memory to be recorded. */
@@ -259,6 +315,26 @@ export type ProxyDoc = {
   lost: Record<string, number>;
   /** Bodies that could not be unpacked and are kept packed. */
   still_packed: number;
+  /** Connections that no longer spoke HTTP: `WebSockets`. */
+  sockets: SocketsDoc;
+};
+
+/** Connections that no longer spoke HTTP: `WebSockets`, and what went over them since the process began. */
+export type SocketsDoc = {
+  open: number;
+  opened: number;
+  /** From clients to upstreams. */
+  up: WentDoc;
+  /** From upstreams to clients. */
+  down: WentDoc;
+};
+
+/** What went one way. */
+export type WentDoc = {
+  bytes: number;
+  messages: number;
+  /** Messages of which nothing is recorded but that they were there. */
+  unread: number;
 };
 
 /** A page of sessions. */
@@ -269,7 +345,7 @@ export type SessionListDoc = {
   next_cursor?: string | null;
   /** How many sessions the filter lets through, on all pages. */
   matching: number;
-  /** Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached. */
+  /** Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached, and those that an index in the making does not know yet. */
   unsearched_sessions: number;
 };
 
@@ -277,7 +353,7 @@ export type SessionListDoc = {
 export type FacetsDoc = {
   /** `source`, `format`, `agent`, `model`, `cwd` and `status`, as the parameters of the list are called. */
   facets: FacetDoc[];
-  /** Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached. */
+  /** Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached, and those that an index in the making does not know yet. */
   unsearched_sessions: number;
 };
 
@@ -305,7 +381,7 @@ export type SearchDoc = {
   next_cursor?: string | null;
   /** How many sessions there are, on all pages. */
   matching: number;
-  /** Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached. */
+  /** Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached, and those that an index in the making does not know yet. */
   unsearched_sessions: number;
   /** What has no letter or digit in it and was not looked for. */
   ignored: string[];
@@ -343,6 +419,8 @@ export type SessionDoc = {
   title_inferred: boolean;
   /** Working directory, as first recorded. */
   cwd?: string | null;
+  /** The working directory is what a client told its model in a prompt; left out when it was stated outright. */
+  cwd_inferred?: boolean;
   /** Versions of the agent software that wrote it. */
   versions: string[];
   /** Formats that witness it. */
@@ -485,28 +563,6 @@ export type RunDoc = {
   duration_ms?: number | null;
 };
 
-/** A directed causal relation. */
-export type EdgeDoc = {
-  /** Step that caused. */
-  from: string;
-  /** Step that followed. */
-  to: string;
-  /** `calls`, `tool_result`, `subagent_spawn`, `subagent_return`, `sequence`, `continuation`, `depends_on`, `span_parent`, `span_link`, `content_reuse`. */
-  kind: string;
-  /** Why it is believed. */
-  rule: string;
-  /** 1 for explicit ids and order; less for inferred rules. */
-  confidence: number;
-  /** The rule guesses. */
-  inferred: boolean;
-  /** Native id of the tool call it runs over. */
-  tool_use_id?: string | null;
-  /** It carries an error. */
-  is_error: boolean;
-  /** Ids of the records that show it. */
-  evidence: string[];
-};
-
 /** What somebody said about a link. */
 export type LinkDoc = {
   /** Id of the record that says so. */
@@ -632,6 +688,8 @@ export type StepRowDoc = {
   tokens?: number | null;
   /** It has begun and nothing says that it ended. */
   pending: boolean;
+  /** What a recorded request was for; null for an agent's work. */
+  request?: string | null;
   /** Whose step. */
   agent_id: string;
   /** The run it belongs to. */
@@ -876,6 +934,10 @@ export type TimelineDoc = {
   bars_in_window: number;
   /** Steps without a time, which have no bar. */
   untimed_steps: number;
+  /** Steps with a time of internal agents: what the client asked for itself. They have a bar only with `full`. */
+  internal_steps: number;
+  /** Those of them that failed. */
+  internal_errors: number;
   /** Until when steps that run may be drawn as going on, unless something else is heard; null when none runs. */
   grows_until_ns?: number | null;
 };
@@ -934,6 +996,8 @@ export type BarDoc = {
   label: string;
   /** What it was about; empty for several. */
   detail: string;
+  /** What a recorded request was for; null for an agent's work and for several. */
+  request?: string | null;
   /** It has begun and nothing says that it ended. */
   pending: boolean;
   /** It is at work as far as anybody knows: it goes on until now. */
@@ -1172,6 +1236,8 @@ export type RunStepDoc = {
   tokens?: number | null;
   /** It has begun and nothing says that it ended. */
   pending: boolean;
+  /** What a recorded request was for; null for an agent's work. */
+  request?: string | null;
   /** Row, from 0. */
   lane: number;
   /** Column, from 0: behind the step before it in its row, and behind everything of the run that led to it. */
@@ -1424,6 +1490,8 @@ export type EndDoc = {
   tokens?: number | null;
   /** It has begun and nothing says that it ended. */
   pending: boolean;
+  /** What a recorded request was for; null for an agent's work. */
+  request?: string | null;
   /** Whose step. */
   agent?: AgentBriefDoc | null;
   /** When it began; null when nobody knows. */
@@ -2631,6 +2699,26 @@ export type ModelUsageDoc = {
   unpriced_calls: number;
 };
 
+/** What the proxy carried for a command, told apart from everything else by the path its requests had. */
+export type ProxyRunDoc = {
+  /** Its exchanges since the process began. */
+  exchanges: number;
+  /** Those that are not over, or not kept yet. */
+  waiting: number;
+  /** Nothing waits: the sums are those of all exchanges. */
+  shown: boolean;
+  /** Sums over the steps that its exchanges tell of; the time is that of its calls of models. */
+  totals: TotalsDoc;
+  /** Agents whose steps those are, without internal ones. */
+  agents: number;
+  /** The sessions they stand in. */
+  sessions: string[];
+  /** Records that were not kept, or are beyond `max_proxy_run_records`: their steps are not in the sums. */
+  records_left_out: number;
+  /** Commands that were forgotten (`max_proxy_runs`). This one may be among them if it has no exchanges. */
+  runs_forgotten: number;
+};
+
 /** The words documents use. */
 export type WordsDoc = {
   /** Kinds of steps. */
@@ -2875,6 +2963,7 @@ export interface Answers {
   "/api/v1/facets": FacetsDoc;
   "/api/v1/health": HealthDoc;
   "/api/v1/issues": IssuesDoc;
+  "/api/v1/proxy/runs/{run}": ProxyRunDoc;
   "/api/v1/query": QueryAnswerDoc;
   "/api/v1/receipts": ReceiptsDoc;
   "/api/v1/schema": WordsDoc;
@@ -2914,6 +3003,7 @@ export interface Questions {
   "/api/v1/issues/records/{loose}": {  };
   "/api/v1/live": { session?: string | undefined; steps?: boolean | undefined; since?: number | undefined };
   "/api/v1/openapi.json": {  };
+  "/api/v1/proxy/runs/{run}": {  };
   "/api/v1/query": { q?: string | undefined; session?: string[] | undefined; limit?: number | undefined };
   "/api/v1/receipts": {  };
   "/api/v1/schema": {  };
@@ -2938,7 +3028,7 @@ export interface Questions {
   "/api/v1/sessions/{id}/runs": { from?: number | undefined; to?: number | undefined; run?: string | undefined; steps?: number | undefined; full?: boolean | undefined; times?: boolean | undefined };
   "/api/v1/sessions/{id}/steps/{step}": {  };
   "/api/v1/sessions/{id}/templates": {  };
-  "/api/v1/sessions/{id}/timeline": { from_ns?: number | undefined; to_ns?: number | undefined; px?: number | undefined; folded?: boolean | undefined };
+  "/api/v1/sessions/{id}/timeline": { from_ns?: number | undefined; to_ns?: number | undefined; px?: number | undefined; folded?: boolean | undefined; full?: boolean | undefined };
   "/api/v1/sessions/{id}/tree": { from?: number | undefined; to?: number | undefined; depth?: number | undefined; busiest?: boolean | undefined; open?: string[] | undefined; shut?: string[] | undefined; agent?: string | undefined; errors?: boolean | undefined; full?: boolean | undefined; find?: string | undefined };
   "/api/v1/sessions/{id}/trouble": {  };
   "/api/v1/sessions/{id}/values": {  };

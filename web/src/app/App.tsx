@@ -5,6 +5,7 @@ import { Diff } from "../panels/Diff.tsx";
 import { Dialogs } from "../panels/Dialogs.tsx";
 import { Preferences } from "../panels/Preferences.tsx";
 import { Issues } from "../panels/Issues.tsx";
+import { Notices } from "../panels/Notices.tsx";
 import { Reported } from "../panels/Reported.tsx";
 import { Session } from "../panels/Session.tsx";
 import { Sessions } from "../panels/Sessions.tsx";
@@ -65,6 +66,7 @@ export function App() {
         <button class="small" aria-label="Keys" onClick={() => (isHelpOpen.value = true)}>?</button>
       </div>
       {trouble.value && <div class="trouble" role="alert">{trouble.value.message}{trouble.value.hint && `: ${trouble.value.hint}`} <button class="small" onClick={() => (trouble.value = undefined)}>Close</button></div>}
+      {!isReport && <Notices />}
       <Uploads />
       <Page />
       <Dialogs />

@@ -3,6 +3,7 @@ import { render } from "preact";
 import { isReport } from "../api/report.ts";
 import { startKeys } from "../state/commands.ts";
 import { startLive } from "../state/live.ts";
+import { startNotices } from "../state/notices.ts";
 import { startReport } from "../state/report.ts";
 import { loadWords } from "../state/schema.ts";
 import { startList } from "../state/sessions.ts";
@@ -15,6 +16,7 @@ if (isReport) {
   void startReport();
 } else {
   startLive();
+  startNotices();
   startList();
 }
 startKeys();

@@ -30,7 +30,7 @@ function partAsMarkdown(part: Part): string {
 export function asMarkdown(doc: StepDetailDoc): string {
   const { step, label, detail, agent } = doc;
   const facts = [
-    `step \`${step.id}\`, ${plain(step.kind)}${agent ? ` of ${agent.label}` : ""}`,
+    `step \`${step.id}\`, ${plain(step.kind)}${step.request ? ` (${plain(step.request)})` : ""}${agent ? ` of ${agent.label}` : ""}`,
     `began ${step.started_at ?? "–"}${step.started_at_estimated ? " (estimated)" : ""}, took ${duration(step.duration_ms)}`,
     step.model && `model ${step.model}`,
     doc.buckets.length > 0 && `tokens: ${doc.buckets.map((one) => `${count(one.tokens)} ${plain(one.name)}`).join(", ")}${doc.cost_usd === null || doc.cost_usd === undefined ? "" : `, ${money(doc.cost_usd)}`}`,

@@ -37,6 +37,7 @@ function Facts({ doc }: { doc: StepDetailDoc }) {
   return (
     <dl class="facts">
       <Fact name="kind">{plain(step.kind)}</Fact>
+      {step.request && <Fact name="request" title="What the request was for: not an agent's work"><button class="link" onClick={() => setParams({ q: `request:${step.request ?? ""}` })}>{plain(step.request)}</button></Fact>}
       <Fact name="began" title={step.started_at ?? ""}>{clock(step.started_at)}{step.started_at_estimated && <span class="guess" title="No record has this time; it follows from others"> estimated</span>}</Fact>
       <Fact name="took">{duration(step.duration_ms)}{step.pending && " so far"}</Fact>
       {doc.agent && <Fact name="agent" title={doc.agent.detail}><button class="link" onClick={() => setParams({ q: `agent:${doc.agent?.id ?? ""}` })}>{doc.agent.label}</button>{step.agent_source !== "stated" && <span class="guess"> {step.agent_source}</span>}</Fact>}

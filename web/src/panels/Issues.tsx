@@ -7,6 +7,7 @@ import { answerOf } from "../state/answers.ts";
 import { go, openSession, replaceParams, route } from "../state/route.ts";
 import { words } from "../state/schema.ts";
 import { failed } from "../state/trouble.ts";
+import { NoticesListed } from "./Notices.tsx";
 import { Open, openAnswer } from "../widgets/save.tsx";
 import { Empty, Loading, Wrong } from "../widgets/States.tsx";
 
@@ -131,6 +132,7 @@ export function Issues() {
           {quiet > 0 && <p><button class="link" onClick={() => replaceParams({ info: "true" })}>{plural(quiet, "more sort")} that only {quiet === 1 ? "informs" : "inform"}</button></p>}
         </div>
         <div class="stats-half">
+          <NoticesListed />
           <h2>What became of every record</h2>
           {receipts.sources.length === 0 ? <p class="quiet">Nothing came in yet.</p> : <Sources receipts={receipts.sources} odd={issues.sources} />}
           {receipts.refused > 0 && <p class="errors">{plural(receipts.refused, "arrival")} refused because too much waited; nothing of them was kept.</p>}

@@ -11,7 +11,7 @@ import { go, select, selected, sessionId, setParams } from "../state/route.ts";
 import { lightOf } from "../state/session.ts";
 import { onlyRun, PAGE_RUNS, runs } from "../state/runs.ts";
 import { List } from "../widgets/List.tsx";
-import { Status, Swatch } from "../widgets/Small.tsx";
+import { RequestTag, Status, Swatch } from "../widgets/Small.tsx";
 import { Empty, Loading, Wrong } from "../widgets/States.tsx";
 import { Save } from "../widgets/save.tsx";
 import { failed } from "../state/trouble.ts";
@@ -21,7 +21,7 @@ const LARGE: LaneSize = { columnPx: 168, rowPx: 44 };
 
 function Chip({ step, size }: { step: RunStepDoc; size: LaneSize }) {
   const light = lightOf(step.id, step.seq);
-  const about = [step.label, step.detail, duration(step.duration_ms), step.is_error && "failed", step.pending && "no end yet"].filter(Boolean).join(" · ");
+  const about = [step.label, step.request && plain(step.request), step.detail, duration(step.duration_ms), step.is_error && "failed", step.pending && "no end yet"].filter(Boolean).join(" · ");
   return (
     <button class={`chip is-${light}${step.is_error ? " failed" : ""}${step.pending ? " pending" : ""}${isLater(step.elapsed_ms) ? " is-later" : ""}`} aria-pressed={light === "selected"} title={about}
       style={{ left: `${step.column * size.columnPx}px`, top: `${step.lane * size.rowPx + 2}px`, width: `${size.columnPx - 12}px`, height: `${size.rowPx - 4}px`, borderLeftColor: `var(--look-${step.look})` }}
@@ -119,7 +119,7 @@ function StepLine({ step, agent }: { step: RunStepDoc; agent: string }) {
   };
   return (
     <div class={`tree-row step is-${light}${isLater(step.elapsed_ms) ? " is-later" : ""}`} onClick={() => select(step.id)} title={step.detail}>
-      <span class="tree-text"><Swatch look={step.look} error={step.is_error} /><span class={step.is_error ? "label errors" : "label"}>{step.label}</span><span class="quiet">{step.detail}</span></span>
+      <span class="tree-text"><Swatch look={step.look} error={step.is_error} /><span class={step.is_error ? "label errors" : "label"}>{step.label}</span>{step.request && <RequestTag request={step.request} />}<span class="quiet">{step.detail}</span></span>
       <span class="tree-facts">
         <span class="quiet c-agent">{agent}</span>
         <span class="c-small">{step.tokens ? `${count(step.tokens)} tok` : ""}</span>

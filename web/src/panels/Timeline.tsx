@@ -12,10 +12,11 @@ import { chain, lighter, onPath, path, point } from "../state/session.ts";
 import { isGrowing, lanes, markedRange, nowNs, spanNs, timeline, widthPx } from "../state/timeline.ts";
 import { Canvas, type Size } from "../widgets/Canvas.tsx";
 import type { Paper } from "../widgets/paint.ts";
+import { RequestTag } from "../widgets/Small.tsx";
 import { Empty, Loading, Wrong } from "../widgets/States.tsx";
 import { draw, drawGrowing, type Scene } from "./timeline-draw.ts";
 import { scaleOf, useHand, type Hover } from "./timeline-hand.ts";
-import { TimelineTools } from "./TimelineTools.tsx";
+import { OwnChoice, TimelineTools } from "./TimelineTools.tsx";
 
 function pathDelayMs(first: string | null | undefined): number {
   const begun = path.value.data?.path.started_at;
@@ -37,6 +38,7 @@ export function Timeline() {
   const { data, error, loading } = timeline.value;
   if (error && !data) return <Wrong error={error} />;
   if (!data) return loading ? <Loading what="the timeline" /> : null;
+  if (data.total_bars === 0 && data.internal_steps > 0) return <Empty title="All steps are the client's own"><p class="quiet">Titles, quota, token counts and the like: nothing of an agent's work.</p><p><OwnChoice data={data} /></p></Empty>;
   if (data.total_bars === 0) return <Empty title="No step has a time"><p>The tree and the graph show them all.</p></Empty>;
   if (data.span_ns === 0 && data.total_bars > 1 && !isGrowing.value) return <Empty title="All steps have the same time"><p class="quiet">Their source tells when, but not what came first. The tree below and the graph show what led to what.</p></Empty>;
 
@@ -81,7 +83,7 @@ const besides = ({ x, y }: Hover, width: number) => ({ ...(x > width - 340 ? { r
 function BarTip({ bar, hover, width, lane }: { bar: BarDoc; hover: Hover; width: number; lane: LaneDoc | undefined }) {
   return (
     <div class="tip" style={besides(hover, width)}>
-      {bar.count > 1 ? <b>{plural(bar.count, "step")}</b> : <b>{bar.label}</b>}
+      {bar.count > 1 ? <b>{plural(bar.count, "step")}</b> : <b>{bar.label}</b>}{bar.request && <> <RequestTag request={bar.request} /></>}
       {bar.detail !== "" && <p>{bar.detail}</p>}
       <p class="quiet">
         {lane && `${lane.agents[bar.agent]?.label ?? laneName(lane)} · `}{duration((endOf(bar, nowNs.value) - bar.from_ns) / 1e6)}

@@ -1,9 +1,9 @@
 // What of the timeline is shown, and what its colours and lines mean.
 import type { TimelineDoc } from "../api/types.ts";
-import { percent, plural } from "../logic/words.ts";
+import { count, percent, plural } from "../logic/words.ts";
 import { prefer, preferences, type Arrows } from "../state/preferences.ts";
 import { lookTitle, palette } from "../state/schema.ts";
-import { markedRange, showWindow, shownWindow } from "../state/timeline.ts";
+import { isFull, markedRange, showFull, showWindow, shownWindow } from "../state/timeline.ts";
 import { Swatch } from "../widgets/Small.tsx";
 import { TimelineRange } from "./TimelineRange.tsx";
 
@@ -76,6 +76,18 @@ function ArrowChoice({ data }: { data: TimelineDoc }) {
   );
 }
 
+/** What the client asked for itself: hidden until asked for, and counted. */
+export function OwnChoice({ data }: { data: TimelineDoc }) {
+  const { internal_steps: steps, internal_errors: errors } = data;
+  if (steps === 0) return null;
+  const words = `${count(steps)}${isFull.value ? "" : " hidden"}${errors > 0 ? `, ${count(errors)} failed` : ""}`;
+  return (
+    <label class="check" title="Titles, quota, token counts and the like: requests of the client, not of an agent's work">
+      <input type="checkbox" checked={isFull.value} onChange={() => showFull(!isFull.value)} /> client's own <span class={errors > 0 ? "errors" : "quiet"}>({words})</span>
+    </label>
+  );
+}
+
 export function TimelineTools({ data }: { data: TimelineDoc }) {
   const { fold } = preferences.value;
   return (
@@ -83,6 +95,7 @@ export function TimelineTools({ data }: { data: TimelineDoc }) {
       <Legend data={data} />
       <span class="grow" />
       {data.untimed_steps > 0 && <span class="quiet">{plural(data.untimed_steps, "step")} without a time</span>}
+      <OwnChoice data={data} />
       <ColourChoice />
       <PathChoice />
       {data.idle.length > 0 && <label class="check" title="Long stretches in which nothing happened are drawn short"><input type="checkbox" checked={fold} onChange={() => prefer({ fold: !fold })} /> fold gaps</label>}

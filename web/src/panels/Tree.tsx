@@ -9,7 +9,7 @@ import { lightOf, numbers } from "../state/session.ts";
 import { timeline } from "../state/timeline.ts";
 import { closeAll, cursorRow, needTree, onlyAgent, onlyErrors, openAll, openUsual, pathAbove, rowAt, selectedRow, shownStep, toggleAgent, treeAsked, treeError, treeRows } from "../state/tree.ts";
 import { List } from "../widgets/List.tsx";
-import { Guess, Status, Swatch } from "../widgets/Small.tsx";
+import { Guess, RequestTag, Status, Swatch } from "../widgets/Small.tsx";
 import { Empty, Loading, Wrong } from "../widgets/States.tsx";
 
 const INDENT_PX = 16;
@@ -42,7 +42,7 @@ function AgentRow({ row, n }: { row: AgentRowDoc; n: number }) {
     <div id={rowId(n)} class={`tree-row agent${isOnPath ? " is-above" : ""}${cursorRow.value === n ? " is-cursor" : ""}`} role="row" aria-expanded={!row.closed} aria-level={row.depth + 1} aria-rowindex={n + 1} onDblClick={toggle}>
       <span role="gridcell" class="tree-text">
         <button class="twist" tabIndex={-1} style={{ marginLeft: `${row.depth * INDENT_PX}px` }} onClick={toggle} aria-label={row.closed ? `Open ${row.label}` : `Close ${row.label}`}>{row.closed ? "▸" : "▾"}</button>
-        <b title={MEANINGS[row.label]}>{row.label}</b> {row.inferred && <Guess />} <span class="quiet">{row.detail}</span>
+        <b title={MEANINGS[row.label.startsWith("internal ") ? "internal" : row.label]}>{row.label}</b> {row.inferred && <Guess />} <span class="quiet">{row.detail}</span>
       </span>
       <span role="gridcell" class="tree-facts" title={usageWords(row)}>
         <Status status={row.status} />
@@ -65,6 +65,7 @@ function StepRow({ row, n }: { row: StepRowDoc; n: number }) {
       <span role="gridcell" class="tree-text" style={{ paddingLeft: `${(row.depth + 1) * INDENT_PX + Math.min(row.indent, 6) * 10}px` }}>
         <Swatch look={row.look} error={row.is_error} />
         <span class={row.is_error ? "label errors" : "label"}>{row.label}</span>
+        {row.request && <RequestTag request={row.request} />}
         <span class="quiet about">{row.is_error && row.error ? row.error : row.detail}</span>
         {row.inferred && <Guess />}
         {row.pending && <span class="running">no end yet</span>}

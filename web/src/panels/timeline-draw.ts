@@ -4,7 +4,7 @@ import { boxOf, GUTTER_PX, TOP_PX, type Box, type PlacedLane } from "../logic/la
 import { alphaOf, inkOn, type Light } from "../logic/light.ts";
 import type { Positions } from "../logic/positions.ts";
 import { marks, toX, type Scale, type Span } from "../logic/scale.ts";
-import { duration } from "../logic/words.ts";
+import { duration, plain } from "../logic/words.ts";
 import type { Arrows, Colouring } from "../state/preferences.ts";
 import type { Palette } from "../state/schema.ts";
 import type { Lighter } from "../state/session.ts";
@@ -237,7 +237,7 @@ function drawPending(ctx: Paper, x: number, y: number, width: number, height: nu
 function drawLabel(ctx: Paper, bar: BarDoc, x: number, y: number, width: number, ink: string): void {
   const left = Math.max(x, 0) + 5;
   const room = x + width - left - 4;
-  const text = bar.count > 1 ? `${bar.count} steps` : bar.detail === "" ? bar.label : `${bar.label}  ${bar.detail}`;
+  const text = bar.count > 1 ? `${bar.count} steps` : [bar.request ? `${bar.label} (${plain(bar.request)})` : bar.label, bar.detail].filter(Boolean).join("  ");
   ctx.font = `11px ${FONT}`;
   const seen = ctx.globalAlpha;
   ctx.globalAlpha = 1;

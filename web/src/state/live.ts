@@ -6,6 +6,8 @@ import type { LiveChangeDoc } from "../api/types.ts";
 export type Hearer = (change: LiveChangeDoc | "reset") => void;
 
 export const connected = signal<boolean | undefined>(undefined);
+/** Grows when the server has something new for people, and when it is heard again. */
+export const noticed = signal(0);
 const hearers = new Set<Hearer>();
 
 /** How often views of a session look again at most, in milliseconds: at its parts, and at what sums up all of it. */
@@ -41,9 +43,11 @@ export function hear(hearer: Hearer): () => void {
 export function startLive(): void {
   listen({
     standing: (is) => {
+      if (is) noticed.value += 1;
       connected.value = is;
     },
     event: ({ name, data }) => {
+      if (name === "notice") noticed.value += 1;
       if (name !== "change" && name !== "reset") return;
       const change = name === "reset" ? "reset" : (JSON.parse(data) as LiveChangeDoc);
       batch(() => {

@@ -18,6 +18,13 @@ export const widthPx = signal(1200);
 export const shownWindow = signal<Span | undefined>(undefined);
 const askedWindow = signal<Span | undefined>(undefined);
 
+/** What the client asked for itself is shown, too. */
+export const isFull = computed(() => route.value.params["full"] === "true");
+
+export function showFull(is: boolean): void {
+  setParams({ full: is ? "true" : undefined });
+}
+
 export const timeline = answerOf(() => {
   const id = sessionId.value;
   if (id === "") return undefined;
@@ -26,8 +33,9 @@ export const timeline = answerOf(() => {
   const span = askedWindow.value;
   const px = Math.round(widthPx.value * (span ? 1 + 2 * REACH : 1));
   const folded = preferences.value.fold || undefined;
+  const full = isFull.value || undefined;
   const [from_ns, to_ns] = span ? [Math.max(0, Math.floor(span.from)), Math.max(0, Math.ceil(span.to))] : [undefined, undefined];
-  return { key: id, part: `${from_ns} ${to_ns} ${px} ${folded}`, get: (abort) => get("/api/v1/sessions/{id}/timeline", { id }, { from_ns, to_ns, px, folded }, abort) };
+  return { key: id, part: `${from_ns} ${to_ns} ${px} ${folded} ${full}`, get: (abort) => get("/api/v1/sessions/{id}/timeline", { id }, { from_ns, to_ns, px, folded, full }, abort) };
 });
 
 /** Gaps that are drawn short, if somebody wants that. */

@@ -17,6 +17,11 @@ export function Swatch({ look, error }: { look: string; error?: boolean }) {
   return <span class={error ? "swatch failed" : "swatch"} style={{ background: `var(--look-${look})` }} aria-hidden="true" />;
 }
 
+/** What a recorded request was for, where it was not an agent's work. */
+export function RequestTag({ request }: { request: string }) {
+  return <span class="tag" title="What the request was for: not an agent's work">{plain(request)}</span>;
+}
+
 /** Copies a text, or what makes one when it is wanted. */
 export function Copy({ text, label }: { text: string | (() => string); label: string }) {
   const [said, say] = useState("");

@@ -54,7 +54,7 @@ impl Shared {
             for name in [STORE, FAMILIES] {
                 let _files = self.ahead.hold();
                 // What the disk refuses now stays beside the file, where it is as good, until the next time.
-                drop(bring_in(&folder.join(name)));
+                drop(self.heed(bring_in(&folder.join(name))));
             }
             let until = Instant::now() + EVERY;
             written = held(&self.ahead.written);

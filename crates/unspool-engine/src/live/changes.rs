@@ -4,13 +4,13 @@
 //! instead of being buffered for.
 
 use super::held;
-use rustc_hash::{FxHashMap, FxHasher};
+use super::numbers::Numbers;
+use super::shown::{EdgeChanges, OtherChanges, ShownSession};
 use std::collections::VecDeque;
-use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 use unspool_model::{Id, Timestamp};
-use unspool_store::rows::{SessionFacts, SessionRow, StepRow};
+use unspool_store::rows::{SessionFacts, SessionRow};
 
 /// So many changes are kept for listeners: `max_changes_kept`.
 const MAX_CHANGES_KEPT: usize = 8192;
@@ -18,8 +18,8 @@ const MAX_CHANGES_KEPT: usize = 8192;
 /// A session became different.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Grows by one with each change; greater than all numbers of processes that began in earlier seconds, so that a number of one of
-    /// them is never taken for one of this.
+    /// Grows by one with each change; greater than all numbers of earlier processes, so that a number of one of them is never taken for one of
+    /// this.
     pub sequence: u64,
     /// When it was published.
     pub at: Timestamp,
@@ -31,6 +31,14 @@ pub struct Change {
     pub steps: Vec<Id>,
     /// Steps that are no more.
     pub removed: Vec<Id>,
+    /// Edges that are new, different or no more.
+    pub edges: EdgeChanges,
+    /// Agents that are new or different.
+    pub agents: Vec<Id>,
+    /// Agents that are no more.
+    pub agents_removed: Vec<Id>,
+    /// What else is different.
+    pub others: OtherChanges,
     /// What it was before is not known: everything may be different.
     pub whole: bool,
 }
@@ -48,12 +56,14 @@ pub struct Feed {
 pub struct Changes {
     kept: Mutex<VecDeque<Arc<Change>>>,
     last: watch::Sender<u64>,
+    numbers: Arc<Numbers>,
 }
 
 impl Changes {
-    /// None yet; they are counted from a number.
-    pub(crate) fn counted_from(first: u64) -> Changes {
-        Changes { kept: Mutex::default(), last: watch::Sender::new(first) }
+    /// None yet; they have numbers that only ever grow.
+    pub(crate) fn new(numbers: &Arc<Numbers>) -> Changes {
+        let last = watch::Sender::new(numbers.first());
+        Changes { kept: Mutex::default(), last, numbers: Arc::clone(numbers) }
     }
 
     pub(crate) fn publish(&self, changes: Vec<Change>) {
@@ -62,6 +72,7 @@ impl Changes {
         }
         let mut kept = held(&self.kept);
         let mut sequence = *self.last.borrow();
+        self.numbers.used(sequence + changes.len() as u64);
         for change in changes {
             sequence += 1;
             kept.push_back(Arc::new(Change { sequence, ..change }));
@@ -104,41 +115,43 @@ impl Changes {
 
 /// A session is no more.
 pub(crate) fn gone_change(session: Id, at: Timestamp) -> Change {
-    Change { sequence: 0, at, session, row: None, steps: Vec::new(), removed: Vec::new(), whole: true }
+    Change {
+        sequence: 0,
+        at,
+        session,
+        row: None,
+        steps: Vec::new(),
+        removed: Vec::new(),
+        edges: EdgeChanges::default(),
+        agents: Vec::new(),
+        agents_removed: Vec::new(),
+        others: OtherChanges::default(),
+        whole: true,
+    }
 }
 
-fn hash(row: &StepRow) -> u64 {
-    let mut hasher = FxHasher::default();
-    row.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// What is different from what was shown, and what is shown now.
+/// What is different from what was shown.
 pub(crate) fn change(
     facts: &SessionFacts,
-    known: Option<&[(Id, u64)]>,
+    known: Option<&ShownSession>,
+    now: &ShownSession,
     at: Timestamp,
-) -> (Change, Vec<(Id, u64)>) {
-    let now: Vec<(Id, u64)> = facts.steps.iter().map(|row| (row.id, hash(row))).collect();
-    let mut change = Change {
+) -> Change {
+    let nothing = ShownSession::default();
+    let before = known.unwrap_or(&nothing);
+    let (steps, removed) = now.steps_since(before);
+    let (agents, agents_removed) = now.agents_since(before);
+    Change {
         sequence: 0,
         at,
         session: facts.session.id,
         row: Some(Arc::new(facts.session.clone())),
-        steps: Vec::new(),
-        removed: Vec::new(),
+        steps,
+        removed,
+        edges: known.map_or_else(|| now.all_edges(), |known| now.edges_since(known)),
+        agents,
+        agents_removed,
+        others: now.others_since(before),
         whole: known.is_none(),
-    };
-    match known {
-        Some(known) => {
-            let before: FxHashMap<Id, u64> = known.iter().copied().collect();
-            let after: FxHashMap<Id, u64> = now.iter().copied().collect();
-            let differs = |(id, hash): &&(Id, u64)| before.get(id) != Some(hash);
-            change.steps = now.iter().filter(differs).map(|(id, _)| *id).collect();
-            change.removed =
-                known.iter().filter(|(id, _)| !after.contains_key(id)).map(|(id, _)| *id).collect();
-        }
-        None => change.steps = now.iter().map(|(id, _)| *id).collect(),
     }
-    (change, now)
 }

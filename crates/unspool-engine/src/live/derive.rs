@@ -8,16 +8,17 @@ use super::decode::Decoded;
 use super::facts::facts;
 use super::hot::{Hot, HotFamily, Shown};
 use super::queue::Waiting;
+use super::shown::ShownSession;
 use super::snapshots::{Linked, numbers, read_family, whole_stream};
 use super::tally::{by_source, loose};
-use super::{Change, Health, Shared, held, streams};
+use super::{Change, Health, Notice, Shared, held, streams};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use unspool_link::{Corpus, pieces};
-use unspool_model::{Batch, Flow, Id, RecordIx, Status, Timestamp};
+use unspool_model::{Batch, Code, Flow, Id, RecordIx, Status, Timestamp};
 use unspool_store::rows::Checkpoint;
 use unspool_store::{
     Commit, Families, FamilyId, Ground, GroundError, RecordCounts, SqliteStore, Store, StoreError, StreamPart,
@@ -26,7 +27,7 @@ use unspool_store::{
 /// Bytes of entries that are derived together.
 const ROUND_BYTES: u64 = 4 << 20;
 /// A family rests so many times as long as it took to link.
-const REST: u32 = 3;
+const REST: u32 = 2;
 /// One that is over `max_family_records` rests longer.
 const LONG_REST: u32 = 20;
 /// It is let off so much of it: news is not to wait for what takes little.
@@ -35,7 +36,7 @@ const LET_OFF: Duration = Duration::from_millis(40);
 const TOGETHER: Duration = Duration::from_millis(200);
 /// While no more bytes than this wait, what was linked in so long is shown before the rest is linked.
 const LITTLE_BYTES: u64 = 256 << 10;
-const AT_ONCE: Duration = Duration::from_millis(15);
+const AT_ONCE: Duration = Duration::from_millis(3);
 /// Where deriving gives way: while more comes than is derived, it rests so many times as long as it worked, and no longer than this.
 const GIVE_WAY: u32 = 3;
 const LONGEST_GIVE_WAY: Duration = Duration::from_millis(500);
@@ -411,10 +412,11 @@ impl Deriver {
                 agents = (agents.0 + 1, agents.1 + u64::from(agent.spawn.is_none()));
             }
             let facts = facts(&flow, &corpus.batch, &self.shared.options.prices, positions.clone());
+            let now = ShownSession::of(&facts, &flow, &corpus.batch);
             let known = one.shown.get(&flow.session.id);
-            let (change, steps) = change(&facts, known.map(Vec::as_slice), (self.shared.options.now)());
+            let change = change(&facts, known, &now, (self.shared.options.now)());
             ids.push(flow.session.id);
-            shown.insert(flow.session.id, steps);
+            shown.insert(flow.session.id, now);
             self.any_running |= facts.session.status == Status::Running.name();
             round.changes.push(change);
             round.commit.sessions.push(facts);
@@ -426,7 +428,7 @@ impl Deriver {
         self.gone.extend(gone);
         let mut counts = by_source(&corpus.batch);
         if let Some(first) = counts.values_mut().next() {
-            first.steps = shown.values().map(|steps| steps.len() as u64).sum();
+            first.steps = shown.values().map(|one| one.steps.len() as u64).sum();
             first.sessions = ids.len() as u64;
             (first.subagents, first.unlinked) = agents;
         }
@@ -441,20 +443,33 @@ impl Deriver {
         round.shown.push((family, shown));
         let took = began.elapsed() + std::mem::take(&mut one.reading);
         let is_large = one.parts.records() > self.shared.options.max_family_records;
-        self.large(family, is_large);
+        self.large(family, is_large, one.parts.records(), &ids);
         let rest = if is_large { LONG_REST } else { REST };
         one.rest_until = (took * rest).checked_sub(LET_OFF).map(|rest| Instant::now() + rest);
         self.hot.put(family, one);
         Ok(())
     }
 
-    /// Takes note of families over `max_family_records`; health counts them.
-    fn large(&self, family: FamilyId, is_large: bool) {
+    /// Takes note of families over `max_family_records`, and says so once for each; health counts them.
+    fn large(&self, family: FamilyId, is_large: bool, records: usize, sessions: &[Id]) {
         let mut large = held(&self.shared.large);
-        if is_large {
-            large.insert(family);
-        } else {
+        if !is_large {
             large.remove(&family);
+        } else if large.insert(family) {
+            let limit = self.shared.options.max_family_records;
+            let named = sessions
+                .first()
+                .map_or_else(|| "no session".into(), |id| format!("session {}", id.show('x')));
+            let others = match sessions.len() {
+                0 | 1 => String::new(),
+                count => format!(" and {} others", count - 1),
+            };
+            let words = format!(
+                "{named}{others}: {records} records that belong together are more than `max_family_records` ({limit}); they are linked less often, and \
+                 news of them comes later"
+            );
+            let session = sessions.first().copied();
+            self.shared.notices.say(Notice { session, ..Notice::new(Code::FamilyTooLarge, words) });
         }
     }
 

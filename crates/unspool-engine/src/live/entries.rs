@@ -2,9 +2,10 @@
 
 use super::decode::{Counted, Decoded, decode};
 use super::queue::{Reading, Waiting};
-use super::{Shared, streams};
+use super::{Shared, held, streams};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use unspool_model::Code;
 use unspool_store::rows::Checkpoint;
 use unspool_store::{Entry, LogError, Packing, Receipt};
 
@@ -119,7 +120,7 @@ impl Shared {
             });
             entries.push(Entry { stream, offset, received, bytes });
         }
-        let appended = self.log.append_packed(entries, packing(self.is_behind()));
+        let appended = self.append(entries, packing(self.is_behind()));
         let receipt = appended.inspect_err(|_| self.queue.release(room))?;
         for (position, one) in (receipt.first..).zip(&mut waiting) {
             one.position = position;
@@ -145,7 +146,7 @@ impl Shared {
         let (stream, received) = (streams::body(source, name), (self.options.now)());
         let entry = |bytes| Entry { stream: stream.clone(), offset: 0, received, bytes };
         let entries: Arc<[Entry]> = bodies.into_iter().map(entry).collect();
-        let appended = self.log.append_packed(Arc::clone(&entries), packing(is_behind));
+        let appended = self.append(Arc::clone(&entries), packing(is_behind));
         let receipt = appended.inspect_err(|_| self.queue.release(room))?;
         let waiting =
             (receipt.first..).zip(entries.iter().enumerate()).map(|(position, (n, entry))| Waiting {
@@ -185,6 +186,24 @@ impl Shared {
         Refused::Busy { limit: self.options.max_pending_bytes }
     }
 
+    /// Appends to the log, and takes note of whether the disk takes it.
+    fn append(&self, entries: impl Into<Arc<[Entry]>>, packing: Packing) -> Result<Receipt, LogError> {
+        let appended = self.log.append_packed(entries, packing);
+        match &appended {
+            Ok(_) => *held(&self.unwritten) = None,
+            Err(error @ LogError::Io { doing, source, .. }) => {
+                let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+                // Without the name of the file, which is another one with every try.
+                let words =
+                    format!("what is sent is refused: could not {doing} the record log: {source}{hint}");
+                self.say(Code::WriteRefused, &words);
+                *held(&self.unwritten) = Some(words);
+            }
+            Err(_) => {}
+        }
+        appended
+    }
+
     fn keep(
         &self,
         stream: String,
@@ -194,7 +213,7 @@ impl Shared {
     ) -> Result<Taken, Refused> {
         let (room, received) = (bytes.len() as u64, (self.options.now)());
         let entry = Entry { stream: stream.clone(), offset: place.offset, received, bytes };
-        let receipt = self.log.append([entry]).inspect_err(|_| self.queue.release(room))?;
+        let receipt = self.append([entry], Packing::Dense).inspect_err(|_| self.queue.release(room))?;
         let position = receipt.first;
         if let Some(decoded) = &mut decoded {
             name_streams(decoded, &stream, position);

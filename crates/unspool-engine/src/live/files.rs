@@ -88,7 +88,12 @@ impl Version<'_> {
 
     /// All of it.
     pub(crate) fn whole(mut self) -> Result<Vec<u8>, LogError> {
-        let (mut whole, mut damaged) = (Vec::new(), Vec::new());
+        let mut damaged = Vec::new();
+        let before_last = self.parts.as_slice().last().map_or(0, |last| last.offset);
+        // Mostly there is one part, which is not copied.
+        let mut whole = self.next(&mut damaged)?.unwrap_or_default();
+        // What is damaged may say anything; then it grows as it comes.
+        let _ = whole.try_reserve_exact(usize::try_from(before_last).unwrap_or(0));
         while let Some(mut part) = self.next(&mut damaged)? {
             whole.append(&mut part);
         }

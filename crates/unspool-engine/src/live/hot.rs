@@ -3,14 +3,15 @@
 //! In: pieces. Out: all records of a family as one batch. What is not used goes first, and is read from the log again when it is needed.
 
 use super::parts::Parts;
+use super::shown::ShownSession;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use unspool_model::{Batch, Id, Timestamp};
 use unspool_store::FamilyId;
 
-/// Steps of sessions as they were shown: id and hash of each, in order.
-pub(crate) type Shown = FxHashMap<Id, Vec<(Id, u64)>>;
+/// Sessions as they were shown.
+pub(crate) type Shown = FxHashMap<Id, ShownSession>;
 
 /// One family.
 #[derive(Default)]
@@ -27,7 +28,7 @@ pub(crate) struct HotFamily {
     pub(crate) stale: BTreeMap<String, u64>,
     /// How long reading them took since it was linked.
     pub(crate) reading: Duration,
-    /// The steps of its sessions as they were shown last.
+    /// Its sessions as they were shown last.
     pub(crate) shown: Shown,
     weight: usize,
     used: u64,

@@ -4,6 +4,8 @@
 //! version the index knows, so nothing is missed after a crash, and an index that was deleted is made again. It waits a moment before it
 //! begins, because changes come in crowds; it rests after it has worked on sessions that grow, and while anything waits to be derived it mostly rests.
 
+use super::mending::is_damage_of_texts;
+use super::repair::{self, TEXTS};
 use super::{Shared, held};
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
@@ -12,18 +14,21 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use unspool_model::{Id, Timestamp};
-use unspool_store::{Changed, GroundError, NewChunk, Store, Texts};
-use unspool_view::search::{Chunks, words::each_word};
+use unspool_model::{Code, Id, Timestamp};
+use unspool_store::{Changed, GroundError, NewChunk, Store, TextPacker, Texts};
+use unspool_view::search::{Chunks, WordList};
 
 /// A change waits at least so long for others to be indexed with it.
 const CROWD: Duration = Duration::from_millis(100);
-/// After a pass it rests so many times as long as sessions took that it had indexed before, but at most so long: they may go on growing.
+/// After a pass it rests so many times as long as sessions took that it had indexed before, but at most so long: they may go on growing. Those
+/// it has rested after already do not count.
 const REST: u32 = 4;
 const LONGEST_REST: Duration = Duration::from_secs(3);
 /// While anything waits to be derived it rests so many times as long as a session took.
 const BUSY_REST: u32 = 3;
 const LONGEST_BUSY_REST: Duration = Duration::from_secs(1);
+/// How often one that rests looks whether it still has to.
+const LOOK: Duration = Duration::from_millis(50);
 /// When there is nothing to do for so long, the index is made dense and memory is given back; then it sleeps.
 const IDLE: Duration = Duration::from_secs(5);
 const ASLEEP: Duration = Duration::from_secs(3600);
@@ -38,7 +43,7 @@ const SAVE_AFTER: Duration = Duration::from_secs(2);
 const MAX_CREW: usize = 8;
 /// So many for each processor: some are small, and wait for one that is large.
 const CREW: usize = 3;
-const PREPARED: usize = 1;
+const PREPARED: usize = 3;
 
 /// How the index stands.
 #[derive(Default)]
@@ -60,6 +65,10 @@ struct State {
     forgotten: bool,
     passes: u64,
     problem: Option<String>,
+    /// What is wrong with the index, which is to be thrown away.
+    damaged: Option<String>,
+    /// It is being made, and sessions are not in it yet.
+    is_new: bool,
 }
 
 impl Indexing {
@@ -78,6 +87,30 @@ impl Indexing {
     pub(crate) fn forgotten(&self) {
         held(&self.state).forgotten = true;
         self.changed.notify_all();
+    }
+
+    /// Somebody found the index damaged: it is to be made again.
+    pub(crate) fn damaged(&self, why: &str) {
+        held(&self.state).damaged.get_or_insert_with(|| why.into());
+        self.changed.notify_all();
+    }
+
+    /// What is wrong with it, if that was found.
+    fn damage(&self) -> Option<String> {
+        held(&self.state).damaged.clone()
+    }
+
+    /// The index is empty, and is to be made.
+    pub(crate) fn begin_anew(&self) {
+        let mut state = held(&self.state);
+        (state.damaged, state.indexed, state.is_new) = (None, 0, true);
+        state.passes += 1;
+    }
+
+    /// Whether it is being made, and sessions are not in it yet.
+    pub(crate) fn is_new(&self) -> bool {
+        let state = held(&self.state);
+        state.is_new || state.damaged.is_some()
     }
 
     /// Since when the oldest of what is not indexed has been waiting.
@@ -105,7 +138,7 @@ impl Indexing {
     pub(crate) fn settle(&self, shared: &Shared) {
         let mut state = held(&self.state);
         let wanted = state.shown;
-        while (state.indexed < wanted || state.forgotten) && !shared.stopping.load(Ordering::Acquire) {
+        while !state.is_done(wanted) && !shared.stopping.load(Ordering::Acquire) {
             state = self.wait(state, Duration::from_millis(50));
         }
     }
@@ -120,13 +153,17 @@ impl Indexing {
 
     /// Sleeps, unless the engine is about to end.
     fn sleep(&self, time: Duration, shared: &Shared) {
+        self.sleep_while(time, shared, || true);
+    }
+
+    /// Sleeps while something is so, which is looked at now and then.
+    fn sleep_while(&self, time: Duration, shared: &Shared, is_so: impl Fn() -> bool) {
         let until = Instant::now() + time;
-        let mut state = held(&self.state);
         while let Some(left) = until.checked_duration_since(Instant::now()) {
-            if shared.stopping.load(Ordering::Acquire) {
+            if shared.stopping.load(Ordering::Acquire) || !is_so() {
                 return;
             }
-            state = self.wait(state, left);
+            drop(self.wait(held(&self.state), left.min(LOOK)));
         }
     }
 
@@ -134,7 +171,7 @@ impl Indexing {
     fn next(&self, shared: &Shared, mut idle: impl FnMut()) -> Option<()> {
         let mut state = held(&self.state);
         let mut idle_at = Some(Instant::now() + IDLE);
-        while state.shown <= state.indexed && !state.forgotten {
+        while state.is_done(state.shown) {
             if shared.stopping.load(Ordering::Acquire) {
                 return None;
             }
@@ -154,7 +191,7 @@ impl Indexing {
     /// Whether there is nothing to do.
     fn is_idle(&self) -> bool {
         let state = held(&self.state);
-        state.shown <= state.indexed && !state.forgotten
+        state.is_done(state.shown)
     }
 
     /// Begins to work on everything that is shown now.
@@ -171,7 +208,7 @@ impl Indexing {
         state.passes += 1;
         match done {
             Ok(version) => {
-                (state.indexed, state.problem) = (version, None);
+                (state.indexed, state.problem, state.is_new) = (version, None, false);
                 state.working_since = Timestamp::NONE;
             }
             Err(problem) => state.problem = Some(problem),
@@ -181,9 +218,18 @@ impl Indexing {
     }
 }
 
+impl State {
+    /// Whether everything up to a version is in the index.
+    fn is_done(&self, version: u64) -> bool {
+        version <= self.indexed && !self.forgotten && self.damaged.is_none()
+    }
+}
+
 pub(crate) struct Indexer {
     shared: Arc<Shared>,
     texts: Texts,
+    /// How many sessions are prepared ahead when nothing else is to be done.
+    crew: usize,
     /// Sessions that the store does not know have been looked for.
     swept: bool,
     /// How long sessions that it had indexed before took during this pass.
@@ -195,7 +241,9 @@ pub(crate) struct Indexer {
 impl Indexer {
     pub(crate) fn new(shared: Arc<Shared>, texts: Texts) -> Indexer {
         let again = Duration::ZERO;
-        Indexer { shared, texts, swept: false, again, unsaved: 0, saved: Instant::now() }
+        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let crew = (CREW * cores).min(MAX_CREW);
+        Indexer { shared, texts, crew, swept: false, again, unsaved: 0, saved: Instant::now() }
     }
 
     /// Works until the engine is closed. What is left then is done by the next process.
@@ -208,7 +256,7 @@ impl Indexer {
                 return;
             }
             let upto = shared.indexing.begin();
-            let done = self.pass(upto);
+            let done = self.replace_damaged().and_then(|()| self.pass(upto));
             rest = (std::mem::take(&mut self.again) * REST).min(LONGEST_REST);
             match done {
                 Ok(()) if self.is_stopping() => return,
@@ -216,7 +264,9 @@ impl Indexer {
                 Err(error) => {
                     self.texts.undo();
                     shared.indexing.end(Err(error.to_string()));
-                    rest = RETRY;
+                    // What is damaged is made again at once; anything else is tried again.
+                    rest = if is_damage_of_texts(&error) { Duration::ZERO } else { RETRY };
+                    drop(shared.heed::<(), _>(Err(error)));
                 }
             }
         }
@@ -226,12 +276,30 @@ impl Indexer {
     fn idle(&mut self) {
         let shared = Arc::clone(&self.shared);
         let go_on = || !shared.stopping.load(Ordering::Acquire) && shared.indexing.is_idle();
+        let dense = self
+            .texts
+            .is_loose()
+            .and_then(|is_loose| if is_loose { self.texts.make_dense(go_on) } else { Ok(()) });
         // A looser index takes more room and says the same; the next idle moment is as good.
-        if self.texts.is_loose().unwrap_or(false) && self.texts.make_dense(go_on).is_err() {
+        if shared.heed(dense).is_err() {
             self.texts.undo();
         }
         self.texts.rest();
         held(&shared.texts).rest();
+    }
+
+    /// Puts a new index in the place of one that is damaged.
+    fn replace_damaged(&mut self) -> Result<(), GroundError> {
+        let Some(why) = self.shared.indexing.damage() else { return Ok(()) };
+        let folder = self.shared.options.databases();
+        let mut reader = held(&self.shared.texts);
+        Texts::delete(&folder.join(TEXTS));
+        let (own, others, _) = repair::open_texts(&folder)?;
+        (self.texts, *reader, self.swept) = (own, others, false);
+        drop(reader);
+        self.shared.indexing.begin_anew();
+        self.shared.say(Code::DatabaseRemade, repair::texts_notice(&why));
+        Ok(())
     }
 
     fn is_stopping(&self) -> bool {
@@ -270,13 +338,15 @@ impl Indexer {
                 let began = Instant::now();
                 self.put(&one)?;
                 let took = began.elapsed();
-                self.again += if one.is_known { took } else { Duration::ZERO };
                 if self.unsaved >= SAVE_BYTES || self.saved.elapsed() >= SAVE_AFTER {
                     let next = begun.front().map(|next| next.session).or(left.as_slice().first());
                     self.save(next.map_or(upto, |next| next.version - 1))?;
                 }
                 if self.is_busy() {
-                    shared.indexing.sleep((took * BUSY_REST).min(LONGEST_BUSY_REST), &shared);
+                    let rest = (took * BUSY_REST).min(LONGEST_BUSY_REST);
+                    shared.indexing.sleep_while(rest, &shared, || self.is_busy());
+                } else if one.is_known {
+                    self.again += took;
                 }
             }
             self.save(upto)
@@ -290,8 +360,7 @@ impl Indexer {
 
     /// How many sessions are prepared ahead.
     fn crew(&self) -> usize {
-        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        if self.is_busy() { 0 } else { (CREW * cores).min(MAX_CREW) }
+        if self.is_busy() { 0 } else { self.crew }
     }
 
     fn save(&mut self, version: u64) -> Result<(), GroundError> {
@@ -344,11 +413,13 @@ struct Prepared {
 /// Reads the texts of a session that the index does not know, some at a time, until nobody wants them.
 fn prepare(shared: &Shared, changed: &Changed, mut known: FxHashSet<Id>, give: &SyncSender<Prepared>) {
     let found = if changed.exists { shared.snapshot(changed.id) } else { Ok(None) };
-    let found = found.map_err(|error| give.send(Prepared { all: Arc::default(), new: Err(error), bytes: 0 }));
-    let Ok(found) = found else { return };
-    let Some(snapshot) = found else {
-        drop(give.send(Prepared { all: Arc::default(), new: Ok(Vec::new()), bytes: 0 }));
-        return;
+    // Nobody wants it when the engine is about to end.
+    let nothing = |new| drop(give.send(Prepared { all: Arc::default(), new, bytes: 0 }));
+    let fail = |error: GroundError| nothing(Err(error));
+    let snapshot = match found {
+        Ok(Some(snapshot)) => snapshot,
+        Ok(None) => return nothing(Ok(Vec::new())),
+        Err(error) => return fail(error),
     };
     let (flow, batch) = (&snapshot.flow, &snapshot.corpus.batch);
     let chunks = Chunks::of(flow, batch);
@@ -356,21 +427,16 @@ fn prepare(shared: &Shared, changed: &Changed, mut known: FxHashSet<Id>, give: &
     let mut natives = snapshot.natives();
     let mut new: Vec<NewChunk> = Vec::new();
     let mut bytes = 0;
+    let (mut words, mut packer) = (WordList::default(), TextPacker::default());
     for chunk in chunks.chunks.iter().filter(|chunk| known.insert(chunk.sum)) {
         let texts = chunks.read(chunk, flow, batch, &mut natives);
-        let mut words: FxHashSet<String> = FxHashSet::default();
-        for (_, text) in &texts.texts {
-            each_word(text, |word| {
-                if !words.contains(word) {
-                    words.insert(word.into());
-                }
-            });
+        words.add(texts.all());
+        bytes += texts.all().len();
+        let text = (!chunks.is_small()).then(|| packer.pack(&texts.to_bytes())).transpose();
+        match text {
+            Ok(text) => new.push(NewChunk { sum: chunk.sum, words: words.take(), text }),
+            Err(error) => return fail(error.into()),
         }
-        let words: Vec<String> = words.into_iter().collect();
-        let text = texts.to_bytes();
-        bytes += text.len();
-        let text = (!chunks.is_small()).then_some(text);
-        new.push(NewChunk { sum: chunk.sum, words: words.join(" "), text });
         if bytes >= PUT_BYTES {
             let some = Prepared { all: Arc::clone(&all), new: Ok(std::mem::take(&mut new)), bytes };
             if give.send(some).is_err() {
@@ -379,6 +445,5 @@ fn prepare(shared: &Shared, changed: &Changed, mut known: FxHashSet<Id>, give: &
             bytes = 0;
         }
     }
-    // Nobody wants it when the engine is about to end.
     drop(give.send(Prepared { all, new: Ok(new), bytes }));
 }

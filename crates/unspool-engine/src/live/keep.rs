@@ -7,13 +7,13 @@ use super::derive::Deriver;
 use super::entries::Place;
 use super::hot::Hot;
 use super::queue::{Reading, Waiting};
-use super::{Shared, held, repair};
+use super::{held, repair};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use unspool_model::Id;
-use unspool_store::{GroundError, Question, Scanned, Store, StoreError};
+use unspool_model::{Code, Id};
+use unspool_store::{GroundError, Question, Scanned, Store};
 
 /// Bytes of entries that are derived together.
 const ROUND_BYTES: u64 = 4 << 20;
@@ -21,8 +21,6 @@ const ROUND_BYTES: u64 = 4 << 20;
 const RETRY: Duration = Duration::from_secs(1);
 /// How often the end of the process is looked for meanwhile.
 const GLANCE: Duration = Duration::from_millis(20);
-/// Notices kept; more are counted: `max_notices`.
-const MAX_NOTICES: usize = 100;
 
 impl Deriver {
     /// Says since when what the last process left has been waiting.
@@ -96,8 +94,8 @@ impl Deriver {
         self.files.clear();
         self.growing.clear();
         self.gone.clear();
-        if let GroundError::Store(StoreError::Damaged { .. }) = failed {
-            self.replace_databases()?;
+        if let Some(found) = failed.damage() {
+            self.replace_databases(found)?;
         }
         self.families.take_back()?;
         self.numbers = self.families.counts(None)?;
@@ -106,12 +104,16 @@ impl Deriver {
     }
 
     /// Puts new databases in the place of damaged ones.
-    fn replace_databases(&mut self) -> Result<(), GroundError> {
+    fn replace_databases(&mut self, found: (&str, &str)) -> Result<(), GroundError> {
         let folder = self.shared.options.databases();
         let files = self.shared.ahead.hold();
-        let opened = repair::replace(&folder)?;
+        let opened = repair::replace(&folder, Some(found).filter(|(name, _)| self.shared.may_replace(name)))?;
         drop(files);
-        self.shared.notice(&opened.notices);
+        for words in opened.notices {
+            self.shared.say(Code::DatabaseRemade, words);
+        }
+        // Families may have other numbers from now on.
+        self.shared.snapshots.clear();
         self.ground.replace_store(opened.store);
         self.families = opened.families;
         let again = repair::open(&folder)?;
@@ -131,7 +133,7 @@ impl Deriver {
                 Scanned::Record(position, _) if position >= end => break,
                 Scanned::Record(position, entry) => (position, entry),
                 Scanned::Lost(damage) => {
-                    self.shared.notice(&[damage.to_string()]);
+                    self.shared.say_damaged(&[damage]);
                     continue;
                 }
             };
@@ -171,30 +173,6 @@ impl Deriver {
             question.after = page.next;
             if question.after.is_none() {
                 return Ok(ghosts);
-            }
-        }
-    }
-}
-
-impl Shared {
-    /// Says which entries of the log cannot be read, once for each.
-    pub(crate) fn notice_damaged(&self, positions: &[u64]) {
-        for position in positions {
-            self.notice(&[format!("record {position} of the log is damaged, and nothing is shown of it")]);
-        }
-    }
-
-    /// Keeps plain words about what was found, for whoever asks how it stands.
-    pub(crate) fn notice(&self, words: &[String]) {
-        let mut notices = held(&self.notices);
-        for word in words {
-            if notices.contains(word) {
-                continue;
-            }
-            if notices.len() < MAX_NOTICES {
-                notices.push(word.clone());
-            } else if let Some(last) = notices.last_mut() {
-                *last = "more was found than `max_notices` (100): `unspool db check` lists everything".into();
             }
         }
     }

@@ -17,6 +17,10 @@ mod files;
 mod hot;
 mod indexing;
 mod keep;
+mod looking;
+mod mending;
+mod notices;
+mod numbers;
 mod parts;
 mod queue;
 mod rebuild;
@@ -24,6 +28,7 @@ mod relink;
 mod repair;
 mod retain;
 mod searching;
+mod shown;
 mod snapshots;
 mod streams;
 mod tally;
@@ -34,34 +39,39 @@ mod waning;
 pub use changes::{Change, Changes, Feed};
 pub use decode::Counted;
 pub use entries::{Arrival, Part, Refused, Taken};
-pub use facts::facts;
+pub use facts::session_row;
+pub use notices::Notice;
 pub use relink::{LinkChange, Relink, Relinked};
 pub use retain::{Keep, Pruned, Retention};
 pub use searching::{Findings, FoundSession, Hit, Matches};
+pub use shown::{EdgeChanges, EdgeEnds, OtherChanges};
 pub use snapshots::Snapshot;
+pub use streams::sent_in_parts;
 pub use upkeep::{Imported, SourceSize, Stats, check, compact, export, import, stats};
 
 use ahead::Ahead;
 use derive::Deriver;
 use indexing::{Indexer, Indexing};
+use mending::Mended;
+use notices::Notices;
+use numbers::{Numbers, clock_went_back};
 use queue::Queue;
 use repair::Databases;
 use snapshots::Snapshots;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use unspool_link::Table;
-use unspool_model::{Id, Timestamp};
-use unspool_store::files::FolderLock;
+use unspool_model::{Code, Id, Timestamp};
+use unspool_store::files::{FolderLock, make_private_folder};
 use unspool_store::{
     Families, FamilyId, Ground, GroundError, Log, LogError, LogOptions, LogSize, LooseIssue, Page, Question,
     RecordCounts, Recovery, SqliteStore, Store, StoreError, Texts,
 };
 use unspool_view::Prices;
-use unspool_view::search::TEXTS_VERSION;
 
 /// What the engine is told once.
 #[derive(Clone)]
@@ -167,11 +177,15 @@ pub(crate) struct Shared {
     pub(crate) large: Mutex<BTreeSet<FamilyId>>,
     /// The deriver found something it cannot go on from; what it was.
     pub(crate) broken: Mutex<Option<String>>,
+    /// Why the last record that was sent is not in the log, if that is so.
+    pub(crate) unwritten: Mutex<Option<String>>,
+    /// Databases that were mended.
+    pub(crate) mended: Mutex<BTreeMap<String, Mended>>,
     pub(crate) stopping: AtomicBool,
     pub(crate) reader: Mutex<SqliteStore>,
     pub(crate) families: Mutex<Families>,
-    /// What was found and mended, in plain words.
-    pub(crate) notices: Mutex<Vec<String>>,
+    /// What was found, mended and lost.
+    pub(crate) notices: Notices,
     /// What the deriver is to do between two rounds.
     pub(crate) orders: Mutex<Vec<retain::Order>>,
     pub(crate) texts: Mutex<Texts>,
@@ -200,6 +214,9 @@ pub enum OpenError {
         /// Which one.
         folder: String,
     },
+    /// What should be taken in is no export of records, or not whole.
+    #[error("could not read the import: {0}")]
+    Import(std::io::Error),
     /// The thread.
     #[error("could not start a thread: {0}")]
     Thread(std::io::Error),
@@ -215,10 +232,16 @@ impl OpenError {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             OpenError::Ground(error) => error.hint(),
-            OpenError::Folder { .. } | OpenError::Nothing { .. } => {
-                Some("choose another folder with --data-dir")
+            OpenError::Folder { .. } => Some("choose another folder with --data-dir"),
+            OpenError::Nothing { .. } => Some(
+                "name the folder in which a server or proxy kept something with --data-dir, or start one: `unspool serve`",
+            ),
+            OpenError::Import(_) => Some(
+                "give it a whole file that `unspool db export` wrote; what it added stays, and is not added twice",
+            ),
+            OpenError::Thread(_) => {
+                Some("the system has no room for more threads; stop something else, and try again")
             }
-            OpenError::Thread(_) => None,
         }
     }
 }
@@ -230,6 +253,14 @@ impl From<StoreError> for OpenError {
 }
 
 impl Engine {
+    /// Opens a folder that has records; nothing is made where there are none.
+    pub fn open_existing(options: Options) -> Result<Engine, OpenError> {
+        if !options.folder.join("log").is_dir() {
+            return Err(OpenError::Nothing { folder: options.folder.display().to_string() });
+        }
+        Engine::open(options)
+    }
+
     /// Opens the folder, or makes it, and goes on where the last process stopped.
     pub fn open(options: Options) -> Result<Engine, OpenError> {
         Engine::open_after(options, |_| Ok(()))
@@ -241,7 +272,7 @@ impl Engine {
         prepare: impl FnOnce(&mut Databases) -> Result<(), GroundError>,
     ) -> Result<Engine, OpenError> {
         let folder = options.folder.clone();
-        private_folder(&folder)
+        make_private_folder(&folder)
             .map_err(|source| OpenError::Folder { folder: folder.display().to_string(), source })?;
         let lock = FolderLock::take(&folder, &options.holder).map_err(GroundError::from)?;
         let place = options.databases();
@@ -251,29 +282,44 @@ impl Engine {
         let Databases { store, families, notices } = databases;
         let ground = Ground::locked(&folder, lock, store, LogOptions::default())?;
         let again = repair::open(&place)?;
-        let open_texts = || Texts::open(&place.join("texts.db"), TEXTS_VERSION);
-        let texts = open_texts()?;
-        let began = first_number((options.now)());
+        let (texts, texts_again, texts_notice) = repair::open_texts(&place)?;
+        let (numbers, clock) = Numbers::open(&place, options.now);
+        let numbers = Arc::new(numbers);
+        let clock = clock.later(last_received(ground.log()));
+        let clock_notice = clock_went_back((options.now)(), clock);
+        let remade = notices.into_iter().chain(texts_notice);
+        let notices = Notices::of(ground.recovery());
+        remade.for_each(|words| notices.say(Notice::new(Code::DatabaseRemade, words)));
+        if let Some(words) = clock_notice {
+            notices.say(Notice::new(Code::ClockWentBack, words));
+        }
         let shared = Arc::new(Shared {
             log: Arc::clone(ground.log()),
             queue: Queue::new(ground.store().standing()?.through, options.max_pending_bytes),
-            snapshots: Snapshots::new(options.max_snapshot_bytes, began),
-            changes: Changes::counted_from(began),
+            snapshots: Snapshots::new(options.max_snapshot_bytes, &numbers),
+            changes: Changes::new(&numbers),
             numbers: Mutex::default(),
             refused: AtomicU64::new(0),
             large: Mutex::default(),
             broken: Mutex::default(),
+            unwritten: Mutex::default(),
+            mended: Mutex::default(),
             stopping: AtomicBool::new(false),
             reader: Mutex::new(again.store),
             families: Mutex::new(again.families),
-            notices: Mutex::new(notices),
+            notices,
             orders: Mutex::default(),
-            texts: Mutex::new(open_texts()?),
+            texts: Mutex::new(texts_again),
             indexing: Indexing::default(),
             ahead: Ahead::default(),
             recovery: ground.recovery().clone(),
             options,
         });
+        // One that cannot say it is made again, or tried again.
+        if shared.heed(texts.standing()).is_ok_and(|known| known == 0) {
+            shared.indexing.begin_anew();
+        }
+        shared.go_on_without(shared.notices.lost());
         let mut indexer = Indexer::new(Arc::clone(&shared), texts);
         let mut deriver = Deriver::new(Arc::clone(&shared), ground, families)?;
         let engine = Engine { shared, threads: Mutex::default() };
@@ -284,6 +330,8 @@ impl Engine {
         if !is_trial {
             // Whoever searches can wait longer than whoever looks on.
             engine.start("index", true, move || indexer.run())?;
+            let shared = Arc::clone(&engine.shared);
+            engine.start("look-through", true, move || shared.look_through_the_log())?;
         }
         Ok(engine)
     }
@@ -318,11 +366,12 @@ impl Engine {
     }
 
     /// Keeps bodies of one source and name that some format is known to know, all with one write; waits until there is room for them.
-    pub fn take_bodies(&self, source: &str, name: &str, bodies: Vec<Vec<u8>>) -> Result<(), Refused> {
+    /// Gives the position of the first; the others follow it.
+    pub fn take_bodies(&self, source: &str, name: &str, bodies: Vec<Vec<u8>>) -> Result<u64, Refused> {
         if self.shared.stopping.load(Ordering::Acquire) {
             return Err(Refused::Stopping);
         }
-        self.shared.bodies(source, name, bodies).map(drop)
+        self.shared.bodies(source, name, bodies).map(|receipt| receipt.first)
     }
 
     /// Where everything is kept.
@@ -332,7 +381,7 @@ impl Engine {
 
     /// A page of sessions.
     pub fn sessions(&self, question: &Question) -> Result<Page, StoreError> {
-        held(&self.shared.reader).sessions(question)
+        self.with_store(|store| store.sessions(question))
     }
 
     /// Sessions whose own id, or one that a source gave them, begins like this, each with the id that does. One that is exactly this is meant alone.
@@ -356,9 +405,24 @@ impl Engine {
         }
     }
 
-    /// The store, to be asked.
-    pub fn with_store<T>(&self, ask: impl FnOnce(&SqliteStore) -> T) -> T {
-        ask(&held(&self.shared.reader))
+    /// The store, to be asked. If it turns out damaged, it is made again.
+    pub fn with_store<T, E: std::error::Error + 'static>(
+        &self,
+        ask: impl FnOnce(&SqliteStore) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let answer = ask(&held(&self.shared.reader));
+        self.shared.heed(answer)
+    }
+
+    /// What belongs together, to be asked as it is now. If it turns out damaged, it is made again.
+    fn with_families<T>(
+        &self,
+        ask: impl FnOnce(&Families) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut families = held(&self.shared.families);
+        let answer = families.follow().and_then(|()| ask(&families));
+        drop(families);
+        self.shared.heed(answer)
     }
 
     /// A session as it is now; `None` when there is none of that id.
@@ -368,28 +432,25 @@ impl Engine {
 
     /// Where a file that comes in parts ends, as far as it is shown; 0 when nothing of it is.
     pub fn file_end(&self, path: &str) -> Result<u64, GroundError> {
-        let mut families = held(&self.shared.families);
-        families.follow()?;
-        let last = families.stream(&streams::file(path))?.last().copied();
+        let last = self.with_families(|families| families.stream(&streams::file(path)))?.last().copied();
         let last = last.map(|part| self.shared.log.read(part.position)).transpose()?.flatten();
         Ok(last.map_or(0, |part| part.offset + part.bytes.len() as u64))
     }
 
     /// What became of the records of each source (`otlp-http`, `files`, …), in order of their names.
     pub fn receipts(&self) -> Result<Vec<(String, RecordCounts)>, StoreError> {
-        held(&self.shared.families).counts_by_source()
+        self.with_families(Families::counts_by_source)
     }
 
     /// The sessions that came of what lies at a position of the log, as far as it is shown.
     pub fn sessions_at(&self, position: u64) -> Result<Vec<Id>, StoreError> {
-        let mut families = held(&self.shared.families);
-        families.follow()?;
-        families.sessions_at(position)
+        self.with_families(|families| families.sessions_at(position))
     }
 
     /// What is odd in records that belong to no session.
     pub fn loose_issues(&self) -> Result<Vec<LooseIssue>, StoreError> {
-        Ok(held(&self.shared.families).loose()?.into_iter().map(|(_, issue)| issue).collect())
+        let loose = self.with_families(Families::loose)?;
+        Ok(loose.into_iter().map(|(_, issue)| issue).collect())
     }
 
     /// The bytes of a record that an issue names and no session has.
@@ -420,17 +481,6 @@ impl Engine {
         &self.shared.recovery
     }
 
-    /// Adds plain words to what is said about how it stands.
-    pub(crate) fn notice(&self, word: String) {
-        self.shared.notice(&[word]);
-    }
-
-    /// What was found and mended, in plain words: at the start and since.
-    pub fn notices(&self) -> Vec<String> {
-        let found = self.shared.recovery.notices();
-        found.into_iter().chain(held(&self.shared.notices).iter().cloned()).collect()
-    }
-
     /// How much the log holds.
     pub fn log_size(&self) -> LogSize {
         self.shared.log.size()
@@ -446,9 +496,10 @@ impl Engine {
         &self.shared.options
     }
 
-    /// Why nothing is derived any more, if that is so. Records are still kept.
+    /// Why nothing is derived any more, if that is so, and records are still kept; or why the last of them was not.
     pub fn broken(&self) -> Option<String> {
-        held(&self.shared.broken).clone()
+        let broken = held(&self.shared.broken).clone();
+        broken.or_else(|| held(&self.shared.unwritten).clone())
     }
 
     /// Waits until everything acknowledged so far is shown.
@@ -501,19 +552,10 @@ impl Drop for Engine {
     }
 }
 
-/// Where the numbers of a process that begins now start. A program that reads numbers as doubles reads them exactly.
-fn first_number(now: Timestamp) -> u64 {
-    const NUMBERS_PER_SECOND: u64 = 1 << 20;
-    let seconds = now.ms_since(Timestamp::from_ns(0)).unwrap_or(0) / 1000;
-    u64::try_from(seconds).unwrap_or(0).saturating_mul(NUMBERS_PER_SECOND)
-}
-
-fn private_folder(folder: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+/// When the last record in the log was received, as far as it can be read.
+fn last_received(log: &Log) -> Timestamp {
+    let last = log.end().checked_sub(1).and_then(|last| log.read(last).ok().flatten());
+    last.map_or(Timestamp::NONE, |entry| entry.received)
 }
 
 /// Takes a lock. What a thread that died left behind is sound: every change is made in one step.

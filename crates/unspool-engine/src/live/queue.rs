@@ -189,6 +189,12 @@ impl Queue {
         held(&self.state).is_ready()
     }
 
+    /// Whether what the last process left is shown, and nothing waits.
+    pub(crate) fn is_idle(&self) -> bool {
+        let state = held(&self.state);
+        state.shown.is_some() && state.waiting.is_empty() && state.bytes == 0
+    }
+
     /// The position the deriver wants next.
     pub(crate) fn next(&self) -> u64 {
         held(&self.state).next

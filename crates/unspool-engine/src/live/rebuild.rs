@@ -5,6 +5,7 @@
 
 use super::{Engine, OpenError, Options, repair};
 use std::path::Path;
+use unspool_model::Code;
 use unspool_store::files::FolderLock;
 use unspool_store::{GroundError, Store};
 
@@ -26,7 +27,8 @@ impl Engine {
         let folder = options.folder.clone();
         // A damaged page may hide from who merely opens the file.
         let lock = FolderLock::take(&folder, &options.holder).map_err(GroundError::from)?;
-        let notices = repair::replace(&folder)?.notices;
+        let mut notices = repair::replace(&folder, None)?.notices;
+        notices.extend(repair::throw_texts_away(&folder));
         drop(lock);
         let engine = Engine::open_after(options, |databases| {
             databases.store.drop_derived()?;
@@ -34,7 +36,9 @@ impl Engine {
             note(&mark, "");
             Ok(())
         })?;
-        engine.shared.notice(&notices);
+        for words in notices {
+            engine.shared.say(Code::DatabaseRemade, words);
+        }
         Ok(engine)
     }
 

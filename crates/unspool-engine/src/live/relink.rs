@@ -4,12 +4,12 @@
 //! server runs: the trial derives into databases of its own beside the folder's, from the same log.
 
 use super::rebuild::MARK;
-use super::{Engine, OpenError, Options, private_folder, repair};
+use super::{Engine, OpenError, Options, repair};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use unspool_model::Id;
-use unspool_store::files::FolderLock;
+use unspool_store::files::{FolderLock, make_private_folder};
 use unspool_store::rows::EdgeRow;
 use unspool_store::{GroundError, LogError, Question, SqliteStore, Store, StoreError};
 
@@ -78,7 +78,7 @@ impl Relink {
                 // A rebuild that was interrupted went by other rules: it begins anew.
                 drop(std::fs::remove_file(folder.join(MARK)));
             }
-            let made = private_folder(&beside).and_then(|()| repair::copy(&folder, &beside));
+            let made = make_private_folder(&beside).and_then(|()| repair::copy(&folder, &beside));
             made.map_err(|source| OpenError::Ground(failed("copy", &beside, source)))?;
         }
         let engine = if is_trial {
@@ -123,7 +123,7 @@ fn compare(before: &SqliteStore, after: &SqliteStore, examples: usize) -> Result
     let mut found = Relinked { sessions: (old.len() as u64, new.len() as u64), ..Relinked::default() };
     for session in old.union(&new) {
         let edges = |store: &SqliteStore| -> Result<Vec<EdgeRow>, StoreError> {
-            Ok(store.session(*session)?.map(|facts| facts.edges).unwrap_or_default())
+            Ok(store.session(*session)?.map(|facts| facts.edges.all()).unwrap_or_default())
         };
         let is_same = found.session(*session, &edges(before)?, &edges(after)?, examples);
         found.touched += u64::from(!(is_same && old.contains(session) && new.contains(session)));

@@ -1,11 +1,15 @@
-//! The two databases of a folder. Both follow from the log, so one that is damaged is put aside and both are made again.
+//! The databases of a folder. All follow from the log, so one that is damaged is put aside and made again; of the index of words nothing is
+//! worth being put aside.
 
 use std::path::{Path, PathBuf};
-use unspool_store::{Commit, Families, GroundError, LogError, SqliteStore, Store as _, StoreError};
+use unspool_store::{Commit, Families, GroundError, LogError, SqliteStore, Store as _, StoreError, Texts};
+use unspool_view::search::TEXTS_VERSION;
 
 /// The names of the databases, the store's first.
 pub(crate) const STORE: &str = "store.db";
 pub(crate) const FAMILIES: &str = "families.db";
+/// The index of words beside them.
+pub(crate) const TEXTS: &str = "texts.db";
 /// What `SQLite` keeps beside a database.
 const COMPANIONS: [&str; 3] = ["", "-wal", "-shm"];
 
@@ -26,24 +30,68 @@ pub(crate) fn open(folder: &Path) -> Result<Databases, StoreError> {
 /// Opens both; what is damaged is put aside first.
 pub(crate) fn open_or_replace(folder: &Path) -> Result<Databases, GroundError> {
     match open(folder) {
-        Err(StoreError::Damaged { .. }) => replace(folder),
+        Err(StoreError::Damaged { .. }) => replace(folder, None),
         opened => Ok(opened?),
     }
 }
 
-/// Puts aside what is damaged and opens new ones. What is sound stays.
-pub(crate) fn replace(folder: &Path) -> Result<Databases, GroundError> {
+/// Puts aside what is damaged and opens new ones. What is sound stays. Somebody may have found damage, by file and reason, that no look at the
+/// pages shows.
+pub(crate) fn replace(folder: &Path, found: Option<(&str, &str)>) -> Result<Databases, GroundError> {
     let mut notices = Vec::new();
-    if let Some(why) = damage(SqliteStore::open(&folder.join(STORE)).and_then(|store| store.check())) {
+    let known = |name: &str| found.filter(|(path, _)| Path::new(path) == folder.join(name));
+    let or_known = |name: &str, why: Option<String>| why.or_else(|| known(name).map(|(_, why)| why.into()));
+    let store = damage(SqliteStore::open(&folder.join(STORE)).and_then(|store| store.check()));
+    if let Some(why) = or_known(STORE, store) {
         let salvaged = SqliteStore::salvage(&folder.join(STORE));
         notices.push(put_aside(folder, STORE, &why)?);
         // The only things in it that the log does not know; without them, files are read again from their beginning.
         SqliteStore::open(&folder.join(STORE))?.commit(&Commit { version: 1, ..salvaged })?;
     }
-    if let Some(why) = damage(Families::open(&folder.join(FAMILIES)).and_then(|families| families.check())) {
+    let families = damage(Families::open(&folder.join(FAMILIES)).and_then(|families| families.check()));
+    if let Some(why) = or_known(FAMILIES, families) {
         notices.push(put_aside(folder, FAMILIES, &why)?);
     }
     Ok(Databases { notices, ..open(folder)? })
+}
+
+/// Opens the index of words twice, once to be written and once to be read. What had to be said about it.
+pub(crate) fn open_texts(folder: &Path) -> Result<(Texts, Texts, Option<String>), StoreError> {
+    let open = || Texts::open(&folder.join(TEXTS), TEXTS_VERSION);
+    let writer = open()?;
+    let notice = writer.replaced().map(texts_notice);
+    Ok((writer, open()?, notice))
+}
+
+/// Throws the index of words away. What was wrong with it, if anything was.
+pub(crate) fn throw_texts_away(folder: &Path) -> Option<String> {
+    let why = texts_damage(folder);
+    Texts::delete(&folder.join(TEXTS));
+    why.as_deref().map(texts_notice)
+}
+
+/// What is wrong with the index of words, if there is one and anything is.
+pub(crate) fn texts_damage(folder: &Path) -> Option<String> {
+    let path = folder.join(TEXTS);
+    if !path.exists() {
+        return None;
+    }
+    match Texts::open(&path, TEXTS_VERSION) {
+        Ok(texts) => texts.replaced().map(String::from).or_else(|| damage(texts.check())),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// What is said of an index of words that was damaged.
+pub(crate) fn texts_notice(why: &str) -> String {
+    format!("{TEXTS} was damaged ({why}); it was thrown away and is made again from the log")
+}
+
+/// Bytes of a database, with what lies beside it.
+pub(crate) fn bytes_of(folder: &Path, name: &str) -> u64 {
+    let bytes =
+        |end: &str| std::fs::metadata(folder.join(format!("{name}{end}"))).map_or(0, |file| file.len());
+    COMPANIONS.into_iter().map(bytes).sum()
 }
 
 /// Copies both to another folder. Nobody may have them open.

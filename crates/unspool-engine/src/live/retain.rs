@@ -6,6 +6,7 @@
 use super::changes::gone_change;
 use super::derive::Deriver;
 use super::{Engine, held};
+use crate::artifacts::Artifacts;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -86,6 +87,8 @@ struct Candidate {
     bytes: u64,
     steps: u64,
     sessions: Vec<Id>,
+    /// What their sources call them.
+    natives: Vec<String>,
     sources: Vec<String>,
 }
 
@@ -94,11 +97,10 @@ impl Engine {
     pub fn prune(&self, retention: &Retention, dry: bool) -> Result<Pruned, String> {
         let (answer, answered) = mpsc::channel();
         let retention = retention.clone();
-        held(&self.shared.orders).push(Box::new(move |deriver: &mut Deriver| {
+        self.shared.order(move |deriver| {
             // Nobody waits any more if this fails.
             drop(answer.send(deriver.prune(&retention, dry)));
-        }));
-        self.shared.queue.interrupt();
+        });
         loop {
             match answered.recv_timeout(GLANCE) {
                 Ok(answer) => return answer,
@@ -126,10 +128,10 @@ impl Deriver {
         self.retain_at = Some(Instant::now() + EVERY);
         match self.prune(&retention, false) {
             Ok(Pruned { sessions: 0, .. }) => {}
-            Ok(Pruned { sessions, steps, bytes, .. }) => self.shared.notice(&[format!(
+            Ok(Pruned { sessions, steps, bytes, .. }) => self.shared.mention(format!(
                 "retention: {sessions} sessions with {steps} steps and {bytes} bytes of records were deleted"
-            )]),
-            Err(why) => self.shared.notice(&[format!("retention could not be applied: {why}")]),
+            )),
+            Err(why) => self.shared.mention(format!("retention could not be applied: {why}")),
         }
     }
 
@@ -168,6 +170,8 @@ impl Deriver {
             self.files.remove(family);
             self.shared.snapshots.drop(*family);
         }
+        let artifacts = Artifacts::of(&self.shared.options.folder);
+        going.iter().flat_map(|one| &one.natives).for_each(|native| artifacts.remove(native));
         let sessions: Vec<Id> = going.into_iter().flat_map(|one| one.sessions).collect();
         let retired = self.ground.retire(&sessions)?.log;
         pruned.log.segments += retired.segments;
@@ -194,12 +198,14 @@ impl Deriver {
                     bytes: 0,
                     steps: 0,
                     sessions: Vec::new(),
+                    natives: Vec::new(),
                     sources: Vec::new(),
                 });
                 one.last = one.last.max(row.ended_ns.or(row.started_ns));
                 one.bytes += row.native_bytes.max(0).cast_unsigned();
                 one.steps += row.step_count.max(0).cast_unsigned();
                 one.sessions.push(row.id);
+                one.natives.extend(row.native_ids);
             }
             question.after = page.next;
             if question.after.is_none() {

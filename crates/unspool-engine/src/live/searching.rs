@@ -4,6 +4,7 @@
 //! texts have the words; what is more than one word is then looked for in the texts themselves. A hit that is shown stands in a text of
 //! a step that is there.
 
+use super::mending::is_damage_of_texts;
 use super::{Engine, Shared, Snapshot, held};
 use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +27,8 @@ const MAX_SESSION_HITS: usize = 5;
 pub struct Matches {
     /// Which ones, as far as the index knows.
     pub sessions: Arc<BTreeSet<Id>>,
-    /// Sessions that have all the words and were not looked into, because `max_search_bytes` was reached.
+    /// Sessions that have all the words and were not looked into, because `max_search_bytes` was reached; and those that an index in the making
+    /// does not know yet.
     pub unsearched: u64,
     /// What has no word in it and was not looked for.
     pub ignored: Vec<String>,
@@ -41,7 +43,8 @@ pub struct Findings {
     pub matching: u64,
     /// Where to go on.
     pub next: Option<Cursor>,
-    /// Sessions that have all the words and were not looked into, because `max_search_bytes` was reached.
+    /// Sessions that have all the words and were not looked into, because `max_search_bytes` was reached; and those that an index in the making
+    /// does not know yet.
     pub unsearched: u64,
     /// What has no word in it and was not looked for.
     pub ignored: Vec<String>,
@@ -69,17 +72,30 @@ impl Engine {
     /// The sessions in which everything stands that was typed.
     pub fn matching(&self, typed: &str) -> Result<Matches, GroundError> {
         let terms = Terms::of(typed);
-        held(&self.shared.texts).reading(|reader| {
+        let found = held(&self.shared.texts).reading(|reader| {
             let mut search = Search::new(&self.shared, reader, &terms.terms)?;
             search.verify()?;
             search.matches(&terms)
-        })
+        });
+        self.or_unsearched(found, |unsearched| Matches { unsearched, ..Matches::default() })
+    }
+
+    /// Where the index turns out damaged, nothing was found and no session was looked into: it is being made again.
+    fn or_unsearched<T>(
+        &self,
+        found: Result<T, GroundError>,
+        nothing: impl FnOnce(u64) -> T,
+    ) -> Result<T, GroundError> {
+        match self.shared.heed(found) {
+            Err(error) if is_damage_of_texts(&error) => Ok(nothing(self.health().sessions)),
+            found => found,
+        }
     }
 
     /// Looks for everything that was typed, among the sessions and in the order of the question.
     pub fn search(&self, typed: &str, question: &Question) -> Result<Findings, GroundError> {
         let terms = Terms::of(typed);
-        held(&self.shared.texts).reading(|reader| {
+        let found = held(&self.shared.texts).reading(|reader| {
             let mut search = Search::new(&self.shared, reader, &terms.terms)?;
             search.verify()?;
             let Matches { sessions, unsearched, ignored } = search.matches(&terms)?;
@@ -94,7 +110,8 @@ impl Engine {
                 }
             }
             Ok(Findings { sessions: found, matching: page.matching, next: page.next, unsearched, ignored })
-        })
+        });
+        self.or_unsearched(found, |unsearched| Findings { unsearched, ..Findings::default() })
     }
 }
 
@@ -230,9 +247,18 @@ impl<'a> Search<'a> {
         }
         Ok(Matches {
             sessions: Arc::new(self.numbers.keys().copied().collect()),
-            unsearched: self.unsearched,
+            unsearched: self.unsearched + self.not_indexed()?,
             ignored: terms.ignored.clone(),
         })
+    }
+
+    /// Sessions that an index in the making does not know yet.
+    fn not_indexed(&self) -> Result<u64, GroundError> {
+        if !self.shared.indexing.is_new() {
+            return Ok(0);
+        }
+        let changed = held(&self.shared.reader).changed(self.reader.standing()?, u64::MAX)?;
+        Ok(changed.iter().filter(|one| one.exists && !self.numbers.contains_key(&one.id)).count() as u64)
     }
 
     /// Hits of each term in steps that are there; `None` when there is none of one of them.

@@ -5,6 +5,7 @@
 
 use super::decode::decode;
 use super::files::{self, Version};
+use super::numbers::Numbers;
 use super::parts::Parts;
 use super::{Shared, held, streams};
 use rustc_hash::FxHashMap;
@@ -40,6 +41,14 @@ impl Snapshot {
     /// All bytes of a stream, by the name its records know it by.
     pub fn stream(&self, name: &str) -> Option<Vec<u8>> {
         stream(&self.shared, &self.parts, name)
+    }
+
+    /// Where in the log a record lies that arrived whole, and not as a part of a file.
+    pub fn position(&self, record: RecordIx) -> Option<u64> {
+        let batch = &self.corpus.batch;
+        let stream = batch.streams.get(batch.records.get(record as usize)?.stream as usize)?;
+        let name = batch.text.get(stream.name);
+        if self.parts.contains_key(name) { None } else { streams::position(name) }
     }
 
     /// The name a stream is read by, given the one its records know it by: that of a file is the same for all of its versions.
@@ -122,6 +131,7 @@ impl Linked {
 pub(crate) struct Snapshots {
     state: Mutex<State>,
     max_bytes: usize,
+    numbers: Arc<Numbers>,
 }
 
 #[derive(Default)]
@@ -143,15 +153,25 @@ struct Kept {
 }
 
 impl Snapshots {
-    /// Versions are counted from `first`.
-    pub(crate) fn new(max_bytes: usize, first: u64) -> Snapshots {
-        Snapshots { state: Mutex::new(State { published: first, ..State::default() }), max_bytes }
+    /// Versions are numbers that only ever grow.
+    pub(crate) fn new(max_bytes: usize, numbers: &Arc<Numbers>) -> Snapshots {
+        let state = State { published: numbers.first(), ..State::default() };
+        Snapshots { state: Mutex::new(state), max_bytes, numbers: Arc::clone(numbers) }
     }
 
     pub(crate) fn publish(&self, family: FamilyId, linked: Linked) {
         let mut state = held(&self.state);
         state.published += 1;
+        self.numbers.used(state.published);
         state.put(family, linked, self.max_bytes);
+    }
+
+    /// Lets go of everything.
+    pub(crate) fn clear(&self) {
+        let mut state = held(&self.state);
+        state.published += 1;
+        state.linked.clear();
+        state.weight = 0;
     }
 
     /// A family became part of another one.
@@ -194,6 +214,7 @@ impl Snapshots {
         let mut state = held(&self.state);
         let is_newest = state.published == published;
         state.published += 1;
+        self.numbers.used(state.published);
         if is_newest {
             state.put(family, linked.clone(), self.max_bytes);
         }
@@ -231,6 +252,10 @@ impl State {
 impl Shared {
     /// The bytes of a record that an issue names and no session has.
     pub(crate) fn loose_record(&self, record: Id) -> Result<Option<Vec<u8>>, GroundError> {
+        self.heed(self.find_loose_record(record))
+    }
+
+    fn find_loose_record(&self, record: Id) -> Result<Option<Vec<u8>>, GroundError> {
         let mut families = held(&self.families);
         families.follow()?;
         let known = families.loose()?.into_iter().find(|(_, issue)| issue.records.contains(&record));
@@ -244,6 +269,10 @@ impl Shared {
     }
 
     pub(crate) fn snapshot(&self, session: Id) -> Result<Option<Arc<Snapshot>>, GroundError> {
+        self.heed(self.find_snapshot(session))
+    }
+
+    fn find_snapshot(&self, session: Id) -> Result<Option<Arc<Snapshot>>, GroundError> {
         let mut family = self.family_of(session)?;
         while let Some(known) = family {
             let (linked, version) = match self.snapshots.get(known) {
@@ -255,7 +284,10 @@ impl Shared {
                         // It became part of another one meanwhile.
                         continue;
                     }
-                    self.notice_damaged(&read.damaged);
+                    if !read.damaged.is_empty() {
+                        self.notices.lose_of([session.show('x')]);
+                        self.notice_damaged(&read.damaged);
+                    }
                     let now = (self.options.now)();
                     let corpus = Corpus::new(read.parts.into_batch(), self.options.table.clone(), now);
                     let linked = Linked::new(corpus, read.files, Vec::new());
@@ -380,7 +412,10 @@ const PARALLEL: usize = 4;
 
 /// Does the same for each of them, on as many threads as there are processors; in order.
 fn in_parallel<I: Sync, O: Send>(all: &[I], work: impl Fn(&I) -> O + Sync) -> Vec<O> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(all.len() / PARALLEL);
+    let worth = all.len() / PARALLEL;
+    // To ask how many processors there are takes longer than to read what is small.
+    let threads =
+        if worth < 2 { 1 } else { std::thread::available_parallelism().map_or(1, usize::from).min(worth) };
     if threads < 2 {
         return all.iter().map(work).collect();
     }

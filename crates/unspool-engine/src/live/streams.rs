@@ -1,7 +1,7 @@
 //! Names of streams in the log.
 //!
 //! What arrives whole is a stream of its own, though many have the same name: `body/SOURCE/NAME`. A file comes in parts that follow each other:
-//! `file/PATH`. Records name the stream of a body by the position it has in the log.
+//! `file/PATH`. What is sent in parts has a path that says where from, `SOURCE://NAME`, as no file has. Records name the stream of a body by the position it has in the log.
 
 /// What a stream is, by its name in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,11 +47,38 @@ pub(crate) fn file(path: &str) -> String {
 pub(crate) fn source(shown: &str) -> &str {
     match shown.split_once('/') {
         Some((source, _)) if position(shown).is_some() => source,
-        _ => "files",
+        _ => match shown.split_once("://") {
+            Some((source, _)) if !source.contains(['/', '\\']) => source,
+            _ => "files",
+        },
     }
+}
+
+/// The path of what is sent in parts.
+pub fn sent_in_parts(source: &str, name: &str) -> String {
+    format!("{source}://{name}")
 }
 
 /// The position in the name that records of a body know it by.
 pub(crate) fn position(shown: &str) -> Option<u64> {
     shown.split('/').nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{sent_in_parts, source};
+
+    #[test]
+    fn every_stream_says_where_it_came_from() {
+        for (shown, from) in [
+            ("hooks/7/hooks.jsonl", "hooks"),
+            ("/home/a/.claude/s.jsonl", "files"),
+            ("thoughtflow/s.jsonl", "files"),
+            ("/tmp/x://y/s.jsonl", "files"),
+            (sent_in_parts("thoughtflow", "s.jsonl").as_str(), "thoughtflow"),
+            (sent_in_parts("thoughtflow", "7.jsonl (version 1)").as_str(), "thoughtflow"),
+        ] {
+            assert_eq!(source(shown), from, "{shown}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! In: a folder. Out: numbers, plain words, and files of records that any other folder takes in.
 
-use super::{OpenError, Options, private_folder, repair, streams};
+use super::{OpenError, Options, repair, streams};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::sync::Arc;
 use unspool_model::{Id, Timestamp};
-use unspool_store::files::{DiskFiles, FolderLock};
+use unspool_store::files::{DiskFiles, FolderLock, make_private_folder};
 use unspool_store::{
     Compacted, Entry, GroundError, Log, LogError, LogOptions, Question, Recovery, Scanned, SqliteStore,
     Store, Totals,
@@ -35,7 +35,7 @@ fn hold(options: &Options, must_exist: bool) -> Result<Held, OpenError> {
     if must_exist && !folder.join("log").is_dir() {
         return Err(OpenError::Nothing { folder: shown() });
     }
-    private_folder(folder).map_err(|source| OpenError::Folder { folder: shown(), source })?;
+    make_private_folder(folder).map_err(|source| OpenError::Folder { folder: shown(), source })?;
     let lock = FolderLock::take(folder, &options.holder).map_err(GroundError::from)?;
     let store = SqliteStore::open(&folder.join(repair::STORE))?;
     let files = DiskFiles::new(&folder.join("log"))
@@ -74,8 +74,8 @@ pub fn stats(options: &Options) -> Result<Stats, OpenError> {
     let size = held.log.size();
     let mut stats = Stats { segments: size.segments, totals: held.store.totals()?, ..Stats::default() };
     stats.files.push(("log".into(), size.bytes));
-    for name in [repair::STORE, repair::FAMILIES] {
-        let bytes = std::fs::metadata(options.folder.join(name)).map_or(0, |file| file.len());
+    for name in [repair::STORE, repair::FAMILIES, repair::TEXTS] {
+        let bytes = repair::bytes_of(&options.folder, name);
         stats.files.push((name.into(), bytes));
     }
     for found in held.log.scan(0) {
@@ -105,6 +105,7 @@ pub fn check(options: &Options) -> Result<Vec<String>, OpenError> {
         Err(error) => Some(error.to_string()),
     };
     found.extend(families_damage.iter().map(|line| said(repair::FAMILIES, line)));
+    found.extend(repair::texts_damage(&options.folder).iter().map(|line| said(repair::TEXTS, line)));
     if let (Ok(opened), None, None) = (&opened, &store_damage, &families_damage) {
         found.extend(strangers(&held, opened)?);
     }
@@ -179,7 +180,7 @@ pub struct Imported {
 
 /// Adds the records of an export that are not there yet. What follows from them is derived when the folder is opened next.
 pub fn import(options: &Options, from: impl Read) -> Result<Imported, OpenError> {
-    let failed = |source| OpenError::Ground(io_error("read", "the import", source).into());
+    let failed = OpenError::Import;
     let mut lines = BufReader::new(zstd::Decoder::new(from).map_err(failed)?).lines();
     let first = lines.next().transpose().map_err(failed)?.unwrap_or_default();
     let head: Value = serde_json::from_str(&first).unwrap_or_default();

@@ -33,8 +33,8 @@ impl Deriver {
             any |= !page.sessions.is_empty();
             let is_silent = |row: &&SessionRow| {
                 let age = row.ended_ns.and_then(|ended| now.ms_since(Timestamp::from_ns(ended)));
-                let table = self.shared.options.table.of_folder(&row.cwd);
-                age.is_some_and(|age| age > table.running_window_ms)
+                let window_ms = self.shared.options.table.shortest_running_window_ms(&row.cwd);
+                age.is_some_and(|age| age > window_ms)
             };
             silent.extend(page.sessions.iter().filter(is_silent).map(|row| row.id));
             question.after = page.next;

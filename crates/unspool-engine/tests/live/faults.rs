@@ -8,17 +8,18 @@ use std::time::{Duration, Instant};
 use unspool_engine::live::{Arrival, Engine, OpenError, Options, Part, Refused};
 use unspool_store::Store as _;
 use unspool_store::rows::Checkpoint;
+use unspool_testkit::PATIENCE;
 
 /// Waits for something that must happen.
-fn until(what: &str, mut happened: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+pub(crate) fn until(what: &str, mut happened: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
     while !happened() {
         assert!(Instant::now() < deadline, "{what}");
         std::thread::sleep(Duration::from_millis(5));
     }
 }
 
-fn database(folder: &Path, name: &str) -> Connection {
+pub(crate) fn database(folder: &Path, name: &str) -> Connection {
     let connection = Connection::open(folder.join(name)).unwrap();
     connection.busy_timeout(Duration::from_secs(10)).unwrap();
     connection
@@ -106,7 +107,7 @@ fn bodies_that_come_many_at_a_time_wait_for_nobody() {
 }
 
 /// A folder with forty calls in it, closed.
-fn filled() -> tempfile::TempDir {
+pub(crate) fn filled() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let engine = open(folder.path());
     send_all(&engine, 0..40);
@@ -114,7 +115,7 @@ fn filled() -> tempfile::TempDir {
     folder
 }
 
-fn change(file: &Path, with: impl FnOnce(&mut Vec<u8>)) {
+pub(crate) fn change(file: &Path, with: impl FnOnce(&mut Vec<u8>)) {
     let mut bytes = std::fs::read(file).unwrap();
     with(&mut bytes);
     std::fs::write(file, bytes).unwrap();
@@ -186,7 +187,7 @@ fn damaged_pages_are_mended() {
     }
 }
 
-fn segments(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn segments(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         std::fs::read_dir(folder.join("log")).unwrap().map(|entry| entry.unwrap().path()).collect();
     found.sort();

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests may stop")]
 
 mod bodies;
+mod damage;
 mod faults;
 mod rebuild;
 mod retain;

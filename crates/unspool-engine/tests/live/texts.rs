@@ -26,9 +26,11 @@ fn said(engine: &Engine) -> BTreeMap<Id, Said> {
         let mut natives = snapshot.natives();
         let mut all = Vec::new();
         for chunk in &chunks.chunks {
-            let Texts { steps, texts } = chunks.read(chunk, flow, batch, &mut natives);
-            let step = |place: u32| steps[place as usize];
-            all.extend(texts.into_iter().map(|(of, text)| (of.into_iter().map(step).collect(), text)));
+            let texts = chunks.read(chunk, flow, batch, &mut natives).to_bytes();
+            Texts::each(&texts, |steps, text| {
+                all.push((steps.collect(), text.to_string()));
+                true
+            });
         }
         all
     };

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use unspool_engine::Watcher;
 use unspool_engine::live::{Engine, Options};
 use unspool_model::Timestamp;
+use unspool_testkit::PATIENCE;
 
 fn never() -> Timestamp {
     Timestamp::NONE
@@ -40,9 +41,22 @@ impl Scene {
         let begun = Instant::now();
         while self.engine.health().records_stored != stored {
             let seen = self.engine.health();
-            assert!(begun.elapsed() < Duration::from_secs(60), "{seen:?} instead of {stored}");
+            assert!(begun.elapsed() < PATIENCE, "{seen:?} instead of {stored}");
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Waits until so many records are stored and so many were there before; none may be rejected.
+    fn counts(&self, stored: u64, duplicate: u64) {
+        self.shows(stored);
+        let begun = Instant::now();
+        while self.engine.health().records_duplicate != duplicate {
+            let seen = self.engine.health();
+            assert!(begun.elapsed() < PATIENCE, "{seen:?} instead of {duplicate} duplicates");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(self.engine.health().records_stored, stored);
+        assert_eq!(self.engine.health().records_rejected, 0);
     }
 
     fn bytes(&self) -> u64 {
@@ -91,7 +105,7 @@ fn new_folders_and_rewritten_files_are_seen_and_nothing_is_lost() {
     std::fs::copy(place.join("a/b/s1.jsonl"), place.join("copy.jsonl")).unwrap();
     let begun = Instant::now();
     while scene.engine.health().records_duplicate == 0 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", scene.engine.health());
+        assert!(begun.elapsed() < PATIENCE, "{:?}", scene.engine.health());
         std::thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(scene.engine.health().records_stored, 3);
@@ -103,4 +117,109 @@ fn a_last_line_without_an_end_is_read_when_the_file_rests() {
     std::fs::write(watched.path().join("s1.jsonl"), line(1) + line(2).trim_end()).unwrap();
     let scene = Scene::open(data.path(), watched.path());
     scene.shows(2);
+}
+
+fn lines(range: std::ops::Range<u32>) -> String {
+    range.map(line).collect()
+}
+
+/// Puts a file in the place of another, whole, as editors do.
+fn replace(path: &Path, text: &str) {
+    let beside = path.with_extension("new");
+    std::fs::write(&beside, text).unwrap();
+    std::fs::rename(&beside, path).unwrap();
+}
+
+#[test]
+fn a_file_that_was_written_anew_and_longer_is_read_anew() {
+    let (data, watched) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = watched.path().join("s1.jsonl");
+    std::fs::write(&path, lines(0..20)).unwrap();
+    let scene = Scene::open(data.path(), watched.path());
+    scene.shows(20);
+    // It begins as before, goes on otherwise, and is longer.
+    let anew = lines(0..15) + &lines(100..110);
+    assert!(anew.len() > lines(0..20).len() && lines(0..15).len() > 1024);
+    replace(&path, &anew);
+    scene.counts(30, 15);
+    drop(scene);
+    // While nobody looks, a line in the middle of it becomes longer.
+    replace(&path, &anew.replace("message 7", "message 7, and more"));
+    let scene = Scene::open(data.path(), watched.path());
+    scene.counts(31, 15 + 24);
+    // It still grows as others do.
+    let before = scene.bytes();
+    let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+    file.write_all(line(200).as_bytes()).unwrap();
+    scene.counts(32, 15 + 24);
+    assert_eq!(scene.bytes() - before, line(200).len() as u64, "only what is new is read");
+    assert_eq!(scene.engine.health().sessions, 1);
+}
+
+#[test]
+fn a_file_with_another_name_is_no_other_session() {
+    let (data, watched) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (old, new) = (watched.path().join("old.jsonl"), watched.path().join("new.jsonl"));
+    std::fs::write(&old, lines(0..3)).unwrap();
+    let scene = Scene::open(data.path(), watched.path());
+    scene.counts(3, 0);
+    std::fs::rename(&old, &new).unwrap();
+    scene.counts(3, 3);
+    let mut file = std::fs::OpenOptions::new().append(true).open(&new).unwrap();
+    file.write_all(line(3).as_bytes()).unwrap();
+    scene.counts(4, 3);
+    assert_eq!(scene.engine.health().sessions, 1);
+    drop(scene);
+    let scene = Scene::open(data.path(), watched.path());
+    scene.counts(4, 3);
+    assert_eq!(scene.bytes(), 0);
+}
+
+#[test]
+fn a_watched_folder_that_is_made_again_is_watched_again() {
+    let (data, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let place = home.path().join("agent/projects");
+    let begin = |n: u32| {
+        std::fs::create_dir_all(place.join("a")).unwrap();
+        std::fs::write(place.join("a/s1.jsonl"), line(n)).unwrap();
+    };
+    let go_on = |n: u32| {
+        let file = std::fs::OpenOptions::new().append(true).open(place.join("a/s1.jsonl"));
+        file.unwrap().write_all(line(n).as_bytes()).unwrap();
+    };
+    begin(1);
+    let scene = Scene::open(data.path(), &place);
+    scene.shows(1);
+    // Deleted and made again at once.
+    std::fs::remove_dir_all(&place).unwrap();
+    begin(2);
+    scene.shows(2);
+    go_on(3);
+    scene.shows(3);
+    // Another one in the place of its parent, of which nobody tells.
+    std::fs::rename(home.path().join("agent"), home.path().join("before")).unwrap();
+    begin(4);
+    scene.shows(4);
+    go_on(5);
+    scene.counts(5, 0);
+    assert!(scene.watcher.watched.polling.lock().unwrap().is_none());
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_to_a_folder_is_watched_and_so_is_where_it_leads_later() {
+    let (data, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (one, other, place) = (home.path().join("one"), home.path().join("other"), home.path().join("link"));
+    std::fs::create_dir(&one).unwrap();
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(one.join("s1.jsonl"), line(1)).unwrap();
+    std::fs::write(other.join("s1.jsonl"), line(2)).unwrap();
+    let scene = Scene::open(data.path(), &place);
+    std::os::unix::fs::symlink(&one, &place).unwrap();
+    scene.shows(1);
+    std::fs::remove_file(&place).unwrap();
+    std::os::unix::fs::symlink(&other, &place).unwrap();
+    scene.shows(2);
+    std::fs::write(other.join("s2.jsonl"), line(3)).unwrap();
+    scene.counts(3, 0);
 }

@@ -51,6 +51,7 @@ formats! {
 /// A record for people: its own bytes where they are text, otherwise what they say as JSON, and as a last resort what of them are letters.
 pub fn readable(record: &[u8]) -> std::borrow::Cow<'_, str> {
     // Nearly all are text, which is seen much faster than mended.
-    let text = || std::str::from_utf8(record).map_or_else(|_| String::from_utf8_lossy(record), Into::into);
+    let text =
+        || simdutf8::basic::from_utf8(record).map_or_else(|_| String::from_utf8_lossy(record), Into::into);
     otlp::plain(record).map_or_else(text, Into::into)
 }

@@ -7,11 +7,10 @@
 //! field must not lose the record, keys may repeat, and nesting may be bottomless. A decision record has the
 //! figures. Property tests hold this reader against `serde_json`.
 
+mod near;
 mod text;
 
 pub use text::RawStr;
-
-use memchr::memchr2;
 
 /// The text stopped being JSON at this byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,6 +87,14 @@ impl<'a> Json<'a> {
             }
             self.expect(b',')?;
         }
+    }
+
+    /// As `object`; gives all its bytes, too.
+    pub fn raw_object(&mut self, field: impl FnMut(&mut Self, &'a [u8]) -> Read<()>) -> Read<&'a [u8]> {
+        self.space();
+        let start = self.at;
+        self.object(field)?;
+        Ok(&self.bytes[start..self.at])
     }
 
     /// Calls `element` for every element of the array here; it must read or skip it.
@@ -257,7 +264,7 @@ impl<'a> Json<'a> {
         let mut at = start;
         let mut escaped = false;
         loop {
-            if let Some(found) = self.bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+            if let Some(found) = self.bytes.get(at..).and_then(near::quote_or_backslash) {
                 at += found;
                 if self.bytes[at] == b'"' {
                     self.at = at + 1;

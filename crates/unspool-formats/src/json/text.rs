@@ -2,6 +2,7 @@
 //!
 //! In: the bytes between the quotes. Out: text, whatever they are; only as much as is asked for. Never here: structure.
 
+use super::near;
 use std::borrow::Cow;
 
 /// A string between its quotes, escapes and all.
@@ -51,7 +52,7 @@ fn unescape(raw: &[u8], max: usize) -> String {
     let mut out: Vec<u8> = Vec::with_capacity(raw.len().min(max.saturating_add(8)));
     let mut rest = raw;
     while out.len() < max {
-        let Some(found) = memchr::memchr(b'\\', rest) else { break };
+        let Some(found) = near::backslash(rest) else { break };
         out.extend_from_slice(&rest[..found]);
         rest = &rest[found + 1..];
         let Some((escape, tail)) = rest.split_first() else { break };

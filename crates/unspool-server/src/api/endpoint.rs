@@ -26,7 +26,7 @@ pub(crate) enum Ask {
     Session(AskSession),
     /// The same of what only a list of sessions knows.
     Line(fn(&Snapshot, &Call) -> Result<Reply, ApiError>),
-    /// About all sessions, known by the last change and the last that the index of texts knows.
+    /// About all sessions, known by the last change, the last that the index of texts knows and the last the server said about itself.
     All(fn(&Call) -> Result<Reply, ApiError>),
     /// About this moment; never the same.
     Now(fn(&Call) -> Result<Reply, ApiError>),
@@ -139,7 +139,8 @@ fn outcome(endpoint: &Endpoint, call: &Call, known: Option<&str>) -> Result<Outc
         Ask::Line(answer) => about(&|snapshot| answer(snapshot, call)),
         Ask::All(answer) => {
             let engine = &call.app.engine;
-            let tag = format!("W/\"a{:x}.{:x}\"", engine.changes().last(), engine.indexed());
+            let (last, indexed, said) = (engine.changes().last(), engine.indexed(), engine.said());
+            let tag = format!("W/\"a{last:x}.{indexed:x}.{said:x}\"");
             let reply = if is_known(&tag) { None } else { Some(answer(call)?) };
             Ok(Outcome { tag: Some(tag), reply })
         }
@@ -155,13 +156,21 @@ fn has_tag(known: &str, tag: &str) -> bool {
 
 /// The session of that id, or of that native id.
 pub(crate) fn find(app: &App, id: &str) -> Result<Arc<Snapshot>, ApiError> {
-    let missing = || ApiError::not_found("session", id).with_hint("/api/v1/sessions lists them");
+    let missing = |own: &str| {
+        if app.engine.is_lost(id) || app.engine.is_lost(own) {
+            let message = format!("the records of session {id} are lost: the record log is damaged");
+            return ApiError::new(StatusCode::GONE, "records_lost", message).with_hint(
+                "/api/v1/issues?code=log_damaged says what is; `unspool db check` lists everything",
+            );
+        }
+        ApiError::not_found("session", id).with_hint("/api/v1/sessions lists them")
+    };
     let known = if let Some(known) = Id::parse(id, 'x') {
         known
     } else {
         let filter = Filter { native_id: Some(id.into()), ..Filter::default() };
         let question = Question { filter, descending: true, limit: 1, ..Question::default() };
-        app.engine.sessions(&question)?.sessions.first().map(|row| row.id).ok_or_else(missing)?
+        app.engine.sessions(&question)?.sessions.first().map(|row| row.id).ok_or_else(|| missing(id))?
     };
-    app.engine.snapshot(known)?.ok_or_else(missing)
+    app.engine.snapshot(known)?.ok_or_else(|| missing(&known.show('x')))
 }

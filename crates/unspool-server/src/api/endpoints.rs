@@ -2,7 +2,7 @@
 
 use super::endpoint::{Ask, Endpoint};
 use super::{
-    health, live, oddities, openapi, prometheus, questions, report, search, sessions, subtasks, usage,
+    health, live, oddities, openapi, prometheus, questions, report, runs, search, sessions, subtasks, usage,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use std::borrow::Cow;
@@ -135,6 +135,14 @@ const BEHIND: &[Endpoint] = &[
         answer: Answer::of::<UsageWindowsDoc>(),
         example: "?hours=5",
         ask: Ask::All(usage::answer),
+    },
+    Endpoint {
+        path: "/api/v1/proxy/runs/{run}",
+        about: "What the proxy carried for a command of `unspool run`",
+        params: &[],
+        answer: Answer::of::<runs::ProxyRunDoc>(),
+        example: "",
+        ask: Ask::Now(runs::answer),
     },
     Endpoint {
         path: "/api/v1/live",

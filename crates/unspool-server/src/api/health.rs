@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use unspool_answers::Reply;
-use unspool_proxy::Loss;
+use unspool_proxy::{Loss, Sockets, Way, Went};
 
 /// How it stands.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct HealthDoc {
-    /// `ok`, or `degraded` when records are kept and nothing is derived from them.
+    /// `ok`, or `degraded` when records are kept and nothing is derived from them, or the last one that was sent could not be kept.
     status: &'static str,
     version: &'static str,
     records_stored: u64,
@@ -50,8 +50,8 @@ pub(crate) struct HealthDoc {
 pub(crate) struct ProxyDoc {
     /// Where it listens.
     address: Option<String>,
-    /// The first parts of the paths that lead to upstreams.
-    routes: Vec<String>,
+    /// The first parts of the paths that lead to upstreams, and where they lead.
+    routes: BTreeMap<String, String>,
     /// Exchanges since the process began.
     exchanges: u64,
     /// Bytes that wait in memory to be recorded.
@@ -62,6 +62,43 @@ pub(crate) struct ProxyDoc {
     lost: BTreeMap<&'static str, u64>,
     /// Bodies that could not be unpacked and are kept packed.
     still_packed: u64,
+    /// Connections that no longer spoke HTTP: `WebSockets`.
+    sockets: SocketsDoc,
+}
+
+/// Connections that no longer spoke HTTP: `WebSockets`, and what went over them since the process began.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SocketsDoc {
+    open: u64,
+    opened: u64,
+    /// From clients to upstreams.
+    up: WentDoc,
+    /// From upstreams to clients.
+    down: WentDoc,
+}
+
+/// What went one way.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct WentDoc {
+    bytes: u64,
+    messages: u64,
+    /// Messages of which nothing is recorded but that they were there.
+    unread: u64,
+}
+
+impl SocketsDoc {
+    fn of(sockets: &Sockets) -> SocketsDoc {
+        let went = |way| {
+            let Went { bytes, messages, unread } = sockets.went(way);
+            WentDoc { bytes, messages, unread }
+        };
+        SocketsDoc {
+            open: sockets.open(),
+            opened: sockets.opened(),
+            up: went(Way::Up),
+            down: went(Way::Down),
+        }
+    }
 }
 
 impl ProxyDoc {
@@ -76,6 +113,7 @@ impl ProxyDoc {
             spooled_bytes: recorder.spooled_bytes(),
             lost: Loss::ALL.iter().map(|loss| (loss.name(), room.lost(*loss))).collect(),
             still_packed: recorder.still_packed(),
+            sockets: SocketsDoc::of(&room.sockets),
         }
     }
 }

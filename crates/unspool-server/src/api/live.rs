@@ -25,14 +25,17 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use unspool_answers::{Asked, Param, Sort, bad};
-use unspool_engine::live::{Change, Snapshot};
-use unspool_model::Id;
-use unspool_view::flow_json::{StepDoc, step_doc};
+use unspool_engine::live::{Change, EdgeEnds, Snapshot};
+use unspool_model::{Edge, Id};
+use unspool_store::{Filter, Question};
+use unspool_view::flow_json::{EdgeDoc, StepDoc, edge_doc, step_doc};
 
 /// A change with more steps tells only their ids: `max_change_steps`.
 const MAX_CHANGE_STEPS: usize = 1024;
 /// A change with more steps does not even tell their ids: `max_change_ids`.
 const MAX_CHANGE_IDS: usize = 10_000;
+/// Sessions that a listener who missed changes is told of at once: `max_reset_sessions`.
+const MAX_RESET_SESSIONS: usize = 100;
 /// Events that are made together, and wait for the connection; the next are made when these are on their way.
 const EVENTS_AHEAD: usize = 32;
 /// A comment is sent when there was nothing for so long, so that nobody takes the silence for the end.
@@ -72,8 +75,44 @@ pub(crate) struct ChangeDoc {
     step_count: usize,
     /// Ids of steps that are no more; empty when there are more than `max_change_ids` (10,000).
     removed: Vec<String>,
+    /// Edges of the kinds that are new or different between two steps, as they are now; empty when there are more than `max_change_edges` (1,024).
+    edges: Vec<EdgeDoc>,
+    /// Where there are none of a kind any more; empty when there are more than `max_change_edges` (1,024).
+    edges_removed: Vec<EdgeEndsDoc>,
+    /// How many pairs of steps have edges of a kind that are new, different or no more.
+    edge_count: usize,
+    /// Ids of agents that are new or different; empty when there are more than `max_change_ids` (10,000).
+    agent_ids: Vec<String>,
+    /// Ids of agents that are no more; empty when there are more than `max_change_ids` (10,000).
+    agents_removed: Vec<String>,
+    /// What else is different, of which no more is told: `runs`, `issues`, `links` (what people said about them).
+    others: Vec<&'static str>,
     /// More may be different than is told here: look at the session again.
     whole: bool,
+}
+
+/// Between which steps there is no edge of a kind any more.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LiveEdgeEndsDoc")]
+pub(crate) struct EdgeEndsDoc {
+    /// Step that caused.
+    from: String,
+    /// Step that followed.
+    to: String,
+    /// As in an edge.
+    kind: &'static str,
+}
+
+/// Changes were missed: how things stand now, in their stead.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "LiveResetDoc")]
+pub(crate) struct ResetDoc {
+    /// The number of the last change; those behind it follow.
+    sequence: u64,
+    /// The session that is listened to, or those that ended last, at most `max_reset_sessions` (100), as they are now.
+    sessions: Vec<SessionLineDoc>,
+    /// How many sessions are not told of here: ask for the list.
+    left_out: u64,
 }
 
 /// Where the stream stands.
@@ -172,7 +211,7 @@ impl Listener {
         let feed = self.app.engine.changes().since(self.at);
         if feed.missed {
             self.at = last;
-            return send(out, "reset", last, &StandingDoc { sequence: last }).await;
+            return self.reset(out).await;
         }
         if is_first {
             send(out, "ready", self.at, &StandingDoc { sequence: self.at }).await?;
@@ -202,11 +241,16 @@ impl Listener {
                 out.send(Ok(event)).await.ok()
             }
             Ok(_) => Some(()),
-            Err(RecvError::Lagged(_)) => {
-                send(out, "reset", self.at, &StandingDoc { sequence: self.at }).await
-            }
+            Err(RecvError::Lagged(_)) => self.reset(out).await,
             Err(RecvError::Closed) => None,
         }
+    }
+
+    /// Tells how things stand, in the stead of everything that was missed.
+    async fn reset(&self, out: &Out) -> Option<()> {
+        let (app, session, sequence) = (Arc::clone(&self.app), self.session, self.at);
+        let document = blocking(move || reset_doc(&app, session, sequence)).await.ok()?;
+        send(out, "reset", sequence, &document).await
     }
 }
 
@@ -224,38 +268,85 @@ async fn send(out: &Out, name: &str, id: u64, document: &impl Serialize) -> Opti
     out.send(Ok(event(name, id, document)?)).await.ok()
 }
 
+fn reset_doc(app: &App, session: Option<Id>, sequence: u64) -> ResetDoc {
+    let mut filter = Filter::default();
+    if let Some(session) = session {
+        filter.only_among([session].into());
+    }
+    let sort = unspool_store::Sort::Ended;
+    let question =
+        Question { filter, sort, descending: true, limit: MAX_RESET_SESSIONS, ..Question::default() };
+    // A store that does not answer has said so elsewhere; whoever listens asks for the list and hears of it.
+    let page = app.engine.sessions(&question).unwrap_or_default();
+    ResetDoc {
+        sequence,
+        left_out: page.matching.saturating_sub(page.sessions.len() as u64),
+        sessions: page.sessions.iter().map(SessionLineDoc::from).collect(),
+    }
+}
+
 fn change_doc(app: &App, change: &Change, with_steps: bool) -> ChangeDoc {
     let many = change.steps.len();
-    let steps =
-        if with_steps && many <= MAX_CHANGE_STEPS { step_docs(app, change) } else { Some(Vec::new()) };
+    let told = if with_steps { told_docs(app, change) } else { Some((Vec::new(), Vec::new())) };
     let is_many = |ids: &[Id]| ids.len() > MAX_CHANGE_IDS;
-    let is_cut = with_steps && many > MAX_CHANGE_STEPS
-        || is_many(&change.steps)
-        || is_many(&change.removed)
-        || steps.is_none();
-    let ids =
-        |ids: &[Id]| if is_many(ids) { Vec::new() } else { ids.iter().map(|id| id.show('s')).collect() };
+    let is_cut = with_steps && (many > MAX_CHANGE_STEPS || change.edges.is_cut())
+        || [&change.steps, &change.removed, &change.agents, &change.agents_removed]
+            .into_iter()
+            .any(|ids| is_many(ids))
+        || told.is_none();
+    let ids = |ids: &[Id], letter: char| {
+        if is_many(ids) { Vec::new() } else { ids.iter().map(|id| id.show(letter)).collect() }
+    };
+    let ends = |ends: &EdgeEnds| EdgeEndsDoc {
+        from: ends.from.show('s'),
+        to: ends.to.show('s'),
+        kind: ends.kind.name(),
+    };
+    let others =
+        [("runs", change.others.runs), ("issues", change.others.issues), ("links", change.others.links)];
+    let (steps, edges) = told.unwrap_or_default();
     ChangeDoc {
         sequence: change.sequence,
         at: change.at.to_string(),
         session_id: change.session.show('x'),
         session: change.row.as_deref().map(SessionLineDoc::from),
-        steps: steps.unwrap_or_default(),
-        step_ids: ids(&change.steps),
+        steps,
+        step_ids: ids(&change.steps, 's'),
         step_count: many,
-        removed: ids(&change.removed),
+        removed: ids(&change.removed, 's'),
+        edges,
+        edges_removed: change.edges.removed.iter().map(ends).collect(),
+        edge_count: change.edges.count,
+        agent_ids: ids(&change.agents, 'a'),
+        agents_removed: ids(&change.agents_removed, 'a'),
+        others: others.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect(),
         whole: change.whole || is_cut,
     }
 }
 
-/// The steps as they are now, in order; nothing when the session cannot be had.
-fn step_docs(app: &App, change: &Change) -> Option<Vec<StepDoc>> {
-    if change.steps.is_empty() {
-        return Some(Vec::new());
+/// The steps and edges as they are now, in order; nothing when the session cannot be had.
+fn told_docs(app: &App, change: &Change) -> Option<(Vec<StepDoc>, Vec<EdgeDoc>)> {
+    let with_steps = !change.steps.is_empty() && change.steps.len() <= MAX_CHANGE_STEPS;
+    if !with_steps && change.edges.changed.is_empty() {
+        return Some((Vec::new(), Vec::new()));
     }
     let snapshot = app.engine.snapshot(change.session).ok()??;
-    let wanted: BTreeSet<Id> = change.steps.iter().copied().collect();
     let (flow, batch) = (&snapshot.flow, &snapshot.corpus.batch);
-    let changed = flow.steps.iter().enumerate().filter(|(_, step)| wanted.contains(&step.id));
-    Some(changed.map(|(n, _)| step_doc(flow, batch, n)).collect())
+    let mut steps = Vec::new();
+    if with_steps {
+        let wanted: BTreeSet<Id> = change.steps.iter().copied().collect();
+        let changed = flow.steps.iter().enumerate().filter(|(_, step)| wanted.contains(&step.id));
+        steps = changed.map(|(n, _)| step_doc(flow, batch, n)).collect();
+    }
+    let mut edges = Vec::new();
+    if !change.edges.changed.is_empty() {
+        let wanted: BTreeSet<EdgeEnds> = change.edges.changed.iter().copied().collect();
+        let step = |n: u32| flow.steps.get(n as usize).map(|step| step.id);
+        let is_wanted = |edge: &&Edge| {
+            let ends = step(edge.from).zip(step(edge.to));
+            ends.is_some_and(|(from, to)| wanted.contains(&EdgeEnds { from, to, kind: edge.kind }))
+        };
+        edges = flow.edges.iter().filter(is_wanted).map(|edge| edge_doc(flow, batch, edge)).collect();
+    }
+    Some((steps, edges))
 }

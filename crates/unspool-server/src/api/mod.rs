@@ -18,6 +18,7 @@ mod prometheus;
 mod questions;
 mod reply;
 mod report;
+pub(crate) mod runs;
 mod search;
 mod sessions;
 mod subtasks;
@@ -35,6 +36,7 @@ use tally::Tally;
 
 pub(crate) use endpoint::find;
 pub(crate) use live::Stopping;
+pub(crate) use openapi::ARTIFACT;
 pub(crate) use sessions::line_of;
 
 /// Everything that can be asked.
@@ -49,13 +51,16 @@ pub(crate) fn routes(stopping: &Stopping) -> Router<Arc<App>> {
     })
 }
 
+/// What whoever gets no answer can do.
+const FAILED_HINT: &str = "ask again; if it fails again, what the server printed says why";
+
 /// Work that takes its time, off the threads that serve.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ApiError> {
     let failed = |_| {
         let status = StatusCode::INTERNAL_SERVER_ERROR;
-        ApiError::new(status, "failed", "the answer could not be worked out")
+        ApiError::new(status, "failed", "the answer could not be worked out").with_hint(FAILED_HINT)
     };
     tokio::task::spawn_blocking(work).await.map_err(failed)
 }

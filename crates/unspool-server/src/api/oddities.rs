@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use unspool_answers::{Param, Reply, Sort};
+use unspool_engine::live::Notice;
 use unspool_model::{Code, Id};
 use unspool_store::rows::{IssueRow, SessionRow};
 use unspool_store::{LooseIssue, Question, Store};
@@ -15,13 +16,15 @@ use unspool_store::{LooseIssue, Question, Store};
 const MAX_ISSUE_SESSIONS: usize = 10_000;
 /// Samples of an issue: `max_issue_samples`.
 const MAX_ISSUE_SAMPLES: usize = 8;
+/// Where what the server says about itself comes from.
+const SERVER: &str = "server";
 
 pub(crate) const ISSUES: &[Param] = &[
     Param::new("session", Sort::Text, "only of this session"),
     Param::new(
         "source",
         Sort::Text,
-        "only of sessions and records from here: `files`, `upload`, `otlp-http` and others",
+        "only of sessions and records from here: `files`, `upload`, `otlp-http` and others; `server` is what it says about itself",
     ),
     Param::new("code", Sort::Text, "only issues of this code"),
 ];
@@ -127,6 +130,11 @@ pub(crate) fn issues(call: &Call) -> Result<Reply, ApiError> {
         for issue in loose {
             sums.add_loose(issue);
         }
+        if source.is_none_or(|source| source == SERVER) {
+            for notice in engine.own_issues() {
+                sums.add_own(notice);
+            }
+        }
     }
     let mut issues: Vec<(Code, IssueSumDoc)> = sums.by_code.into_iter().collect();
     issues.sort_by_key(|(code, _)| (code.severity(), *code));
@@ -202,6 +210,23 @@ impl Sums {
             records: records.iter().map(|record| record.show('r')).collect(),
         });
         self.of_source(&source, count, drift, true);
+    }
+
+    /// What the server found, mended or lost.
+    fn add_own(&mut self, notice: Notice) {
+        let Some(sum) = notice.code.and_then(|code| self.sum(code.name())) else { return };
+        let drift = sum.drift;
+        sum.count += 1;
+        sum.sample(|| IssueSampleDoc {
+            session_id: notice.session.map(|session| session.show('x')),
+            title: None,
+            sources: vec![SERVER.into()],
+            stream: None,
+            detail: notice.words,
+            count: 1,
+            records: Vec::new(),
+        });
+        self.of_source(SERVER, 1, drift, false);
     }
 }
 

@@ -3,9 +3,10 @@
 use super::endpoint::{Call, Endpoint};
 use super::endpoints::ENDPOINTS;
 use super::links::{self, LinkKeptDoc, LinkWantedDoc};
-use super::live::ChangeDoc;
+use super::live::{ChangeDoc, ResetDoc};
 use crate::error::ApiError;
 use crate::ingest::upload::UploadDoc;
+use crate::ingest::{WAYS_IN, WayIn};
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -13,32 +14,16 @@ use std::fmt::Write as _;
 use unspool_answers::{Answer, ErrorDoc, Param, Reply, Sort};
 use unspool_view::screen;
 use utoipa::openapi::path::{OperationBuilder, ParameterBuilder, ParameterIn};
-use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, Type};
+use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
+use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{
     ContentBuilder, HttpMethod, InfoBuilder, OpenApiBuilder, PathItem, PathsBuilder, Ref, Required,
     ResponseBuilder, ResponsesBuilder,
 };
 
-/// What other modules answer; the list tells of it.
-pub(crate) const BESIDE: &[(HttpMethod, &str, &str)] = &[
-    (HttpMethod::Post, "/v1/traces", "OTLP/HTTP: spans, in protobuf or JSON"),
-    (HttpMethod::Post, "/v1/logs", "OTLP/HTTP: log records, in protobuf or JSON"),
-    (HttpMethod::Post, "/v1/ingest", "Any known file or stream, as the body or in a form"),
-    (HttpMethod::Post, "/v1/hooks", "An event of a hook"),
-    (HttpMethod::Post, "/v1/thoughtflow/events", "ThoughtFlow events"),
-    (HttpMethod::Post, "/v1/thoughtflow/sessions", "A ThoughtFlow session begins"),
-    (HttpMethod::Post, "/v1/thoughtflow/sessions/{session}/complete", "It ends"),
-    (HttpMethod::Post, "/v1/thoughtflow/sessions/{session}/runs", "A run of it begins"),
-    (HttpMethod::Post, "/v1/thoughtflow/sessions/{session}/runs/{run}/complete", "The run ends"),
-    (HttpMethod::Post, "/v1/thoughtflow/sessions/{session}/runs/{run}/steps", "A step of the run begins"),
-    (
-        HttpMethod::Post,
-        "/v1/thoughtflow/sessions/{session}/runs/{run}/steps/{step}/complete",
-        "The step ends",
-    ),
-    (HttpMethod::Get, "/thoughtflow/{file}", "A ThoughtFlow session as SESSION.json or SESSION.d2"),
-];
+/// What a session that ended is made into.
+pub(crate) const ARTIFACT: &str = "/thoughtflow/{file}";
+const ABOUT_ARTIFACT: &str = "A ThoughtFlow session as SESSION.json or SESSION.d2";
 
 pub(crate) fn words(_: &Call) -> Result<Reply, ApiError> {
     Ok(Reply::json(screen::words()))
@@ -58,6 +43,7 @@ fn description() -> Result<Value, ApiError> {
     let error = reference(generator.subschema_for::<ErrorDoc<'static>>().as_value());
     // What is told beside answers: events of the live stream, and receipts of files.
     generator.subschema_for::<ChangeDoc>();
+    generator.subschema_for::<ResetDoc>();
     generator.subschema_for::<UploadDoc>();
     let mut paths = PathsBuilder::new();
     for endpoint in ENDPOINTS.iter() {
@@ -67,16 +53,11 @@ fn description() -> Result<Value, ApiError> {
     for (path, item) in link_paths(&mut generator, error.as_ref()) {
         paths = paths.path(path, item);
     }
-    for (method, path, about) in BESIDE {
-        let responses = ResponsesBuilder::new()
-            .response(
-                "200",
-                ResponseBuilder::new().description("What was sent is on the disk, or what was asked for"),
-            )
-            .response("4XX", ResponseBuilder::new().description("Nothing of it was kept"));
-        let operation = with_path_parts(OperationBuilder::new().summary(Some(*about)), path);
-        paths = paths.path(*path, PathItem::new(method.clone(), operation.responses(responses)));
+    for way in WAYS_IN {
+        let operation = beside(way.path, way.about).request_body(Some(body_of(way)));
+        paths = paths.path(way.path, PathItem::new(HttpMethod::Post, operation));
     }
+    paths = paths.path(ARTIFACT, PathItem::new(HttpMethod::Get, beside(ARTIFACT, ABOUT_ARTIFACT)));
     let info = InfoBuilder::new()
         .title("Unspool")
         .version(env!("CARGO_PKG_VERSION"))
@@ -89,6 +70,33 @@ fn description() -> Result<Value, ApiError> {
     // The schemas are those of the documents themselves, written by the library that describes them elsewhere, too.
     document["components"]["schemas"] = Value::Object(generator.take_definitions(true));
     Ok(document)
+}
+
+/// What other modules answer.
+fn beside(path: &str, about: &str) -> OperationBuilder {
+    let good = ResponseBuilder::new().description("What was sent is on the disk, or what was asked for");
+    let refused = ResponseBuilder::new().description("Nothing of it was kept");
+    let responses = ResponsesBuilder::new().response("200", good).response("4XX", refused);
+    with_path_parts(OperationBuilder::new().summary(Some(about)), path).responses(responses)
+}
+
+/// What may be sent: an object where it is JSON, bytes where it is not, files in a form.
+fn body_of(way: &WayIn) -> RequestBody {
+    let bytes = || {
+        let binary = SchemaFormat::KnownFormat(KnownFormat::Binary);
+        ObjectBuilder::new().schema_type(Type::String).format(Some(binary)).build()
+    };
+    let required = if way.needs_body { Required::True } else { Required::False };
+    let body = RequestBodyBuilder::new().required(Some(required));
+    let body = way.media.iter().fold(body, |body, media| {
+        let schema = match *media {
+            "application/json" => ObjectBuilder::new().schema_type(Type::Object).build(),
+            "multipart/form-data" => ObjectBuilder::new().property("file", bytes()).required("file").build(),
+            _ => bytes(),
+        };
+        body.content(*media, ContentBuilder::new().schema(Some(schema)).build())
+    });
+    body.build()
 }
 
 fn operation(endpoint: &Endpoint, generator: &mut SchemaGenerator, error: Option<&Ref>) -> OperationBuilder {
@@ -217,7 +225,9 @@ pub(crate) fn page(_: &Call) -> Result<Reply, ApiError> {
         let example = escaped(&format!("{}{}", endpoint.path, endpoint.example));
         let _ = writeln!(html, "<pre>curl -s 'http://127.0.0.1:4680{example}'</pre></section>");
     }
-    for (method, path, about) in SAID.iter().chain(BESIDE) {
+    let said = SAID.iter().map(|(method, path, about)| (method, *path, *about));
+    let sent = WAYS_IN.iter().map(|way| (&HttpMethod::Post, way.path, way.about));
+    for (method, path, about) in said.chain(sent).chain([(&HttpMethod::Get, ARTIFACT, ABOUT_ARTIFACT)]) {
         let method = match method {
             HttpMethod::Get => "GET",
             HttpMethod::Delete => "DELETE",

@@ -3,11 +3,11 @@
 use super::endpoint::Call;
 use super::endpoints::ENDPOINTS;
 use crate::error::ApiError;
-use crate::recorder::{MAX_RECORDING_SPOOL_BYTES, Recorder};
+use crate::recorder::Recorder;
 use std::fmt::Write as _;
 use unspool_answers::Reply;
 use unspool_engine::HookSpool;
-use unspool_proxy::Loss;
+use unspool_proxy::{Loss, Sockets, Way, Went};
 
 /// The media type of the text format.
 pub(crate) const MEDIA: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -40,7 +40,7 @@ pub(crate) fn metrics(call: &Call) -> Result<Reply, ApiError> {
     page.one(
         "up",
         "gauge",
-        "1 while what is kept is derived, 0 when that fails.",
+        "1 while what is sent is kept and derived, 0 when that fails.",
         u8::from(engine.broken().is_none()),
     );
     page.one(
@@ -60,7 +60,8 @@ pub(crate) fn metrics(call: &Call) -> Result<Reply, ApiError> {
     page.line("records", "{outcome=\"stored\"}", health.records_stored);
     page.line("records", "{outcome=\"duplicate\"}", health.records_duplicate);
     page.line("records", "{outcome=\"rejected\"}", health.records_rejected);
-    page.one("dropped_total", "counter", "Acknowledged records that were dropped: never any.", 0);
+    let about = "Acknowledged records that are known to be lost: the log is damaged where they were.";
+    page.one("dropped_total", "counter", about, engine.lost_records());
     page.one(
         "refused_total",
         "counter",
@@ -130,7 +131,7 @@ fn proxy(page: &mut Page, recorder: &Recorder) {
         "proxy_spooled_bytes_limit",
         "gauge",
         "Bytes that may wait in a file (max_recording_spool_bytes).",
-        MAX_RECORDING_SPOOL_BYTES,
+        recorder.limits().spool_bytes,
     );
     page.head(
         "proxy_lost_total",
@@ -142,4 +143,20 @@ fn proxy(page: &mut Page, recorder: &Recorder) {
     }
     let about = "Bodies of exchanges that could not be unpacked and are kept packed.";
     page.one("proxy_still_packed_total", "counter", about, recorder.still_packed());
+    sockets(page, &room.sockets);
+}
+
+fn sockets(page: &mut Page, sockets: &Sockets) {
+    page.one("proxy_sockets", "gauge", "WebSockets that are open.", sockets.open());
+    page.one("proxy_sockets_total", "counter", "WebSockets that the proxy carried.", sockets.opened());
+    let mut both = |name: &str, about: &str, count: fn(Went) -> u64| {
+        page.head(name, "counter", about);
+        for way in Way::ALL {
+            page.line(name, &format!("{{way=\"{}\"}}", way.name()), count(sockets.went(way)));
+        }
+    };
+    both("proxy_socket_bytes_total", "Bytes that went over WebSockets.", |went| went.bytes);
+    both("proxy_socket_messages_total", "Messages that went over WebSockets.", |went| went.messages);
+    let about = "Messages over WebSockets of which nothing is recorded but that they were there.";
+    both("proxy_socket_unread_total", about, |went| went.unread);
 }

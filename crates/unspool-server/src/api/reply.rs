@@ -1,5 +1,6 @@
 //! How answers are sent: piece by piece while they are written, so that none is held whole.
 
+use super::FAILED_HINT;
 use crate::error::ApiError;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -48,7 +49,7 @@ pub(crate) async fn send(
     tokio::task::spawn_blocking(move || write(work, told, sender));
     let failed = || {
         let status = StatusCode::INTERNAL_SERVER_ERROR;
-        ApiError::new(status, "failed", "the answer could not be worked out")
+        ApiError::new(status, "failed", "the answer could not be worked out").with_hint(FAILED_HINT)
     };
     let Told { status, headers, head } = hear.await.map_err(|_| failed())??;
     let body = match head {
@@ -120,7 +121,8 @@ impl Pieces {
             (Ok(()), None) => drop(self.send()),
             (Err(error), Some((told, _))) => {
                 let status = StatusCode::INTERNAL_SERVER_ERROR;
-                drop(told.send(Err(ApiError::new(status, "not_written", error.to_string()))));
+                let failed = ApiError::new(status, "not_written", error.to_string()).with_hint(FAILED_HINT);
+                drop(told.send(Err(failed)));
             }
             // The answer breaks off, so that nobody takes it for whole.
             (Err(error), None) => drop(self.sender.blocking_send(Err(error))),

@@ -18,7 +18,7 @@ pub(crate) fn report(snapshot: &Snapshot, call: &Call) -> Result<Reply, ApiError
         corpus: &snapshot.corpus,
         sessions: &[snapshot.session],
         prices: &call.app.engine.options().prices,
-        redact: call.asked.flag("redact")?,
+        redact: call.asked.flag("redact")?.then_some(&call.app.redact_rules),
         whole: &mut whole,
     };
     let made = make(asked).map_err(|error| failed(&error))?;

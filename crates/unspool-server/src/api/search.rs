@@ -34,7 +34,7 @@ pub(crate) struct SearchDoc {
     next_cursor: Option<String>,
     /// How many sessions there are, on all pages.
     matching: u64,
-    /// Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached.
+    /// Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached, and those that an index in the making does not know yet.
     unsearched_sessions: u64,
     /// What has no letter or digit in it and was not looked for.
     ignored: Vec<String>,

@@ -6,7 +6,7 @@ use crate::error::ApiError;
 use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_answers::{Asked, Param, Reply, Sort, bad, word};
-use unspool_engine::live::{Snapshot, facts};
+use unspool_engine::live::{Snapshot, session_row};
 use unspool_model::{Batch, Flow, Id, Status, Timestamp};
 use unspool_store::rows::SessionRow;
 use unspool_store::{Cursor, Facet, Filter, Question, Sort as Order, Store as _};
@@ -88,7 +88,7 @@ pub(crate) struct SessionListDoc {
     next_cursor: Option<String>,
     /// How many sessions the filter lets through, on all pages.
     matching: u64,
-    /// Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached.
+    /// Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached, and those that an index in the making does not know yet.
     unsearched_sessions: u64,
 }
 
@@ -184,7 +184,7 @@ impl From<&SessionRow> for SessionLineDoc {
 
 /// A session as it stands in the list, without a list.
 pub(crate) fn line_of(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionLineDoc {
-    SessionLineDoc::from(&facts(flow, batch, prices, 0..0).session)
+    SessionLineDoc::from(&session_row(flow, batch, prices))
 }
 
 /// What narrows the list, but for words.
@@ -257,7 +257,7 @@ pub(crate) fn list(call: &Call) -> Result<Reply, ApiError> {
 pub(crate) struct FacetsDoc {
     /// `source`, `format`, `agent`, `model`, `cwd` and `status`, as the parameters of the list are called.
     facets: Vec<FacetDoc>,
-    /// Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached.
+    /// Sessions that have all the words of `q` and were not looked into, because `max_search_bytes` was reached, and those that an index in the making does not know yet.
     unsearched_sessions: u64,
 }
 

@@ -2,8 +2,11 @@
 
 pub(crate) mod hooks;
 pub(crate) mod otlp;
+mod table;
 pub(crate) mod thoughtflow;
 pub(crate) mod upload;
+
+pub(crate) use table::{WAYS_IN, WayIn};
 
 use crate::app::App;
 use crate::error::ApiError;

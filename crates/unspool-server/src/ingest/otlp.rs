@@ -56,7 +56,7 @@ async fn export(app: Arc<App>, headers: &HeaderMap, body: Body, signal: Signal) 
         Ok(bytes) => bytes,
         Err(error) => return refuse_with(&error, is_json),
     };
-    if bytes.is_empty() && !is_json {
+    if is_nothing(&bytes, is_json) {
         return accept(&Counted::default(), signal, is_json);
     }
     match keep(app, "otlp-http", signal.name(is_json), bytes).await {
@@ -68,6 +68,15 @@ async fn export(app: Arc<App>, headers: &HeaderMap, body: Body, signal: Signal) 
         }
         Err(refused) => refuse_with(&ApiError::from(refused), is_json),
     }
+}
+
+/// Whether a request has no field at all, which is a request like any other.
+fn is_nothing(bytes: &[u8], is_json: bool) -> bool {
+    if !is_json {
+        return bytes.is_empty();
+    }
+    let inside = bytes.trim_ascii().strip_prefix(b"{").and_then(|rest| rest.strip_suffix(b"}"));
+    inside.is_some_and(|inside| inside.trim_ascii().is_empty())
 }
 
 fn content_type(headers: &HeaderMap) -> &str {
@@ -137,7 +146,8 @@ fn refuse(status: StatusCode, name: &'static str, message: &str, is_json: bool) 
     let code = match status {
         StatusCode::FORBIDDEN => 7,
         StatusCode::UNAUTHORIZED => 16,
-        StatusCode::TOO_MANY_REQUESTS => 8,
+        StatusCode::REQUEST_TIMEOUT => 4,
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::PAYLOAD_TOO_LARGE => 8,
         StatusCode::SERVICE_UNAVAILABLE => 14,
         StatusCode::INTERNAL_SERVER_ERROR => 13,
         _ => 3,

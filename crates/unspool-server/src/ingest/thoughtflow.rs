@@ -1,36 +1,43 @@
 //! The `ThoughtFlow` emitter: sessions, runs and steps begin and end over HTTP, and are kept as the lines of that format's event log.
 //!
 //! In: events, or requests that say the same in their paths. Out: lines in one growing log per session, so that its reader knows what began
-//! before. When a session ends, its artifacts are announced; they are made from its flow whenever they are asked for.
+//! before. When a session ends, its artifacts are written and announced; who asks for them gets them as its flow is then.
 
 use crate::api::{blocking, find};
 use crate::app::App;
+use crate::artifacts::{self, Artifact};
 use crate::body;
 use crate::error::ApiError;
 use crate::notices::Notice;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::{HeaderMap, header};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, Uri, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use unspool_engine::live::{Arrival, Part, Refused};
-use unspool_view::export::{d2, name_lanes, thoughtflow};
-use unspool_view::graph::{GroupBy, View, graph};
+use unspool_engine::encoded;
+use unspool_engine::live::{Arrival, Part, Refused, sent_in_parts};
 
 /// Ends of logs that are remembered; others are looked up.
 const REMEMBERED: usize = 4096;
 
+/// Where they come from, in receipts and for retention.
+const SOURCE: &str = "thoughtflow";
+
+/// The path of a log, and where it ends.
+type End = (String, u64);
+
 /// Where the logs of sessions end that are written to.
 #[derive(Default)]
 pub(crate) struct Ledgers {
-    ends: Mutex<BTreeMap<String, Arc<Mutex<Option<u64>>>>>,
+    ends: Mutex<BTreeMap<String, Arc<Mutex<Option<End>>>>>,
 }
 
 impl Ledgers {
-    fn of(&self, session: &str) -> Arc<Mutex<Option<u64>>> {
+    fn of(&self, session: &str) -> Arc<Mutex<Option<End>>> {
         let mut ends = held(&self.ends);
         if ends.len() >= REMEMBERED {
             ends.retain(|_, end| Arc::strong_count(end) > 1);
@@ -46,7 +53,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 type Answer = Result<Json<Value>, ApiError>;
 
 /// Events as their log has them, one per line.
-pub(crate) async fn events(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Answer {
+pub(crate) async fn events(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap, body: Body) -> Answer {
     let bytes = body::read(&app, &headers, body).await?;
     let mut logs: BTreeMap<String, Vec<Map<String, Value>>> = BTreeMap::new();
     let mut session = String::new();
@@ -73,7 +80,7 @@ pub(crate) async fn events(State(app): State<Arc<App>>, headers: HeaderMap, body
         let has_ended = events.iter().any(|event| text(event, "type") == "session.ended");
         append(&app, &session, events).await?;
         if has_ended {
-            artifacts.push(announce(&app, &session, &headers).await?);
+            artifacts.push(announce(&app, &session, &uri, &headers).await?);
         }
     }
     Ok(Json(json!({"events": count, "artifacts": artifacts})))
@@ -90,13 +97,14 @@ pub(crate) async fn session_start(State(app): State<Arc<App>>, headers: HeaderMa
 pub(crate) async fn session_end(
     State(app): State<Arc<App>>,
     Path(session): Path<String>,
+    uri: Uri,
     headers: HeaderMap,
     body: Body,
 ) -> Answer {
     let fields = fields(&app, &headers, body).await?;
     let event = event("session.ended", &[("session_id", &session)], fields);
     append(&app, &session, vec![event]).await?;
-    announce(&app, &session, &headers).await.map(Json)
+    announce(&app, &session, &uri, &headers).await.map(Json)
 }
 
 pub(crate) async fn run_start(
@@ -161,31 +169,11 @@ pub(crate) async fn artifact(
 ) -> Result<Response, ApiError> {
     let missing = || ApiError::not_found("artifact", &file).with_hint("ask for SESSION.json or SESSION.d2");
     let (session, ending) = file.rsplit_once('.').ok_or_else(missing)?;
-    let (session, is_json) = match ending {
-        "json" => (session.to_string(), true),
-        "d2" => (session.to_string(), false),
-        _ => return Err(missing()),
-    };
-    let (kind, bytes) = blocking(move || {
-        let snapshot = find(&app, &session)?;
-        let (flow, batch) = (&snapshot.flow, &snapshot.corpus.batch);
-        if is_json {
-            let document = serde_json::to_vec(&thoughtflow::thoughtflow(flow, batch));
-            return document
-                .map(|bytes| ("application/json", bytes))
-                .map_err(|error| ApiError::bad_request("not_json", error.to_string()));
-        }
-        let view = View { group_by: GroupBy::Run, ..View::default() };
-        let mut drawn = graph(flow, batch, &app.engine.options().prices, &view, &|_| true);
-        name_lanes(flow, &mut drawn);
-        let mut bytes = Vec::new();
-        let boards = d2::Boards { drill_down: false, chained: true };
-        // Writing to memory does not fail.
-        drop(d2::write(&mut bytes, &drawn, boards));
-        Ok(("text/plain; charset=utf-8", bytes))
-    })
-    .await??;
-    Ok(([(header::CONTENT_TYPE, kind)], bytes).into_response())
+    let wanted = Artifact::ALL.into_iter().find(|artifact| artifact.ending() == ending);
+    let (session, wanted) = (session.to_string(), wanted.ok_or_else(missing)?);
+    let made = move || wanted.make(&app.engine, &*find(&app, &session)?);
+    let bytes = blocking(made).await??;
+    Ok(([(header::CONTENT_TYPE, wanted.media())], bytes).into_response())
 }
 
 /// The fields a request gives; none are given by an empty body.
@@ -255,34 +243,48 @@ fn write(app: &App, session: &str, bytes: Vec<u8>) -> Result<(), ApiError> {
     if app.engine.health().pending_bytes + bytes.len() as u64 > limit {
         return Err(Refused::Busy { limit }.into());
     }
-    let path = format!("thoughtflow/{}.jsonl", encoded(session));
-    let end = app.ledgers.of(session);
-    let mut end = held(&end);
-    let offset = if let Some(offset) = end.take() {
-        offset
+    let ledger = app.ledgers.of(session);
+    let mut ledger = held(&ledger);
+    let (path, offset) = if let Some(end) = ledger.take() {
+        end
     } else {
         // What the last process kept may not be derived yet.
         app.engine.settle();
-        app.engine.file_end(&path)?
+        end_of_log(app, session)?
     };
     let length = bytes.len() as u64;
-    app.engine.take(Arrival::Part(Part { path, offset, bytes, checkpoint: None }))?;
-    *end = Some(offset + length);
+    app.engine.take(Arrival::Part(Part { path: path.clone(), offset, bytes, checkpoint: None }))?;
+    *ledger = Some((path, offset + length));
     Ok(())
 }
 
-/// A session's id as a part of a path.
-fn encoded(session: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-    let one = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    session.bytes().map(one).collect()
+/// Where a session's log is and ends. One that was begun as a file among others goes on there.
+fn end_of_log(app: &App, session: &str) -> Result<End, ApiError> {
+    let name = format!("{}.jsonl", encoded(session));
+    let before = format!("{SOURCE}/{name}");
+    let end = app.engine.file_end(&before)?;
+    if end > 0 {
+        return Ok((before, end));
+    }
+    let path = sent_in_parts(SOURCE, &name);
+    let end = app.engine.file_end(&path)?;
+    Ok((path, end))
 }
 
-/// Waits until the session is shown as it ended, and tells where its artifacts are.
-async fn announce(app: &Arc<App>, session: &str, headers: &HeaderMap) -> Result<Value, ApiError> {
-    let settling = Arc::clone(app);
-    blocking(move || settling.engine.settle()).await?;
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
+/// Waits until the session is shown as it ended, writes its artifacts and tells where they are.
+async fn announce(app: &Arc<App>, session: &str, uri: &Uri, headers: &HeaderMap) -> Result<Value, ApiError> {
+    let (writing, ended) = (Arc::clone(app), session.to_string());
+    let write = move || {
+        writing.engine.settle();
+        let found = find(&writing, &ended);
+        let found = found
+            .map_err(|error| error.with_hint("its events are kept, and make no session of that name"))?;
+        artifacts::write(&writing.engine, &found, &ended)
+    };
+    blocking(write).await??;
+    let said = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    // Over HTTP/2 it stands in the address.
+    let host = uri.authority().map(Authority::as_str).or(said).unwrap_or("localhost");
     let url = |ending: &str| format!("http://{host}/thoughtflow/{}.{ending}", encoded(session));
     let data = json!({"session_id": session, "url_json": url("json"), "url_d2": url("d2")});
     let notice = Notice { name: "thoughtflow.artifacts", session: session.into(), data: data.clone() };

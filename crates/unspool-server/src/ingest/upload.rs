@@ -7,7 +7,6 @@ use crate::api::blocking;
 use crate::app::App;
 use crate::body::{self, unpacked};
 use crate::error::ApiError;
-use crate::refusals::Refusal;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::multipart::MultipartError;
@@ -17,8 +16,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use std::sync::Arc;
+use unspool_answers::ErrorDoc;
 use unspool_engine::live::Taken;
 
 /// Files of one form: `max_form_files`.
@@ -42,6 +41,14 @@ struct Sent {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct UploadDoc {
     /// One for each file, in their order.
+    files: Vec<ReceiptDoc>,
+}
+
+/// Why nothing was kept of several files.
+#[derive(Serialize)]
+struct RefusedDoc<'a> {
+    #[serde(flatten)]
+    error: ErrorDoc<'a>,
     files: Vec<ReceiptDoc>,
 }
 
@@ -102,13 +109,7 @@ pub(crate) async fn ingest(
     let nothing_kept = receipts.iter().all(|receipt| receipt.position.is_none());
     match refusal {
         Some(error) if nothing_kept && receipts.len() == 1 => Err(error),
-        Some(error) if nothing_kept => {
-            let inner = json!({"code": error.code, "message": error.message, "hint": error.hint});
-            let mut response =
-                (error.status, Json(json!({"error": inner, "files": receipts}))).into_response();
-            response.extensions_mut().insert(Refusal(error.code));
-            Ok(response)
-        }
+        Some(error) if nothing_kept => Ok(error.told_in(&RefusedDoc { error: error.doc(), files: receipts })),
         _ => Ok(Json(UploadDoc { files: receipts }).into_response()),
     }
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 use unspool_model::Timestamp;
-use unspool_proxy::{Body, Cut, Failure, Response, Sent};
+use unspool_proxy::{Body, BothWays, Cut, Failure, Response, Sent, Way, Went};
 use unspool_redact::Masker;
 
 /// Writes envelopes.
@@ -55,6 +55,14 @@ impl Writer {
         field(out, "exchange", &sent.exchange);
         out.push(b',');
         field(out, "upstream", &sent.upstream);
+        if let Some(socket) = &sent.socket {
+            out.push(b',');
+            field(out, "socket", socket);
+        }
+        if let Some(run) = &sent.run {
+            out.push(b',');
+            field(out, "run", run);
+        }
         out.extend_from_slice(b",\"request\":{");
         field(out, "timestamp", &moment(sent.received, Duration::ZERO).to_string());
         out.push(b',');
@@ -85,6 +93,9 @@ impl Writer {
                 Cut::Stopped => "stopped",
             };
             field(out, "cut", why);
+        }
+        if let Some(went) = &response.socket {
+            socket(out, went);
         }
         out.push(b'}');
     }
@@ -157,6 +168,15 @@ fn arrived(out: &mut Vec<u8>, body: &Body, lengths: &[usize]) {
         out.extend_from_slice(format!("{comma}[{length},{}]", ms(piece.at)).as_bytes());
     }
     out.push(b']');
+}
+
+/// What went each way after both sides had agreed to speak another protocol.
+fn socket(out: &mut Vec<u8>, went: &BothWays) {
+    let each = Way::ALL.iter().zip(went).map(|(way, Went { bytes, messages, unread })| {
+        format!("\"{}\":{{\"bytes\":{bytes},\"messages\":{messages},\"unread\":{unread}}}", way.name())
+    });
+    let each: Vec<String> = each.collect();
+    out.extend_from_slice(format!(",\"socket\":{{{}}}", each.join(",")).as_bytes());
 }
 
 fn headers(out: &mut Vec<u8>, headers: &[(axum::http::HeaderName, axum::http::HeaderValue)]) {

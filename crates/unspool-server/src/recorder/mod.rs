@@ -6,20 +6,26 @@
 
 mod envelope;
 mod redact;
+mod runs;
 mod spool;
 mod unpack;
 
+use crate::notices::{Notice, Notices};
 use envelope::Writer;
-use spool::Spool;
+use runs::{OfRun, Runs};
+use spool::{Next, Spool};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SendError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use unspool_engine::live::Engine;
 use unspool_proxy::{Loss, Room, Seen, Sent};
-use unspool_redact::Masker;
+use unspool_redact::{Masker, Rules};
+
+pub(crate) use runs::Carried;
+pub use runs::new_run;
 
 /// The source of what the proxy saw, and the name of each body.
 const SOURCE: &str = "proxy";
@@ -31,20 +37,30 @@ const MAX_TOGETHER: usize = 1024;
 const MAX_TOGETHER_BYTES: usize = 8 << 20;
 /// When this share of the room is taken, nobody waits for others to come.
 const BEHIND_SHARE: u64 = 16;
+/// The event of the live stream that says that the health document has something new for people.
+const NOTICE: &str = "notice";
 /// Losses are told so often at most.
 const TELL_AGAIN: Duration = Duration::from_secs(10);
 
-/// Bytes that may be held for the recorder, of all exchanges together: `max_recording_bytes`.
-pub const MAX_RECORDING_BYTES: u64 = 128 << 20;
-/// Bytes of one body that are recorded: `max_recorded_body_bytes`.
-pub const MAX_RECORDED_BODY_BYTES: u64 = 32 << 20;
-/// Bytes that may wait in a file, of all exchanges together: `max_recording_spool_bytes`.
-pub(crate) const MAX_RECORDING_SPOOL_BYTES: u64 = 1 << 30;
-
-enum Message {
-    Seen(Seen),
-    Stop,
+/// What may be held of what is carried, and what is recorded of it.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordingLimits {
+    /// Bytes that may be held in memory, of all exchanges together: `max_recording_bytes`.
+    pub bytes: u64,
+    /// Bytes of one body that are recorded: `max_recorded_body_bytes`.
+    pub body_bytes: u64,
+    /// Bytes that may wait in a file, of all exchanges together: `max_recording_spool_bytes`.
+    pub spool_bytes: u64,
 }
+
+impl Default for RecordingLimits {
+    fn default() -> RecordingLimits {
+        RecordingLimits { bytes: 128 << 20, body_bytes: 32 << 20, spool_bytes: 1 << 30 }
+    }
+}
+
+/// What was seen; nothing when there will be no more.
+type Message = Option<Seen>;
 
 /// Records exchanges.
 pub struct Recorder {
@@ -53,41 +69,57 @@ pub struct Recorder {
     threads: Mutex<Vec<JoinHandle<()>>>,
     still_packed: Arc<AtomicU64>,
     spool: Arc<Spool>,
+    runs: Arc<Runs>,
+    limits: RecordingLimits,
+    notices: Notices,
 }
 
 impl unspool_proxy::Recorder for Recorder {
     fn take(&self, seen: Seen) {
-        let is_over = matches!(seen, Seen::Ended(..));
-        if self.sender.send(Message::Seen(seen)).is_err() && is_over {
+        if let Err(SendError(Some(seen))) = self.sender.send(Some(seen))
+            && ended(&seen).is_some()
+        {
             self.room.count_loss(Loss::NotKept);
+            self.runs.kept(OfRun::of(&seen, 0).as_slice(), None);
         }
+    }
+
+    fn begins(&self, run: &Arc<str>, is_recorded: bool) {
+        self.runs.begins(run, is_recorded);
     }
 }
 
 impl Recorder {
-    /// Starts to record. `tell` is given words for people when something was lost.
+    /// Starts to record; with rules of redaction, even if they are none, what looks like a secret is masked in bodies. `tell` is given words for people when something was lost.
     pub fn start(
         engine: Arc<Engine>,
-        room: Arc<Room>,
-        redact: bool,
+        limits: RecordingLimits,
+        redact: Option<Rules>,
         tell: fn(&str),
     ) -> std::io::Result<Recorder> {
         let (sender, messages) = channel();
+        let room = Room::new(limits.bytes, limits.body_bytes);
         let still_packed = Arc::new(AtomicU64::new(0));
-        let spool = Arc::new(Spool::new(engine.folder(), MAX_RECORDING_SPOOL_BYTES));
+        let spool = Arc::new(Spool::new(engine.folder(), limits.spool_bytes));
+        let runs = Arc::<Runs>::default();
         let mut writing = Writing {
             room: Arc::clone(&room),
-            writer: Writer { masker: redact.then(Masker::default), still_packed: 0 },
+            writer: Writer { masker: redact.map(Masker::with_rules), still_packed: 0 },
             still_packed: Arc::clone(&still_packed),
             spool: Arc::clone(&spool),
             written: Written::default(),
         };
+        let notices = Notices::default();
         let mut keeping = Keeping {
             engine,
             room: Arc::clone(&room),
             spool: Arc::clone(&spool),
+            still_packed: Arc::clone(&still_packed),
+            runs: Arc::clone(&runs),
             tell,
-            told: (0, None),
+            notices: notices.clone(),
+            told: None,
+            told_at: None,
             why: None,
         };
         let named = |name: &str| std::thread::Builder::new().name(name.into());
@@ -95,7 +127,16 @@ impl Recorder {
             named("record").spawn(move || writing.run(&messages))?,
             named("keep").spawn(move || keeping.run())?,
         ];
-        Ok(Recorder { room, sender, threads: Mutex::new(threads), still_packed, spool })
+        Ok(Recorder {
+            room,
+            sender,
+            threads: Mutex::new(threads),
+            still_packed,
+            spool,
+            runs,
+            limits,
+            notices,
+        })
     }
 
     /// What is held and what was lost.
@@ -108,20 +149,35 @@ impl Recorder {
         self.still_packed.load(Ordering::Relaxed)
     }
 
+    /// What it keeps to.
+    pub fn limits(&self) -> RecordingLimits {
+        self.limits
+    }
+
     /// Bytes that wait in a file.
     pub fn spooled_bytes(&self) -> u64 {
         self.spool.bytes()
     }
 
+    /// What was carried for a command, and how many commands were forgotten.
+    pub(crate) fn carried(&self, run: &str) -> (Carried, u64) {
+        self.runs.of(run)
+    }
+
+    /// Where it is told that something was lost.
+    pub(crate) fn notices(&self) -> &Notices {
+        &self.notices
+    }
+
     /// What was lost so far, in words for people.
     pub fn notice(&self) -> Option<String> {
-        notice(&self.room)
+        notice(&self.room, self.still_packed())
     }
 
     /// Keeps what was handed over, and ends.
     pub fn close(&self) {
         // An error means that it has ended.
-        drop(self.sender.send(Message::Stop));
+        drop(self.sender.send(None));
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
             drop(thread.join());
@@ -135,15 +191,21 @@ impl Drop for Recorder {
     }
 }
 
-fn notice(room: &Room) -> Option<String> {
+fn notice(room: &Room, still_packed: u64) -> Option<String> {
     let lost = room.lost_in_all();
     let reasons =
         Loss::ALL.iter().map(|loss| (loss.name(), room.lost(*loss))).filter(|(_, count)| *count > 0);
     let reasons: Vec<String> = reasons.map(|(name, count)| format!("{name} {count}")).collect();
-    (lost > 0).then(|| {
+    let mut said = Vec::new();
+    if lost > 0 {
         let exchanges = if lost == 1 { "exchange was" } else { "exchanges were" };
-        format!("{lost} {exchanges} not recorded, or not whole: {}", reasons.join(", "))
-    })
+        said.push(format!("{lost} {exchanges} not recorded, or not whole: {}", reasons.join(", ")));
+    }
+    if still_packed > 0 {
+        let bodies = if still_packed == 1 { "body was" } else { "bodies were" };
+        said.push(format!("{still_packed} {bodies} kept packed and not read: still_packed"));
+    }
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// What was written of some exchanges, on its way to the log.
@@ -155,6 +217,8 @@ struct Written {
     lengths: Vec<usize>,
     /// How many of them are exchanges that are over.
     over: usize,
+    /// Those of commands.
+    of_runs: Vec<OfRun>,
     /// Their room is taken while they are in memory.
     seen: Vec<Seen>,
     /// How many bytes of them were in the file.
@@ -181,6 +245,7 @@ impl Written {
         self.bytes.shrink_to(2 * MAX_TOGETHER_BYTES);
         self.lengths.clear();
         self.seen.clear();
+        self.of_runs.clear();
         self.over = 0;
     }
 }
@@ -198,15 +263,15 @@ impl Writing {
     fn run(&mut self, messages: &Receiver<Message>) {
         let mut is_open = true;
         while is_open {
-            let Ok(Message::Seen(first)) = messages.recv() else { break };
+            let Ok(Some(first)) = messages.recv() else { break };
             if self.room.held() < self.room.max_bytes / BEHIND_SHARE {
                 std::thread::sleep(TOGETHER);
             }
             let mut batch = vec![first];
             while batch.len() < MAX_TOGETHER {
                 match messages.try_recv() {
-                    Ok(Message::Seen(seen)) => batch.push(seen),
-                    Ok(Message::Stop) => {
+                    Ok(Some(seen)) => batch.push(seen),
+                    Ok(None) => {
                         is_open = false;
                         break;
                     }
@@ -232,6 +297,7 @@ impl Writing {
                     self.writer.ended(sent, response.as_ref(), failure.as_ref(), &mut written.bytes);
                 }
             }
+            written.of_runs.extend(OfRun::of(&seen, written.lengths.len() as u64));
             written.lengths.push(written.bytes.len() - before);
             written.seen.push(seen);
             if written.bytes.len() >= MAX_TOGETHER_BYTES {
@@ -250,20 +316,39 @@ struct Keeping {
     engine: Arc<Engine>,
     room: Arc<Room>,
     spool: Arc<Spool>,
+    still_packed: Arc<AtomicU64>,
+    runs: Arc<Runs>,
     tell: fn(&str),
-    /// How many losses were told of, and when.
-    told: (u64, Option<Instant>),
+    notices: Notices,
+    /// What was told last, and when.
+    told: Option<String>,
+    told_at: Option<Instant>,
     /// Why something was not kept, since that was told.
     why: Option<String>,
 }
 
 impl Keeping {
     fn run(&mut self) {
-        while let Some(written) = self.spool.pop() {
-            self.keep(&written);
-            self.spool.done(&written);
-            self.tell_losses();
+        loop {
+            // What is told later must not wait for more to come.
+            let is_untold = self.notice() != self.told;
+            match self.spool.pop(is_untold.then_some(TELL_AGAIN)) {
+                Next::Written(written) => {
+                    self.keep(&written);
+                    self.spool.done(&written);
+                }
+                Next::Nothing => {}
+                Next::End => break,
+            }
+            if self.told_at.is_none_or(|at| at.elapsed() >= TELL_AGAIN) {
+                self.tell_losses();
+            }
         }
+        self.tell_losses();
+    }
+
+    fn notice(&self) -> Option<String> {
+        notice(&self.room, self.still_packed.load(Ordering::Relaxed))
     }
 
     /// A request that is not kept may be kept with its response.
@@ -274,24 +359,27 @@ impl Keeping {
             let taken = self.engine.take_bodies(SOURCE, NAME, written.bodies());
             taken.map_err(|error| error.to_string())
         };
+        self.runs.kept(&written.of_runs, kept.as_ref().ok().copied());
         if let Err(why) = kept {
             (0..written.over).for_each(|_| self.room.count_loss(Loss::NotKept));
             self.why = Some(why);
         }
     }
 
+    /// Tells of all losses so far, if there are more than were told of.
     fn tell_losses(&mut self) {
-        let (known, at) = self.told;
-        let lost = self.room.lost_in_all();
-        if lost > known
-            && at.is_none_or(|at| at.elapsed() >= TELL_AGAIN)
-            && let Some(words) = notice(&self.room)
+        let words = self.notice();
+        if words != self.told
+            && let Some(words) = &words
         {
             let why = self.why.take().or_else(|| Some(format!("spool: {}", self.spool.why()?)));
             let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
             (self.tell)(&format!("{words}{why}"));
-            self.told = (lost, Some(Instant::now()));
+            let data = serde_json::json!({ "words": words });
+            self.notices.tell(Notice { name: NOTICE, session: String::new(), data });
+            self.told_at = Some(Instant::now());
         }
+        self.told = words;
     }
 }
 

@@ -118,6 +118,25 @@ mod tests {
     }
 
     #[test]
+    fn rules_of_ones_own_see_what_the_pieces_say_together() {
+        let rules = unspool_redact::Rules::new([("customer", r"CUST-\d+")]).unwrap();
+        let text = "\u{e9} CUST-123456 \"x\"";
+        for at in (1..text.len()).filter(|at| text.is_char_boundary(*at)) {
+            let stream = [event(0, &text[..at]), event(0, &text[at..])].concat();
+            let mut masker = Masker::with_rules(rules.clone());
+            let redacted = String::from_utf8(redact(&mut masker, stream.as_bytes()).unwrap()).unwrap();
+            let said: String = redacted
+                .lines()
+                .filter_map(|line| line.strip_prefix("data: "))
+                .map(|data| serde_json::from_str::<serde_json::Value>(data).unwrap())
+                .map(|event| event["delta"]["text"].as_str().unwrap().to_string())
+                .collect();
+            assert_eq!(said, "\u{e9} *********** \"x\"", "{at}");
+            assert_eq!(masker.counts().collect::<Vec<_>>(), [("customer", 1)]);
+        }
+    }
+
+    #[test]
     fn what_has_no_secret_is_left_alone() {
         let stream = [event(0, "The key"), event(0, " is lost.")].concat();
         assert_eq!(redact(&mut Masker::default(), stream.as_bytes()), None);

@@ -4,12 +4,14 @@
 //! before the file is full, or cannot be written. The file has no name and is gone with the process.
 
 use super::Written;
+use super::runs::OfRun;
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 pub(super) struct Spool {
     state: Mutex<State>,
@@ -33,12 +35,23 @@ struct State {
     is_closed: bool,
 }
 
+/// What comes out.
+pub(super) enum Next {
+    /// This was written.
+    Written(Written),
+    /// Nothing came in time.
+    Nothing,
+    /// Nothing more comes.
+    End,
+}
+
 /// What lies in the file.
 struct Spooled {
     at: u64,
     bytes: u64,
     lengths: Vec<usize>,
     over: usize,
+    of_runs: Vec<OfRun>,
 }
 
 impl Spool {
@@ -71,20 +84,30 @@ impl Spool {
         written.clear();
     }
 
-    /// The next to be kept; waits for it. None when nothing more comes.
-    pub(super) fn pop(&self) -> Option<Written> {
+    /// The next to be kept; waits for it, no longer than that.
+    pub(super) fn pop(&self, wait: Option<Duration>) -> Next {
         let mut state = self.state();
         let next = loop {
             if let Some(written) = state.at_hand.take() {
-                break Some(written);
+                break Next::Written(written);
             }
             if let Some(spooled) = state.in_file.pop_front() {
-                break Some(state.read(spooled));
+                break Next::Written(state.read(spooled));
             }
             if state.is_closed {
-                break None;
+                break Next::End;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            match wait {
+                None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(wait) => {
+                    let waited =
+                        self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner);
+                    state = waited.0;
+                    if waited.1.timed_out() && state.at_hand.is_none() && !state.is_closed {
+                        return Next::Nothing;
+                    }
+                }
+            }
         };
         if state.in_file.is_empty() {
             (state.file, state.is_broken) = (None, false);
@@ -125,7 +148,8 @@ impl Spool {
             return false;
         }
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        state.in_file.push_back(Spooled { at, bytes, lengths: written.lengths.clone(), over: written.over });
+        let (lengths, of_runs) = (written.lengths.clone(), written.of_runs.clone());
+        state.in_file.push_back(Spooled { at, bytes, lengths, over: written.over, of_runs });
         true
     }
 }
@@ -153,7 +177,7 @@ impl State {
         file.write_all(bytes)
     }
 
-    fn read(&mut self, Spooled { at, bytes: spooled_bytes, lengths, over }: Spooled) -> Written {
+    fn read(&mut self, Spooled { at, bytes: spooled_bytes, lengths, over, of_runs }: Spooled) -> Written {
         let read = |file: &mut File| {
             file.seek(SeekFrom::Start(at))?;
             let mut bytes = Vec::new();
@@ -165,21 +189,29 @@ impl State {
             Ok(bytes) => (bytes, None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        Written { bytes, lengths, over, seen: Vec::new(), spooled_bytes, lost }
+        Written { bytes, lengths, over, of_runs, seen: Vec::new(), spooled_bytes, lost }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Spool, Written};
+    use super::{Next, Spool, Written};
     use std::io::{Error, ErrorKind};
     use std::sync::Arc;
+    use std::time::Duration;
 
     fn push(spool: &Spool, n: u8, bytes: usize) {
         let lengths = vec![bytes, 1];
         let mut written = Written { bytes: vec![n; bytes + 1], lengths, over: 2, ..Written::default() };
         spool.push(&mut written);
         assert!(written.bytes.is_empty() && written.lengths.is_empty() && written.over == 0);
+    }
+
+    fn pop(spool: &Spool) -> Option<Written> {
+        match spool.pop(None) {
+            Next::Written(written) => Some(written),
+            _ => None,
+        }
     }
 
     fn number(written: Option<Written>) -> Option<u8> {
@@ -202,16 +234,17 @@ mod tests {
                 next_in += 1;
             }
             for _ in 0..popped {
-                let one = spool.pop();
+                let one = pop(&spool);
                 spool.done(one.as_ref().unwrap());
                 assert_eq!(number(one), Some(next_out));
                 next_out += 1;
             }
         }
         assert_eq!((next_in, next_out), (32, 31));
-        assert_eq!(number(spool.pop()), Some(31));
+        assert_eq!(number(pop(&spool)), Some(31));
+        assert!(matches!(spool.pop(Some(Duration::from_millis(1))), Next::Nothing));
         spool.close();
-        assert!(spool.pop().is_none());
+        assert!(pop(&spool).is_none());
     }
 
     #[test]
@@ -222,8 +255,8 @@ mod tests {
         assert_eq!(spool.bytes(), 0, "one is at hand");
         push(&spool, 2, 20);
         assert_eq!(spool.bytes(), 21);
-        spool.done(&spool.pop().unwrap());
-        let second = spool.pop().unwrap();
+        spool.done(&pop(&spool).unwrap());
+        let second = pop(&spool).unwrap();
         assert_eq!(spool.bytes(), 21, "it is read, not kept");
         spool.done(&second);
         assert_eq!(spool.bytes(), 0);
@@ -255,9 +288,9 @@ mod tests {
                 spool.close();
             })
         };
-        std::thread::sleep(std::time::Duration::from_millis(30));
+        std::thread::sleep(Duration::from_millis(30));
         assert!(!writer.is_finished());
-        let all: Vec<u8> = std::iter::from_fn(|| number(spool.pop())).collect();
+        let all: Vec<u8> = std::iter::from_fn(|| number(pop(&spool))).collect();
         assert_eq!(all, (0..20).collect::<Vec<u8>>());
         writer.join().unwrap();
         spool.why()

@@ -84,16 +84,15 @@ fn every_path_is_described_and_every_description_answers() {
     let openapi = asked.running.get("/api/v1/openapi.json").json();
     assert_eq!(openapi["openapi"], "3.1.0");
     let described = openapi["paths"].as_object().unwrap();
-    let routes = include_str!("../../src/app.rs").split(".route(\"").skip(1);
-    let routes: Vec<&str> = routes.map(|rest| rest.split('"').next().unwrap()).collect();
-    assert!(routes.contains(&"/v1/traces"));
-    for route in routes {
-        assert!(described.contains_key(route), "{route} is not in the OpenAPI");
-    }
+    assert!(described.contains_key("/v1/traces"));
+    // Routes come from the tables that the description is made from, too.
+    let by_hand = include_str!("../../src/app.rs").matches(".route(\"").count();
+    assert_eq!(by_hand, 0, "a route is in no table");
     let step = asked.json("")["steps"][1].clone();
     let loose = loose_record(&asked.running);
     let parts = [
         ("{loose}", loose.as_str()),
+        ("{run}", "0123456789abcdef"),
         ("{id}", asked.id.as_str()),
         ("{step}", step["id"].as_str().unwrap()),
         ("{thing}", step["id"].as_str().unwrap()),

@@ -1,7 +1,7 @@
 //! Who may come in, from outside: names, origins, tokens and scopes, in the shape of the protocol that is spoken.
 
+use crate::overload::Export;
 use crate::running::{Answer, Running, now};
-use axum::http::Request;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use unspool_engine::live::{Engine, Options};
@@ -128,31 +128,7 @@ fn otlp_is_refused_in_its_own_words() {
 
 /// Exports nothing over gRPC, and gives back the status.
 fn export(server: &Running, token: Option<&str>) -> u32 {
-    let method = "opentelemetry.proto.collector.trace.v1.TraceService/Export";
-    let mut request = Request::post(format!("http://{}/{method}", server.grpc))
-        .header("content-type", "application/grpc")
-        .header("te", "trailers");
-    if let Some(token) = token {
-        request = request.header("authorization", format!("Bearer {token}"));
-    }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let stream = tokio::net::TcpStream::connect(server.grpc).await.unwrap();
-        let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
-        tokio::spawn(connection);
-        let (answer, mut body) = client.send_request(request.body(()).unwrap(), false).unwrap();
-        // A message that is not packed and has no bytes.
-        body.send_data(vec![0; 5].into(), true).unwrap();
-        let mut answer = answer.await.unwrap();
-        let mut status = answer.headers().get("grpc-status").cloned();
-        while let Some(data) = answer.body_mut().data().await {
-            data.unwrap();
-        }
-        if let Some(trailers) = answer.body_mut().trailers().await.unwrap() {
-            status = status.or(trailers.get("grpc-status").cloned());
-        }
-        status.unwrap().to_str().unwrap().parse().unwrap()
-    })
+    Export { token, ..Export::of(b"") }.send(server).status
 }
 
 #[test]
@@ -163,6 +139,7 @@ fn grpc_asks_for_a_token_too() {
     assert_eq!(export(&server, None), unauthenticated);
     assert_eq!(export(&server, Some("x")), unauthenticated);
     assert_eq!(export(&server, Some(&read)), denied);
+    assert_eq!(server.app.refusals.all(), [("bad_token", 1), ("no_token", 1), ("wrong_scope", 1)]);
     assert_eq!(export(&server, Some(&ingest)), ok);
     assert_eq!(export(&Running::start(), None), ok);
 }

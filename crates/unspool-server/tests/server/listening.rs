@@ -6,13 +6,10 @@ use crate::upload::hook_lines;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 use unspool_server::Notice;
-use unspool_testkit::{Shape, generate};
+use unspool_testkit::{PATIENCE, Shape, generate};
 
 /// Nothing takes so long that is not broken.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 struct Listening {
     lines: BufReader<TcpStream>,
     head: String,
@@ -133,12 +130,150 @@ fn who_missed_changes_is_told_to_look_again() {
     for (n, path, last_event) in [(2, "/api/v1/live", Some(1)), (3, "/api/v1/live?since=1", None)] {
         let last = running.app.engine.changes().last();
         let mut late = Listening::to(&running, path, last_event);
-        assert_eq!(late.expect("reset").id, last);
+        let reset = late.expect("reset");
+        assert_eq!((reset.id, &reset.data["sequence"]), (last, &json!(last)));
+        // What was missed is told as it is now: nothing has to be asked for.
+        let list = running.get("/api/v1/sessions?sort=ended&order=desc").json();
+        assert_eq!(reset.data["sessions"], list["sessions"]);
+        assert_eq!(reset.data["left_out"], 0);
         put(&running, &generate(Shape::default(), n));
         assert!(late.expect("change").id > last);
     }
     let unknown = running.app.engine.changes().last() + 5;
     Listening::to(&running, "/api/v1/live", Some(unknown)).expect("reset");
+    let id = running.get("/api/v1/sessions").json()["sessions"][0]["id"].clone();
+    let path = format!("/api/v1/live?session={}", id.as_str().unwrap());
+    let reset = Listening::to(&running, &path, Some(1)).expect("reset").data;
+    assert_eq!(reset["sessions"].as_array().unwrap().len(), 1);
+    assert_eq!((&reset["sessions"][0]["id"], &reset["left_out"]), (&id, &json!(0)));
+}
+
+#[test]
+fn a_reset_tells_of_so_many_sessions_and_counts_the_others() {
+    let running = Running::start();
+    let line = |n: usize| {
+        format!(
+            "{{\"received_at\":\"2026-10-01T00:{:02}:{:02}Z\",\"stdin\":{{\"hook_event_name\":\"Stop\",\"session_id\":\"s{n}\"}}}}\n",
+            n / 60,
+            n % 60
+        )
+    };
+    let lines: String = (0..103).map(line).collect();
+    assert_eq!(running.post("/v1/ingest?name=e.jsonl", lines).status, 200);
+    running.app.engine.settle();
+    let reset = Listening::to(&running, "/api/v1/live", Some(1)).expect("reset").data;
+    assert_eq!((reset["sessions"].as_array().unwrap().len(), &reset["left_out"]), (100, &json!(3)));
+    assert_eq!(reset["sessions"][0]["native_ids"], json!(["s102"]));
+}
+
+/// A client that keeps a graph by what it is told has the same as one that asks again.
+#[test]
+fn edges_and_agents_that_are_different_are_told() {
+    let asked = Asked::new();
+    let path = format!("/api/v1/sessions/{}", asked.id);
+    let before = asked.running.get(&path).json();
+    let steps = before["steps"].as_array().unwrap();
+    let (first, last) = (&steps[0]["id"], &steps[steps.len() - 1]["id"]);
+    let mut edges = Edges::of(&before);
+    let mut listening = Listening::to(&asked.running, &format!("/api/v1/live?session={}", asked.id), None);
+    listening.expect("ready");
+    let say = |action: &str, from: &Value| {
+        let wanted = json!({"action": action, "from": from, "to": last, "kind": "data", "who": "ada"});
+        let answer = asked.running.post(&format!("{path}/links"), wanted.to_string());
+        assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+    };
+    let mut told = |edges: &mut Edges| {
+        let change = listening.expect("change").data;
+        assert_eq!(change["whole"], false, "{change}");
+        edges.follow(&change);
+        assert_eq!(*edges, Edges::of(&asked.running.get(&path).json()), "{change}");
+        change
+    };
+    for from in [first, &steps[1]["id"]] {
+        say("add", from);
+        let change = told(&mut edges);
+        assert_eq!((&change["edge_count"], &change["step_count"]), (&json!(1), &json!(0)), "{change}");
+        assert_eq!((&change["edges"][0]["from"], &change["edges"][0]["to"]), (from, last));
+        assert_eq!(change["others"], json!(["links"]));
+    }
+    say("remove", first);
+    let change = told(&mut edges);
+    assert_eq!((&change["edges_removed"][0]["from"], &change["edge_count"]), (first, &json!(1)));
+    // Records that come tell of edges and agents, too.
+    let native = &asked.labelled.sessions[0].native_ids[0];
+    let line = format!(
+        "{{\"type\":\"user\",\"sessionId\":\"{native}\",\"uuid\":\"u-last\",\"timestamp\":\"2026-10-01T00:00:00Z\",\
+         \"message\":{{\"role\":\"user\",\"content\":\"one thing more\"}}}}\n"
+    );
+    assert_eq!(asked.running.post("/v1/ingest?name=more.jsonl", line).status, 200);
+    let change = told(&mut edges);
+    let agents = asked.running.get(&path).json();
+    let is_agent = |id: &Value| agents["agents"].as_array().unwrap().iter().any(|agent| agent["id"] == *id);
+    assert!(change["agent_ids"].as_array().unwrap().iter().all(is_agent), "{change}");
+    assert!(change["step_count"].as_u64().unwrap() > 0);
+}
+
+/// Edges by their ends and kind, as texts.
+#[derive(Debug, PartialEq)]
+struct Edges(std::collections::BTreeMap<String, Vec<String>>);
+
+impl Edges {
+    fn ends(edge: &Value) -> String {
+        format!("{} {} {}", edge["from"], edge["to"], edge["kind"])
+    }
+
+    fn of(session: &Value) -> Edges {
+        let mut edges = Edges(std::collections::BTreeMap::new());
+        for edge in session["edges"].as_array().unwrap() {
+            edges.0.entry(Edges::ends(edge)).or_default().push(edge.to_string());
+        }
+        edges
+    }
+
+    fn follow(&mut self, change: &Value) {
+        for edge in change["edges_removed"].as_array().unwrap() {
+            self.0.remove(&Edges::ends(edge)).unwrap();
+        }
+        self.0.extend(Edges::of(change).0);
+    }
+}
+
+#[test]
+fn nothing_is_held_for_a_reader_that_does_not_read() {
+    // More than are kept, in so many rounds.
+    let (rounds, each) = (16, 1000);
+    let running = Running::start();
+    let mut silent = Listening::to(&running, "/api/v1/live", None);
+    let mut sound = Listening::to(&running, "/api/v1/live", None);
+    sound.expect("ready");
+    let mut last = 0;
+    for round in 0..rounds {
+        let line = |n: usize| {
+            format!(
+                "{{\"session_id\":\"s{round}-{n}\",\"hook_event_name\":\"SessionStart\",\"cwd\":\"/src\"}}\n"
+            )
+        };
+        let lines: String = (0..each).map(line).collect();
+        assert_eq!(running.post("/v1/ingest?name=e.jsonl", lines).status, 200);
+        for _ in 0..each {
+            last = sound.expect("change").id;
+        }
+    }
+    assert_eq!(last, running.app.engine.changes().last());
+    silent.expect("ready");
+    let mut told = 0;
+    let reset = loop {
+        let event = silent.next().unwrap();
+        if event.name == "reset" {
+            break event;
+        }
+        told += 1;
+    };
+    assert!(told < rounds * each - 8192, "{told} changes waited for it");
+    assert_eq!((reset.id, &reset.data["sequence"]), (last, &json!(last)));
+    // It hears what follows.
+    put(&running, &generate(Shape::default(), 1));
+    assert!(silent.expect("change").id > last);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod asking;
+mod damage;
 mod guard;
 mod hooks;
 mod links;
@@ -10,6 +11,7 @@ mod listening;
 mod lists;
 mod looking;
 mod nonsense;
+mod otlp;
 mod overload;
 mod page;
 mod report;
@@ -18,3 +20,4 @@ mod searching;
 mod thoughtflow;
 mod upload;
 mod usage;
+mod waiting;

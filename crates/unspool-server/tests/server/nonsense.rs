@@ -1,5 +1,6 @@
 //! Bodies that nobody meant: whatever comes, there is an answer of a known form, and the server goes on.
 
+use crate::overload::{Export, span};
 use crate::running::Running;
 
 /// Numbers that look random and are the same every time.
@@ -33,33 +34,100 @@ const HOOK: &[u8] = br#"{"session_id":"s","hook_event_name":"PreToolUse","tool_n
 const FLOW: &[u8] = br#"{"type":"step.started","session_id":"s","run_id":"r","step_id":"1","label":"tool_call","depends_on":["0"],"payload":{"name":"x"},"timestamp":1763200000000}"#;
 const LINK: &[u8] = br#"{"action":"add","from":"t","to":"s0123","kind":"data","who":"ada","note":"n"}"#;
 const FORM: &[u8] = b"--edge\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.jsonl\"\r\n\r\n{\"session_id\":\"s\",\"hook_event_name\":\"Stop\"}\r\n--edge--\r\n";
+const SPANS: &[u8] = br#"{"resourceSpans":[{"resource":{"attributes":[{"key":"a","value":{"stringValue":"b"}}]},"scopeSpans":[{"scope":{"name":"n"},"spans":[{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"d000000000000001","name":"work","startTimeUnixNano":"1767348000000000000"}]}]}]}"#;
+const LOGS: &[u8] = br#"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":"1767348002000000000","body":{"stringValue":"b"},"attributes":[{"key":"session.id","value":{"stringValue":"s"}}]},7]}]}]}"#;
+
+/// What a path takes in a form of its body, before it is spoiled. A new way in needs a body here.
+fn sample(path: &str, media: &str) -> Vec<u8> {
+    match (path, media) {
+        (_, "application/x-protobuf") => span(7),
+        (_, "multipart/form-data") => FORM.into(),
+        ("/v1/traces", _) => SPANS.into(),
+        ("/v1/logs", _) => LOGS.into(),
+        ("/v1/hooks" | "/v1/ingest", _) => HOOK.into(),
+        (_, _) if path.starts_with("/v1/thoughtflow/") => FLOW.into(),
+        (_, _) if path.ends_with("/links") => LINK.into(),
+        _ => Vec::new(),
+    }
+}
 
 #[test]
 fn spoiled_bodies_get_an_answer_of_a_known_form() {
     let server = Running::start();
     let mut numbers = Numbers(0x5eed_1234_5678_9abc);
-    let packed = zstd::encode_all(HOOK, 1).unwrap();
-    let form = ("Content-Type", "multipart/form-data; boundary=edge");
-    for (path, headers, body) in [
-        ("/v1/hooks", vec![], HOOK),
-        ("/v1/ingest?name=a.jsonl", vec![], HOOK),
-        ("/v1/ingest?name=a.jsonl.zst", vec![], &packed),
-        ("/v1/hooks", vec![("Content-Encoding", "zstd")], &packed),
-        ("/v1/ingest", vec![form], FORM),
-        ("/api/v1/sessions/s/links", vec![], LINK),
-        ("/v1/thoughtflow/events", vec![], FLOW),
-        ("/v1/thoughtflow/sessions", vec![], FLOW),
-        ("/v1/thoughtflow/sessions/s/runs/r/steps", vec![], FLOW),
-    ] {
-        for _ in 0..100 {
-            let body = numbers.spoiled(body);
-            let answer = server.request("POST", path, &headers, &body);
-            match answer.status {
-                200 => drop(answer.json()),
-                400 | 404 | 409 | 413 | 415 => assert!(!answer.error().is_empty()),
-                other => assert_eq!(other, 200, "{path}: {}", String::from_utf8_lossy(&body)),
+    let description = server.get("/api/v1/openapi.json").json();
+    let mut tried = 0;
+    for (path, item) in description["paths"].as_object().unwrap() {
+        // What is sent is all that has a body.
+        let methods =
+            item.as_object().unwrap().keys().filter(|method| !["get", "delete"].contains(&method.as_str()));
+        for method in methods {
+            let media = item[method]["requestBody"]["content"].as_object();
+            assert!(media.is_some_and(|media| !media.is_empty()), "{path} says nothing about its body");
+            for media in media.unwrap().keys() {
+                let body = sample(path, media);
+                assert!(!body.is_empty(), "{path} takes {media}, and there is no sample of it");
+                nonsense(&server, &mut numbers, path, media, &body);
+                tried += 1;
             }
         }
     }
+    assert!(tried > 15, "only {tried} ways in were found");
     assert_eq!(server.get("/api/v1/health").json()["status"], "ok");
+}
+
+/// Sends spoiled bodies, plain and packed.
+fn nonsense(server: &Running, numbers: &mut Numbers, path: &str, media: &str, body: &[u8]) {
+    let path = path.replace(['{', '}'], "");
+    let media = if media == "multipart/form-data" { "multipart/form-data; boundary=edge" } else { media };
+    let is_otlp = path == "/v1/traces" || path == "/v1/logs";
+    let packed = zstd::encode_all(body, 1).unwrap();
+    for n in 0..60 {
+        let kind = ("Content-Type", media);
+        let (headers, body) = match n % 3 {
+            0 => (vec![kind, ("Content-Encoding", "zstd")], numbers.spoiled(&packed)),
+            _ => (vec![kind], numbers.spoiled(body)),
+        };
+        let answer = server.request("POST", &path, &headers, &body);
+        match answer.status {
+            200 if media.ends_with("protobuf") => {}
+            200 => drop(answer.json()),
+            400 | 413 | 415 if is_otlp => assert!(!answer.body.is_empty()),
+            400 | 404 | 409 | 413 | 415 => assert!(!answer.error().is_empty()),
+            other => assert_eq!(other, 200, "{path} {media}: {}", String::from_utf8_lossy(&body)),
+        }
+    }
+}
+
+#[test]
+fn spoiled_messages_over_grpc_get_a_status() {
+    let server = Running::start();
+    let mut numbers = Numbers(0x5eed_1234_5678_9abc);
+    let packed = zstd::encode_all(span(7).as_slice(), 1).unwrap();
+    for method in ["trace.v1.TraceService/Export", "logs.v1.LogsService/Export"] {
+        for n in 0..60 {
+            let (packing, message) = match n % 3 {
+                0 => (Some("zstd"), numbers.spoiled(&packed)),
+                _ => (None, numbers.spoiled(&span(7))),
+            };
+            let status = Export { method, packing, ..Export::of(&message) }.send(&server).status;
+            assert!([0, 3, 8].contains(&status), "{method} {status}: {message:?}");
+        }
+    }
+    assert_eq!(server.get("/api/v1/health").json()["status"], "ok");
+}
+
+#[test]
+fn names_of_sessions_in_paths_may_be_anything() {
+    let server = Running::start();
+    for name in ["%2e%2e", "..%2f..%2fetc", "%F0%9F%A6%80", "a%20b", "%25", &"s".repeat(2000)] {
+        let path = format!("/v1/thoughtflow/sessions/{name}/complete");
+        let answer = server.post(&path, "{}");
+        assert_eq!(answer.status, 200, "{name}: {}", String::from_utf8_lossy(&answer.body));
+        let url = answer.json()["url_d2"].as_str().unwrap().to_string();
+        let path = url.strip_prefix(&format!("http://{}", server.http)).unwrap();
+        assert_eq!(server.get(path).status, 200, "{name}");
+    }
+    let inside = std::fs::read_dir(server.folder.path().join("artifacts")).unwrap().count();
+    assert_eq!(inside, 12, "each has two files, in that folder");
 }

@@ -10,7 +10,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 /// A request with one span of its own.
-fn span(n: u32) -> Vec<u8> {
+pub(crate) fn span(n: u32) -> Vec<u8> {
     request(Span {
         trace_id: vec![1; 16],
         span_id: u64::from(n + 1).to_be_bytes().to_vec(),
@@ -28,9 +28,80 @@ fn request(span: Span) -> Vec<u8> {
 }
 
 /// A request of more than 60,000 bytes that packs well.
-fn large_span() -> Vec<u8> {
+pub(crate) fn large_span() -> Vec<u8> {
     let name = "call ".repeat(13_000);
     request(Span { trace_id: vec![2; 16], span_id: vec![2; 8], name, ..Span::default() })
+}
+
+/// What is sent over gRPC.
+pub(crate) struct Export<'a> {
+    pub(crate) message: &'a [u8],
+    pub(crate) method: &'a str,
+    /// Who sends it.
+    pub(crate) token: Option<&'a str>,
+    /// How the message is packed.
+    pub(crate) packing: Option<&'a str>,
+    /// So many bytes are sent, and then nothing more.
+    pub(crate) cut_at: Option<usize>,
+}
+
+/// What was answered.
+pub(crate) struct Exported {
+    pub(crate) status: u32,
+    pub(crate) message: String,
+    pub(crate) retry_after: Option<String>,
+    /// The message of the answer.
+    pub(crate) body: Vec<u8>,
+}
+
+impl<'a> Export<'a> {
+    /// Spans, as they are.
+    pub(crate) fn of(message: &'a [u8]) -> Export<'a> {
+        Export { message, method: "trace.v1.TraceService/Export", token: None, packing: None, cut_at: None }
+    }
+
+    pub(crate) fn send(&self, server: &Running) -> Exported {
+        self.try_send(server).unwrap()
+    }
+
+    /// Nothing when the connection ended before the answer.
+    pub(crate) fn try_send(&self, server: &Running) -> Option<Exported> {
+        let method = format!("opentelemetry.proto.collector.{}", self.method);
+        let mut request = Request::post(format!("http://{}/{method}", server.grpc))
+            .header("content-type", "application/grpc")
+            .header("te", "trailers");
+        if let Some(token) = self.token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        if let Some(packing) = self.packing {
+            request = request.header("grpc-encoding", packing);
+        }
+        let length = u32::try_from(self.message.len()).unwrap().to_be_bytes();
+        let mut framed = [&[u8::from(self.packing.is_some())], &length[..], self.message].concat();
+        framed.truncate(self.cut_at.unwrap_or(usize::MAX));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let stream = tokio::net::TcpStream::connect(server.grpc).await.unwrap();
+            let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
+            tokio::spawn(connection);
+            let (answer, mut body) = client.send_request(request.body(()).unwrap(), false).unwrap();
+            body.send_data(framed.into(), self.cut_at.is_none()).unwrap();
+            let mut answer = answer.await.ok()?;
+            let mut said = answer.headers().clone();
+            let mut body = Vec::new();
+            while let Some(data) = answer.body_mut().data().await {
+                body.extend(data.unwrap());
+            }
+            said.extend(answer.body_mut().trailers().await.unwrap().unwrap_or_default());
+            let text = |name: &str| said.get(name).map(|value| value.to_str().unwrap().to_string());
+            Some(Exported {
+                status: text("grpc-status").unwrap().parse().unwrap(),
+                message: text("grpc-message").unwrap_or_default().replace("%20", " ").replace("%60", "`"),
+                retry_after: text("retry-after"),
+                body: body.split_off(body.len().min(5)),
+            })
+        })
+    }
 }
 
 /// Exports over gRPC; the status and the metadata `retry-after`.
@@ -40,31 +111,8 @@ fn export(server: &Running, message: &[u8]) -> (u32, Option<String>) {
 
 /// The same, of a message that may be packed.
 fn export_packed(server: &Running, message: &[u8], packing: Option<&str>) -> (u32, Option<String>) {
-    let method = "opentelemetry.proto.collector.trace.v1.TraceService/Export";
-    let mut request = Request::post(format!("http://{}/{method}", server.grpc))
-        .header("content-type", "application/grpc")
-        .header("te", "trailers");
-    if let Some(packing) = packing {
-        request = request.header("grpc-encoding", packing);
-    }
-    let length = u32::try_from(message.len()).unwrap().to_be_bytes();
-    let framed = [&[u8::from(packing.is_some())], &length[..], message].concat();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let stream = tokio::net::TcpStream::connect(server.grpc).await.unwrap();
-        let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
-        tokio::spawn(connection);
-        let (answer, mut body) = client.send_request(request.body(()).unwrap(), false).unwrap();
-        body.send_data(framed.into(), true).unwrap();
-        let mut answer = answer.await.unwrap();
-        let mut said = answer.headers().clone();
-        while let Some(data) = answer.body_mut().data().await {
-            data.unwrap();
-        }
-        said.extend(answer.body_mut().trailers().await.unwrap().unwrap_or_default());
-        let text = |name: &str| said.get(name).map(|value| value.to_str().unwrap().to_string());
-        (text("grpc-status").unwrap().parse().unwrap(), text("retry-after"))
-    })
+    let exported = Export { packing, ..Export::of(message) }.send(server);
+    (exported.status, exported.retry_after)
 }
 
 #[test]
@@ -108,13 +156,13 @@ fn too_much_is_refused_and_nothing_acknowledged_is_lost() {
 }
 
 /// A file of more than 60,000 bytes.
-fn events() -> String {
+pub(crate) fn events() -> String {
     let line = r#"{"session_id":"s1","hook_event_name":"SessionStart","cwd":"/src"}"#;
     format!("{line}\n").repeat(1_000)
 }
 
 /// Sends 60,000 bytes of a file, and not the rest.
-fn begin_slowly(server: &Running, body: &str) -> TcpStream {
+pub(crate) fn begin_slowly(server: &Running, body: &str) -> TcpStream {
     let mut slow = TcpStream::connect(server.http).unwrap();
     let head = format!(
         "POST /v1/ingest?name=e.jsonl HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
@@ -151,9 +199,7 @@ fn requests_that_are_being_read_share_a_bound() {
 fn requests_over_grpc_share_it_too() {
     let server = Running::start_with(|app| app.limits.reading_bytes = 100_000);
     let large = large_span();
-    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    packer.write_all(&large).unwrap();
-    let packed = packer.finish().unwrap();
+    let packed = gzip(&large);
     assert!(packed.len() < 1_000);
     let packed_export = || export_packed(&server, &packed, Some("gzip"));
     assert_eq!((export(&server, &large), packed_export()), ((0, None), (0, None)), "it is alone");
@@ -173,6 +219,48 @@ fn requests_over_grpc_share_it_too() {
     slow.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert_eq!((export(&server, &large), packed_export()), ((0, None), (0, None)), "there is room again");
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(bytes).unwrap();
+    packer.finish().unwrap()
+}
+
+#[test]
+fn requests_over_grpc_have_the_limits_of_others_and_are_counted_when_refused() {
+    let server = Running::start_with(|app| {
+        app.limits.body_bytes = 50_000;
+        app.limits.unpacked_bytes = 60_000;
+    });
+    let counted = |code: &str| {
+        server.app.refusals.all().iter().find(|(name, _)| *name == code).map_or(0, |(_, count)| *count)
+    };
+    let large = large_span();
+    let plain = Export::of(&large).send(&server);
+    assert_eq!((plain.status, plain.retry_after), (8, None));
+    assert!(plain.message.contains("`max_body_bytes`"), "{}", plain.message);
+    assert_eq!(counted("too_large"), 1);
+    let packed = gzip(&large);
+    let bomb = Export { packing: Some("gzip"), ..Export::of(&packed) }.send(&server);
+    assert_eq!(bomb.status, 8);
+    assert!(bomb.message.contains("`max_unpacked_bytes`"), "{}", bomb.message);
+    assert_eq!(counted("too_large"), 2);
+
+    assert_eq!(Export::of(b"no spans").send(&server).status, 3);
+    assert_eq!(counted("no_otlp"), 1);
+    assert_eq!(Export { packing: Some("gzip"), ..Export::of(b"no gzip") }.send(&server).status, 3);
+    assert_eq!(counted("bad_encoding"), 1);
+    assert_eq!(Export { packing: Some("br"), ..Export::of(b"") }.send(&server).status, 12);
+    assert_eq!(counted("unknown_encoding"), 1);
+    assert_eq!(
+        Export { method: "metrics.v1.MetricsService/Export", ..Export::of(b"") }.send(&server).status,
+        12
+    );
+    assert_eq!(counted("no_such_path"), 1);
+    let nothing = Export::of(b"").send(&server);
+    assert_eq!((nothing.status, nothing.body.len()), (0, 0));
+    assert_eq!(server.app.engine.log().end(), 0);
 }
 
 #[test]

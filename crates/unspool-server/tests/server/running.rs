@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -16,8 +16,8 @@ pub(crate) struct Running {
     pub(crate) app: Arc<App>,
     pub(crate) http: SocketAddr,
     pub(crate) grpc: SocketAddr,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    stop: Mutex<Option<oneshot::Sender<()>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
     pub(crate) folder: Arc<TempDir>,
 }
 
@@ -65,11 +65,11 @@ impl Running {
                 let server = Server::bind(serving, &addresses).await.unwrap();
                 told.send(server.local().unwrap()).unwrap();
                 let until = async { drop(stopped.await) };
-                server.serve(until).await.unwrap();
+                server.serve(until).await;
             });
         });
         let (http, grpc) = address.recv().unwrap();
-        Running { app, http, grpc, stop: Some(stop), thread: Some(thread), folder }
+        Running { app, http, grpc, stop: Mutex::new(Some(stop)), thread: Mutex::new(Some(thread)), folder }
     }
 
     /// A request as its lines say, with the headers every client sends.
@@ -100,6 +100,18 @@ impl Running {
 
     pub(crate) fn get(&self, path: &str) -> Answer {
         self.request("GET", path, &[], b"")
+    }
+
+    /// Tells it to end, and does not wait for that.
+    pub(crate) fn tell_to_stop(&self) {
+        self.stop.lock().unwrap().take().unwrap().send(()).unwrap();
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(&self) {
+        if let Some(thread) = self.thread.lock().unwrap().take() {
+            thread.join().unwrap();
+        }
     }
 
     /// How many records are kept: read, there before, and not read.
@@ -136,8 +148,10 @@ fn unchunked(mut body: &[u8]) -> Vec<u8> {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.stop.take().unwrap().send(()).unwrap();
-        self.thread.take().unwrap().join().unwrap();
+        if self.stop.lock().unwrap().is_some() {
+            self.tell_to_stop();
+        }
+        self.wait();
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::running::{Running, now};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use unspool_engine::live::{Arrival, Keep, Part, Retention};
 
 fn post(server: &Running, path: &str, body: &Value) -> Value {
     let answer = server.post(&format!("/v1/thoughtflow{path}"), body.to_string());
@@ -77,6 +78,80 @@ fn a_session_is_emitted_and_its_artifacts_are_announced() {
     assert!(drawing.head.contains("text/plain"), "{}", drawing.head);
     let drawing = String::from_utf8(drawing.body).unwrap();
     assert!(drawing.contains("\"city\":\"Canberra\"") && drawing.contains("->"), "{drawing}");
+}
+
+/// The bytes of both files in the data folder.
+fn files(server: &Running) -> [Option<Vec<u8>>; 2] {
+    let folder = server.folder.path().join("artifacts");
+    ["sess_1.json", "sess_1.d2"].map(|name| std::fs::read(folder.join(name)).ok())
+}
+
+#[test]
+fn artifacts_are_written_at_the_end_made_again_by_a_rebuild_and_go_with_their_session() {
+    let server = Running::start();
+    begin(&server);
+    assert_eq!(files(&server), [None, None]);
+    end(&server);
+    let answers =
+        ["json", "d2"].map(|ending| Some(server.get(&format!("/thoughtflow/sess_1.{ending}")).body));
+    assert_eq!(files(&server), answers);
+
+    let folder = server.folder.path().join("artifacts");
+    std::fs::write(folder.join("sess_1.json"), "spoiled").unwrap();
+    std::fs::remove_file(folder.join("sess_1.d2")).unwrap();
+    std::fs::write(folder.join("gone.d2"), "of a session that is gone").unwrap();
+    unspool_server::remake_artifacts(&server.app.engine).unwrap();
+    assert_eq!(files(&server), answers);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+
+    let nothing = Keep { max_bytes: Some(0), ..Keep::default() };
+    let retention = Retention { sources: [("files".into(), nothing)].into(), ..Retention::default() };
+    assert_eq!(server.app.engine.prune(&retention, false).unwrap().sessions, 0, "it came from no file");
+    let retention = Retention { sources: [("thoughtflow".into(), nothing)].into(), ..Retention::default() };
+    assert_eq!(server.app.engine.prune(&retention, false).unwrap().sessions, 1);
+    assert_eq!(files(&server), [None, None]);
+}
+
+#[test]
+fn events_have_a_source_of_their_own_and_logs_begun_before_go_on_where_they_are() {
+    let server = Running::start();
+    // As it was kept when there was none.
+    let line = json!({"type": "session.created", "session_id": "old", "started_at": "2026-11-15T10:00:00Z"});
+    let part = Part {
+        path: "thoughtflow/old.jsonl".into(),
+        offset: 0,
+        bytes: format!("{line}\n").into_bytes(),
+        checkpoint: None,
+    };
+    server.app.engine.take(Arrival::Part(part)).unwrap();
+    post(&server, "/sessions/old/runs", &json!({"run_id": "r"}));
+    post(&server, "/sessions/old/runs/r/steps", &json!({"label": "generic"}));
+    begin(&server);
+    server.app.engine.settle();
+    let receipts = server.get("/api/v1/receipts").json();
+    let seen = |receipt: &Value| (receipt["source"].to_string(), receipt["seen"].as_u64().unwrap());
+    let seen: Vec<_> = receipts["sources"].as_array().unwrap().iter().map(seen).collect();
+    assert_eq!(seen, [("\"files\"".into(), 3), ("\"thoughtflow\"".into(), 5)]);
+    let sources = |id: &str| server.get(&format!("/api/v1/sessions/{id}/line")).json()["sources"].clone();
+    assert_eq!((sources("old"), sources("sess_1")), (json!(["files"]), json!(["thoughtflow"])));
+}
+
+#[test]
+fn the_port_is_told_over_http_2_too() {
+    let server = Running::start();
+    begin(&server);
+    let request =
+        axum::http::Request::post(format!("http://{}/v1/thoughtflow/sessions/sess_1/complete", server.http));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let answer = runtime.block_on(async {
+        let stream = tokio::net::TcpStream::connect(server.http).await.unwrap();
+        let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
+        tokio::spawn(connection);
+        let (answer, _) = client.send_request(request.body(()).unwrap(), true).unwrap();
+        answer.await.unwrap().into_body().data().await.unwrap().unwrap()
+    });
+    let told: Value = serde_json::from_slice(&answer).unwrap();
+    assert_eq!(told["url_json"], format!("http://{}/thoughtflow/sess_1.json", server.http));
 }
 
 #[test]

@@ -220,3 +220,16 @@ fn when_too_much_waits_the_rest_is_refused_and_what_was_answered_is_kept() {
     let refused = server.app.refusals.all().iter().map(|(_, count)| count).sum::<u64>();
     assert_eq!(kept + refused, 40);
 }
+
+#[test]
+fn several_files_that_cannot_be_kept_now_may_be_sent_again() {
+    let server = Running::start();
+    server.app.engine.close();
+    let lines = hook_lines(1);
+    let body = form(&[("a.jsonl", lines.as_bytes()), ("b.jsonl", lines.as_bytes())]);
+    let answer = server.request("POST", "/v1/ingest", &[FORM], &body);
+    assert_eq!((answer.status, answer.json()["error"]["code"].as_str()), (503, Some("stopping")));
+    assert_eq!(answer.header("retry-after").as_deref(), Some("1"));
+    assert_eq!(answer.json()["files"].as_array().unwrap().len(), 2);
+    assert_eq!(server.app.refusals.all(), [("stopping", 1)]);
+}

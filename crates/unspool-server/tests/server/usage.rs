@@ -34,3 +34,30 @@ fn usage_counts_calls_of_sessions_that_began_long_before() {
     let windows = usage["windows"].as_array().unwrap();
     assert_eq!((windows.len(), &windows[0]["usage"]["output"]), (1, &serde_json::json!(7)), "{usage}");
 }
+
+#[test]
+fn each_key_has_its_own_tokens_whichever_header_or_parameter_it_came_in() {
+    let running = Running::start();
+    let exchange = |n: usize, path: &str, header: (&str, &str)| {
+        format!(
+            "{{\"unspool\":\"exchange\",\"exchange\":\"p-{n}\",\"upstream\":\"api\",\"request\":{{\"timestamp\":\"2026-01-02T10:00:0{n}Z\",\
+             \"method\":\"POST\",\"path\":\"{path}\",\"headers\":[[\"{}\",\"{}\"]],\"body\":{{\"model\":\"m\",\"messages\":[{{\"role\":\"user\",\
+             \"content\":\"Say {n}\"}}]}}}},\"response\":{{\"timestamp\":\"2026-01-02T10:00:0{n}Z\",\"status\":200,\"headers\":[],\"body\":{{\
+             \"id\":\"r{n}\",\"model\":\"m\",\"choices\":[{{\"index\":0,\"message\":{{\"role\":\"assistant\",\"content\":\"{n}\"}},\
+             \"finish_reason\":\"stop\"}}],\"usage\":{{\"prompt_tokens\":10,\"completion_tokens\":{n}}}}}}}}}\n",
+            header.0, header.1
+        )
+    };
+    let lines = [
+        exchange(1, "/v1/chat/completions", ("x-goog-api-key", "masked:aa")),
+        exchange(2, "/v1/chat/completions", ("ocp-apim-subscription-key", "masked:bb")),
+        exchange(3, "/v1/chat/completions?key=masked:aa", ("idempotency-key", "masked:cc")),
+    ];
+    assert_eq!(running.post("/v1/ingest?name=traffic.jsonl", lines.concat()).status, 200);
+    assert_eq!(running.sessions().len(), 2);
+    let usage = running.get("/api/v1/usage?since=2026-01-01T00:00:00Z").json();
+    let windows = usage["windows"].as_array().unwrap().iter();
+    let rows: Vec<_> =
+        windows.map(|window| (window["key"].as_str(), window["usage"]["output"].as_u64())).collect();
+    assert_eq!(rows, [(Some("masked:bb"), Some(2)), (Some("masked:aa"), Some(4))], "{usage}");
+}

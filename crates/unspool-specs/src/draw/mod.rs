@@ -23,6 +23,8 @@ pub struct Show {
     pub sequence: bool,
     /// How it is known whose each step is.
     pub owners: bool,
+    /// The folder each session is at work in, and whether that is inferred.
+    pub folders: bool,
 }
 
 impl Show {
@@ -35,9 +37,10 @@ impl Show {
                 "witnesses" => show.witnesses = true,
                 "sequence" => show.sequence = true,
                 "owners" => show.owners = true,
+                "folders" => show.folders = true,
                 other => {
                     return Err(format!(
-                        "cannot show `{other}`; there are times, witnesses, sequence and owners"
+                        "cannot show `{other}`; there are times, witnesses, sequence, owners and folders"
                     ));
                 }
             }
@@ -99,6 +102,10 @@ fn draw_flow(drawn: &Drawn<'_>, out: &mut String) {
     let _ = write!(out, "session {}", natives.join(" + "));
     if !session.title.is_empty() && !session.title_inferred {
         let _ = write!(out, " titled {}", quoted(drawn.text(session.title)));
+    }
+    if drawn.show.folders && !session.cwd.is_empty() {
+        let _ =
+            write!(out, " {} {}", if session.cwd_inferred { "~in" } else { "in" }, drawn.text(session.cwd));
     }
     out.push('\n');
     agents::draw(drawn, out);

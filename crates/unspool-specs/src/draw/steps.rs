@@ -112,6 +112,9 @@ fn line(drawn: &Drawn<'_>, index: u32) -> String {
             let _ = write!(line, " {mark}");
         }
     }
+    if let Some(request) = drawn.flow.request_of(index) {
+        let _ = write!(line, " <{}>", request.name());
+    }
     extras(drawn, step, &mut line);
     line
 }

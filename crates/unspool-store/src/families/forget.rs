@@ -3,6 +3,8 @@
 use super::{Families, FamilyId, failed};
 use crate::error::StoreError;
 use rusqlite::params;
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 impl Families {
     /// Every family that came to a session, with its sessions.
@@ -45,6 +47,31 @@ impl Families {
             self.batch(&format!("DELETE FROM {table} WHERE family IN (SELECT family FROM going);"))?;
         }
         Ok(())
+    }
+
+    /// Forgets entries that the log has lost, and gives the families they were of: those are to be read again. A stream whose first part is
+    /// lost begins with the next one.
+    pub fn lose(&mut self, lost: &Range<u64>) -> Result<Vec<FamilyId>, StoreError> {
+        let within = [lost.start.cast_signed(), lost.end.cast_signed()];
+        let sql = "SELECT family FROM entries WHERE position >= ?1 AND position < ?2
+                   UNION SELECT entries.family FROM streams AS part JOIN streams AS first ON first.name = part.name
+                   JOIN entries ON entries.position = first.position WHERE part.position >= ?1 AND part.position < ?2";
+        let found = self.numbers(sql, within)?;
+        if found.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.begin()?;
+        let sql = "INSERT OR IGNORE INTO entries (family, position)
+                   SELECT entries.family, (SELECT min(position) FROM streams AS next WHERE next.name = first.name
+                       AND (next.position < ?1 OR next.position >= ?2)) AS next
+                   FROM entries JOIN streams AS first ON first.position = entries.position
+                   WHERE entries.position >= ?1 AND entries.position < ?2 AND next IS NOT NULL";
+        self.run(sql, within)?;
+        for table in ["entries", "streams"] {
+            self.run(&format!("DELETE FROM {table} WHERE position >= ?1 AND position < ?2"), within)?;
+        }
+        let settled = found.into_iter().map(|family| self.settle(FamilyId(family.cast_signed())));
+        Ok(settled.collect::<BTreeSet<FamilyId>>().into_iter().collect())
     }
 
     /// Notes families that are to go, under all numbers they ever had.

@@ -403,7 +403,7 @@ impl Families {
         Ok(found.first().map(|family| self.settle(FamilyId(family.cast_signed()))))
     }
 
-    /// Says what became of a family's records, by source, and gives back what was said before, in sum. Sources of a family are never fewer.
+    /// Says what became of a family's records, by source, and gives back what was said before, in sum.
     pub fn set_counts(
         &mut self,
         family: FamilyId,
@@ -411,6 +411,8 @@ impl Families {
     ) -> Result<RecordCounts, StoreError> {
         self.begin()?;
         let old = self.counts(Some(family))?;
+        // Records that the log has lost may have been the only ones of their source.
+        self.run("DELETE FROM counts WHERE family = ?1", params![family.0])?;
         for (source, counts) in counts {
             self.put_counts(family.0, source, *counts).map_err(|error| failed(&self.name, &error))?;
         }

@@ -22,7 +22,7 @@ impl DiskFiles {
 }
 
 /// Makes a folder, and those above it, that only its owner may enter.
-pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
+pub fn make_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -34,7 +34,7 @@ pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Options for a file that only its owner may read.
-pub(crate) fn private_file() -> OpenOptions {
+pub fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     {
@@ -96,7 +96,19 @@ impl Appending for DiskAppending {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        self.file.sync_data()
+        self.file.sync_data()?;
+        self.check_name()
+    }
+}
+
+impl DiskAppending {
+    /// What is written into a file that somebody deleted goes with the process.
+    fn check_name(&self) -> io::Result<()> {
+        #[cfg(unix)]
+        if std::os::unix::fs::MetadataExt::nlink(&self.file.metadata()?) == 0 {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "somebody deleted this file"));
+        }
+        Ok(())
     }
 }
 

@@ -6,8 +6,7 @@
 mod disk;
 mod lock;
 
-pub use disk::DiskFiles;
-pub(crate) use disk::{make_private_folder, private_file};
+pub use disk::{DiskFiles, make_private_folder, private_file};
 pub use lock::FolderLock;
 
 use std::io;

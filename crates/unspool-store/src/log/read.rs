@@ -123,6 +123,50 @@ impl Log {
         Ok(damages)
     }
 
+    /// Looks for damage in the segments that nobody writes to, one after the other. It is asked before each whether to go on.
+    pub fn look_through(
+        &self,
+        mut go_on: impl FnMut() -> bool,
+        mut found: impl FnMut(Vec<Damage>),
+    ) -> Result<(), LogError> {
+        let mut names = self.names();
+        // The last one was looked at when the log was opened, or has been written since.
+        names.pop();
+        for (name, limit) in names {
+            if !go_on() {
+                return Ok(());
+            }
+            match self.damages_of(&name, limit) {
+                Ok(damages) if damages.is_empty() => {}
+                Ok(damages) => found(damages),
+                // It was dropped or written anew meanwhile.
+                Err(_) if !self.names().iter().any(|(known, _)| *known == name) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// What is damaged in a segment, with the records that need what is.
+    fn damages_of(&self, name: &SegmentName, limit: u64) -> Result<Vec<Damage>, LogError> {
+        let mut file = self.files.open(&name.show()).map_err(|source| unreadable(name, source))?;
+        let mut damages = walk(&mut *file, name, limit, Care::Bodies)?.damages;
+        if damages.is_empty() {
+            return Ok(damages);
+        }
+        let dropped = self.dropped();
+        damages.retain(|damage| !damage.is_loss() || !dropped.covers(&damage.positions));
+        for found in self.scan(name.first) {
+            match found? {
+                Scanned::Record(position, _) if position >= limit => break,
+                Scanned::Lost(damage) if damage.positions.start >= limit => break,
+                Scanned::Lost(damage) if damage.kind == DamageKind::Record => damages.push(damage),
+                _ => {}
+            }
+        }
+        Ok(damages)
+    }
+
     /// The segments, and where the records of each end.
     pub(super) fn names(&self) -> Vec<(SegmentName, u64)> {
         let segments = held(&self.segments);

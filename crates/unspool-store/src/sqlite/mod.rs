@@ -15,7 +15,7 @@ mod write;
 pub use ahead::bring_in;
 pub(crate) use ahead::leave_to_others;
 
-use crate::error::StoreError;
+use crate::error::{StoreError, disk_hint};
 use crate::files::private_file;
 use crate::question::{Facet, FacetValues, Filter, Page, Question};
 use crate::rows::{Checkpoint, IssueRow, SessionFacts, SourceReceipt, StepRow};
@@ -134,7 +134,7 @@ impl SqliteStore {
     fn reading<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, StoreError> {
         // One transaction, so that all queries of an answer see the same commits.
         let transaction = self.connection.unchecked_transaction().map_err(|error| self.failed(&error))?;
-        work(&transaction).map_err(|problem| problem.of(&self.name))
+        work(&transaction).map_err(|problem| problem.of(&self.name).found_in(&self.name))
     }
 
     fn writing<T>(
@@ -207,7 +207,7 @@ pub(crate) fn make_private(path: &Path, name: &str) -> Result<(), StoreError> {
     made.map(drop).map_err(|error| StoreError::Database {
         name: name.into(),
         why: error.to_string(),
-        hint: Some("the folder must be writable; choose another with --data-dir"),
+        hint: disk_hint(error.kind()).or(Some("the folder must be writable; choose another with --data-dir")),
     })
 }
 
@@ -217,6 +217,10 @@ pub(crate) fn database_error(name: &str, error: &rusqlite::Error) -> StoreError 
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             return StoreError::Damaged { name: name.into(), why: error.to_string() };
         }
+        // What the system said is not told; mostly it is this.
+        Some(ErrorCode::SystemIoFailure) => Some(
+            "free some space if the disk is full, or see whether it is read-only or failing; what was acknowledged is safe in the log",
+        ),
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             Some("the file and its folder must be writable")
         }

@@ -3,8 +3,9 @@
 //! In: rows of one sort. Out: bytes that compress well, and the rows again; `None` where bytes do not hold what they should.
 
 use crate::bytes::{Taker, put_bytes, put_number, put_signed};
-use crate::rows::{AgentRow, EdgeRow, IssueRow, RunRow, StepRow};
+use crate::rows::{AgentRow, EdgeRow, IssueRow, List, RunRow, StepRow};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 use unspool_model::Id;
 
 /// A value that is written by what it differs in from the one above it; the first lies below a default one.
@@ -34,7 +35,9 @@ impl Packed for bool {
 /// 0: the same as above. Else its length plus 1, and its bytes.
 impl Packed for String {
     fn put(&self, above: &String, out: &mut Vec<u8>) {
-        if self == above {
+        // Most are empty. To compare nothing behind pointers to nothing takes a processor longer than to compare words.
+        let is_same = if self.is_empty() { above.is_empty() } else { self == above };
+        if is_same {
             out.push(0);
         } else {
             put_number(out, self.len() as u64 + 1);
@@ -136,8 +139,8 @@ macro_rules! packed {
             fn unpack(bytes: &[u8]) -> Option<Vec<$row>> {
                 let mut from = Taker::new(bytes);
                 let count = from.length().filter(|count| *count <= bytes.len())?;
-                let mut rows = vec![$row::default(); count];
-                let first = $row::default();
+                let first: $row = Default::default();
+                let mut rows = vec![first.clone(); count];
                 $({
                     let mut above = first.$field.clone();
                     for row in &mut rows {
@@ -174,57 +177,66 @@ pub(super) struct Names {
 
 impl Names {
     /// Ids of steps and of their witnesses.
-    pub(super) fn of(steps: &[StepRow]) -> Names {
+    pub(super) fn of(steps: &List<StepRow>) -> Names {
         let mut names = Names { of: FxHashMap::default(), ids: Vec::new() };
-        for id in steps.iter().flat_map(|step| [step.id].into_iter().chain(step.witnesses.iter().copied())) {
+        steps.ids(0..steps.len(), &mut |id| {
             let next = names.ids.len() as u64;
             if *names.of.entry(id).or_insert(next) == next {
                 names.ids.push(id);
             }
-        }
+        });
         names
+    }
+
+    /// The numbers of what edges name, in order; those that are no name of a step are numbered behind all that are.
+    pub(super) fn numbers(&self, edges: &List<EdgeRow>, places: Range<usize>) -> Numbers {
+        let mut numbers = Numbers { of: Vec::with_capacity(places.len() * 4), strange: Vec::new() };
+        edges.ids(places, &mut |id| {
+            let number = self.of.get(&id).copied().unwrap_or_else(|| {
+                numbers.strange.push(id);
+                (self.ids.len() + numbers.strange.len() - 1) as u64
+            });
+            numbers.of.push(number);
+        });
+        numbers
     }
 }
 
-/// Edges, with numbers in the place of ids where there are any.
-pub(super) fn pack_edges(edges: &[EdgeRow], names: &Names) -> Vec<u8> {
+/// What some edges name: the numbers of their ends and of their evidence, one edge after the other.
+#[derive(Hash)]
+pub(super) struct Numbers {
+    of: Vec<u64>,
+    strange: Vec<Id>,
+}
+
+/// Edges, with numbers in the place of ids.
+pub(super) fn pack_edges(mut edges: Vec<EdgeRow>, numbers: &Numbers) -> Vec<u8> {
     let mut out = Vec::with_capacity(edges.len() * 16);
-    let mut strange: Vec<Id> = Vec::new();
     let mut body = Vec::with_capacity(edges.len() * 16);
-    let mut above = 0_i64;
-    let mut put = |id: &Id, above: &mut i64, body: &mut Vec<u8>| {
-        let number = names.of.get(id).copied().unwrap_or_else(|| {
-            strange.push(*id);
-            (names.ids.len() + strange.len() - 1) as u64
-        });
-        put_signed(body, number.cast_signed().wrapping_sub(*above));
-        *above = number.cast_signed();
+    let mut left = numbers.of.iter().map(|number| number.cast_signed());
+    let mut put = |above: &mut i64, body: &mut Vec<u8>| {
+        let number = left.next().unwrap_or_default();
+        put_signed(body, number.wrapping_sub(*above));
+        *above = number;
     };
-    for edge in edges {
+    let mut above = 0_i64;
+    for edge in &mut edges {
         let mut near = above;
-        put(&edge.to_id, &mut near, &mut body);
+        put(&mut near, &mut body);
         above = near;
-        put(&edge.from_id, &mut near, &mut body);
+        put(&mut near, &mut body);
         put_number(&mut body, edge.evidence.len() as u64);
         let mut evidence = above;
-        edge.evidence.iter().for_each(|id| put(id, &mut evidence, &mut body));
+        edge.evidence.iter().for_each(|_| put(&mut evidence, &mut body));
+        (edge.from_id, edge.to_id) = (Id::default(), Id::default());
+        edge.evidence.clear();
     }
-    put_number(&mut out, strange.len() as u64);
-    for id in &strange {
+    put_number(&mut out, numbers.strange.len() as u64);
+    for id in &numbers.strange {
         out.extend_from_slice(&id.to_bytes());
     }
     put_bytes(&mut out, &body);
-    let bare = |edge: &EdgeRow| EdgeRow {
-        from_id: Id::default(),
-        to_id: Id::default(),
-        evidence: Vec::new(),
-        kind: edge.kind.clone(),
-        rule: edge.rule.clone(),
-        confidence: edge.confidence,
-        tool_use_id: edge.tool_use_id.clone(),
-        is_error: edge.is_error,
-    };
-    out.extend(EdgeRow::pack(&edges.iter().map(bare).collect::<Vec<_>>()));
+    out.extend(EdgeRow::pack(&edges));
     out
 }
 

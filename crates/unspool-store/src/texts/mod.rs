@@ -5,6 +5,7 @@
 
 use crate::error::StoreError;
 use crate::files::private_file;
+use crate::packer::Packer;
 use crate::sqlite::database_error;
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 use rustc_hash::FxHashSet;
@@ -15,6 +16,8 @@ use unspool_model::Id;
 const SCHEMA: u32 = 3;
 const CACHE_KIB: i64 = 8 << 10;
 const TEXT_LEVEL: i32 = 1;
+/// Pages that may lie beside the file before they are brought into it: whoever does that waits for the disk.
+const AHEAD_PAGES: i64 = 4096;
 /// Words that are collected in memory before they are written.
 const WORDS_BYTES: i64 = 8 << 20;
 /// The index is worth making dense when the file has grown by a quarter since, and by so many pages.
@@ -38,7 +41,22 @@ pub struct NewChunk {
     /// Its words, with spaces between them: letters and digits only, in small letters.
     pub words: String,
     /// Its texts, when they are to be kept; otherwise they are read again where they came from.
-    pub text: Option<Vec<u8>>,
+    pub text: Option<PackedText>,
+}
+
+/// The texts of a chunk as they are kept.
+#[derive(Clone, Debug)]
+pub struct PackedText(Vec<u8>);
+
+/// Packs the texts of chunks, one after the other. Whoever has them does it, so that the one that writes need not.
+#[derive(Default)]
+pub struct TextPacker(Packer);
+
+impl TextPacker {
+    /// What is to be kept of a chunk's texts.
+    pub fn pack(&mut self, text: &[u8]) -> Result<PackedText, StoreError> {
+        self.0.pack(text, TEXT_LEVEL).map(PackedText).map_err(|_| StoreError::Value { column: "text" })
+    }
 }
 
 /// A word to look for.
@@ -55,6 +73,8 @@ pub struct Texts {
     connection: Connection,
     name: String,
     in_transaction: bool,
+    /// What was wrong with the file that was there before, if it was damaged.
+    replaced: Option<String>,
 }
 
 impl Texts {
@@ -64,21 +84,19 @@ impl Texts {
         let version = i64::from(SCHEMA * 1000 + meaning);
         let name = path.display().to_string();
         let found = Texts::prepared(path, version);
+        let mut replaced = None;
         let is_worthless = match &found {
             Ok(texts) => texts.is_none(),
-            Err(error) => matches!(
-                error.sqlite_error_code(),
-                Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-            ),
+            Err(error) => {
+                let code = error.sqlite_error_code();
+                let is_damaged = matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase));
+                replaced = is_damaged.then(|| error.to_string());
+                is_damaged
+            }
         };
         let found = if is_worthless {
             drop(found);
-            for ending in ["", "-wal", "-shm"] {
-                let mut file = path.as_os_str().to_owned();
-                file.push(ending);
-                // What cannot be deleted cannot be opened either, and that is told.
-                drop(std::fs::remove_file(PathBuf::from(file)));
-            }
+            Texts::delete(path);
             Texts::prepared(path, version)
         } else {
             found
@@ -89,7 +107,39 @@ impl Texts {
             why: "it is of another version and cannot be made anew".into(),
             hint: Some("delete the file: it is made again"),
         })?;
-        Ok(Texts { connection, name, in_transaction: false })
+        Ok(Texts { connection, name, in_transaction: false, replaced })
+    }
+
+    /// Deletes the file and what lies beside it. Whoever has it open is left with nothing anybody else sees.
+    pub fn delete(path: &Path) {
+        for ending in ["", "-wal", "-shm"] {
+            let mut file = path.as_os_str().to_owned();
+            file.push(ending);
+            // What cannot be deleted cannot be opened either, and that is told.
+            drop(std::fs::remove_file(PathBuf::from(file)));
+        }
+    }
+
+    /// What was wrong with the file that was there before, if it was damaged.
+    pub fn replaced(&self) -> Option<&str> {
+        self.replaced.as_deref()
+    }
+
+    /// Reads the whole file and says what is damaged in it; nothing when all is well.
+    pub fn check(&self) -> Result<Vec<String>, StoreError> {
+        let query = || {
+            let mut statement = self.connection.prepare("PRAGMA integrity_check")?;
+            let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
+            rows.collect::<Result<Vec<_>, _>>()
+        };
+        let mut found = query().map_err(|error| self.failed(&error))?;
+        found.retain(|line| line != "ok");
+        if found.is_empty() {
+            // The index of words has a shape of its own within its pages.
+            let look = "INSERT INTO words (words) VALUES ('integrity-check')";
+            self.connection.execute_batch(look).map_err(|error| self.failed(&error))?;
+        }
+        Ok(found)
     }
 
     /// `None` when it is of another version.
@@ -103,6 +153,7 @@ impl Texts {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
+        connection.pragma_update(None, "wal_autocheckpoint", AHEAD_PAGES)?;
         let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if found == 0 {
             connection.execute_batch(&format!(
@@ -166,8 +217,8 @@ impl Texts {
             Some(known) => known,
             None if all.is_empty() => return Ok(()),
             None => {
-                let sql = "INSERT INTO sessions (id) VALUES (?1) RETURNING number";
-                self.connection.prepare_cached(sql)?.query_row([session.to_bytes()], |row| row.get(0))?
+                let sql = "INSERT INTO sessions (id) VALUES (?1)";
+                self.connection.prepare_cached(sql)?.insert([session.to_bytes()])?
             }
         };
         let wanted: FxHashSet<Id> = all.iter().copied().collect();
@@ -179,16 +230,16 @@ impl Texts {
         if all.is_empty() {
             self.connection.prepare_cached("DELETE FROM sessions WHERE number = ?1")?.execute([number])?;
         }
-        let sql = "INSERT INTO chunks (session, sum) VALUES (?1, ?2) RETURNING chunk";
+        // Nothing in here may say `RETURNING`: SQLite then wants to be able to take that statement back, and has all words that were
+        // collected written first, chunk by chunk.
+        let sql = "INSERT INTO chunks (session, sum) VALUES (?1, ?2)";
         let mut put = self.connection.prepare_cached(sql)?;
         let mut keep = self.connection.prepare_cached("INSERT INTO texts (chunk, text) VALUES (?1, ?2)")?;
         let mut index = self.connection.prepare_cached("INSERT INTO words (rowid, list) VALUES (?1, ?2)")?;
         for NewChunk { sum, words, text } in new {
-            let chunk: i64 = put.query_row(params![number, sum.to_bytes()], |row| row.get(0))?;
+            let chunk = put.insert(params![number, sum.to_bytes()])?;
             index.execute(params![chunk, words])?;
-            if let Some(text) = text {
-                let packed = zstd::bulk::compress(text, TEXT_LEVEL)
-                    .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+            if let Some(PackedText(packed)) = text {
                 keep.execute(params![chunk, packed])?;
             }
         }
@@ -340,7 +391,7 @@ impl TextsReader<'_> {
             return Ok(None);
         };
         let length = zstd::zstd_safe::get_frame_content_size(&packed).ok().flatten().unwrap_or(0);
-        let damaged = || StoreError::Value { column: "text" };
+        let damaged = || StoreError::Value { column: "text" }.found_in(self.name);
         let length = usize::try_from(length).map_err(|_| damaged())?;
         self.unpacker.borrow_mut().decompress(&packed, length).map(Some).map_err(|_| damaged())
     }
@@ -359,9 +410,11 @@ impl TextsReader<'_> {
         let query = || {
             let mut statement =
                 self.connection.prepare_cached("SELECT id FROM sessions WHERE number = ?1")?;
-            statement.query_row([number.0], |row| Ok(id(row.get(0)?)))
+            statement.query_row([number.0], |row| Ok(id(row.get(0)?))).optional()
         };
-        query().map_err(|error| database_error(self.name, &error))
+        let found = query().map_err(|error| database_error(self.name, &error))?;
+        // Whoever has a number has it from here.
+        found.ok_or_else(|| StoreError::Value { column: "session" }.found_in(self.name))
     }
 }
 

@@ -103,8 +103,8 @@ impl Random {
             session,
             agents: self.many(Random::agent),
             runs: self.many(Random::run),
-            steps: self.many(Random::step),
-            edges: self.many(Random::edge),
+            steps: self.many(Random::step).into(),
+            edges: self.many(Random::edge).into(),
             issues: self.many(|random| IssueRow {
                 code: random.text(),
                 detail: random.text(),

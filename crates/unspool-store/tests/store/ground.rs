@@ -61,7 +61,7 @@ fn derive(scan: Scan<'_>) -> Vec<SessionFacts> {
     }
     let corpus = Corpus::new(batch, Table::default(), Timestamp::from_ms(1_767_348_000_000));
     let beside = Beside { positions: 0..end, ..Beside::default() };
-    corpus.flows().map(|flow| SessionFacts::of(&flow, &corpus.batch, &beside)).collect()
+    corpus.flows().map(|flow| SessionFacts::of(&Arc::new(flow), &corpus.batch, &beside)).collect()
 }
 
 fn commit_all(ground: &mut Ground<impl Store>) -> Vec<SessionFacts> {

@@ -8,6 +8,7 @@ mod facts;
 mod families;
 mod faults;
 mod ground;
+mod growing;
 mod log;
 mod repeats;
 mod sqlite;

@@ -39,8 +39,8 @@ fn released() -> Commit {
         through: 12,
         sessions: vec![SessionFacts {
             session,
-            steps: vec![step(2), step(3)],
-            edges: vec![edge],
+            steps: vec![step(2), step(3)].into(),
+            edges: vec![edge].into(),
             ..SessionFacts::default()
         }],
         gone: vec![id(7)],

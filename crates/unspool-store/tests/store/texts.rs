@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use unspool_model::Id;
-use unspool_store::{NewChunk, Texts, WantedWord};
+use unspool_store::{NewChunk, TextPacker, Texts, WantedWord};
 
 const WORDS: [&str; 8] = ["a", "ab", "abc", "b", "日", "straße", "and", "or"];
 
@@ -17,11 +17,15 @@ fn words(random: &mut Random) -> BTreeSet<&'static str> {
 }
 
 fn chunk(words: &BTreeSet<&'static str>) -> NewChunk {
-    let all: Vec<&str> = words.iter().copied().collect();
-    let words = all.join(" ");
-    // Some texts are not kept.
-    let text = (all.len() != 1).then(|| words.clone().into_bytes());
+    let text = text(words).map(|text| TextPacker::default().pack(&text).unwrap());
+    let words = words.iter().copied().collect::<Vec<_>>().join(" ");
     NewChunk { sum: Id::of(&[words.as_bytes()]), text, words }
+}
+
+/// Some texts are not kept.
+fn text(words: &BTreeSet<&'static str>) -> Option<Vec<u8>> {
+    let all: Vec<&str> = words.iter().copied().collect();
+    (all.len() != 1).then(|| all.join(" ").into_bytes())
 }
 
 /// Gives a session other chunks, of which some stay.
@@ -54,14 +58,12 @@ fn check(texts: &Texts, meant: &Meant, random: &mut Random) {
         };
         wanted.iter().all(|one| words.iter().any(|own| is(own, one)))
     };
-    let mut expected: Vec<(Id, NewChunk)> = Vec::new();
+    let mut expected: BTreeSet<(Id, Id, Option<Vec<u8>>)> = BTreeSet::new();
     for (session, chunks) in meant {
         for words in chunks.values().filter(|words| has(words)) {
-            expected.push((*session, chunk(words)));
+            expected.insert((*session, chunk(words).sum, text(words)));
         }
     }
-    let expected: BTreeSet<_> =
-        expected.into_iter().map(|(session, chunk)| (session, chunk.sum, chunk.text)).collect();
     let found = texts
         .reading(|reader| {
             let chunks = reader.chunks_with(&wanted)?;
@@ -139,6 +141,25 @@ fn a_dense_index_takes_less_room() {
     texts.rest();
     assert!(size() < loose * 3 / 4, "{} of {loose}", size());
     assert!(!texts.is_loose().unwrap());
+}
+
+#[test]
+fn words_are_written_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut texts = open(folder.path());
+    for session in 0..50_u8 {
+        let one = |n: u8| {
+            let words = format!("all w{session} w{session}x{n}");
+            NewChunk { sum: Id::of(&[&[session, n]]), words, text: None }
+        };
+        let new = [one(0), one(1)];
+        texts.put(Id::of(&[b"s", &[session]]), &[new[0].sum, new[1].sum], &new).unwrap();
+    }
+    texts.save(1).unwrap();
+    let file = rusqlite::Connection::open(folder.path().join("texts.db")).unwrap();
+    let pieces = "SELECT count(DISTINCT segid) FROM words_idx";
+    let pieces: i64 = file.query_row(pieces, [], |row| row.get(0)).unwrap();
+    assert_eq!(pieces, 1, "of a hundred chunks");
 }
 
 #[test]

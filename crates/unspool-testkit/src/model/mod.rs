@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -43,7 +43,6 @@ pub struct Model {
 #[derive(Default)]
 struct Shared {
     stop: AtomicBool,
-    answered: AtomicU64,
     keep: bool,
     kept: Mutex<Vec<Request>>,
     rendered: Mutex<HashMap<Key, Arc<Rendered>>>,
@@ -82,12 +81,8 @@ impl Model {
         self.address
     }
 
-    /// Requests answered so far, refusals among them.
-    pub fn answered(&self) -> u64 {
-        self.shared.answered.load(Ordering::Acquire)
-    }
-
-    /// What it was asked, in order, if it remembers; it forgets what it tells.
+    /// What it was asked, in the order it came, if it remembers; it forgets what it tells. A request is among these
+    /// before its answer begins.
     pub fn asked(&self) -> Vec<Request> {
         std::mem::take(&mut lock(&self.shared.kept))
     }
@@ -132,11 +127,10 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 fn converse(stream: TcpStream, shared: &Shared) -> io::Result<()> {
     let mut connection = Connection::new(stream)?;
     while let Some(request) = connection.request()? {
-        let stays = answer(&mut connection, &request, shared)? && request.keeps_alive();
-        shared.answered.fetch_add(1, Ordering::AcqRel);
         if shared.keep {
-            lock(&shared.kept).push(request);
+            lock(&shared.kept).push(request.clone());
         }
+        let stays = answer(&mut connection, &request, shared)? && request.keeps_alive();
         if !stays {
             return connection.close();
         }

@@ -6,15 +6,16 @@
 use super::picture::{Arrow, Look};
 use super::timeline_svg::{TimelineBar, TimelinePicture, TimelineTrack};
 use crate::labels::{agent_name, session_title, step_detail, step_name};
+use crate::screen::has_bar;
 use crate::workflow::holders::Holders;
-use unspool_model::{Batch, EdgeKind, Flow, Step, Timestamp};
+use unspool_model::{Batch, EdgeKind, Flow, RequestKind, Step, Timestamp};
 
 /// Deeper steps stand as deep: their rows would be further apart than anybody sees.
 const MAX_DEPTH: u32 = 24;
 
 impl TimelinePicture {
-    /// The timeline of a flow, and the step each bar stands for.
-    pub fn of(flow: &Flow, batch: &Batch) -> (TimelinePicture, Vec<u32>) {
+    /// The timeline of a flow, and the step each bar stands for; `full`: what the client asked for itself, too.
+    pub fn of(flow: &Flow, batch: &Batch, full: bool) -> (TimelinePicture, Vec<u32>) {
         let tracks = flow.agents.iter().map(|agent| TimelineTrack {
             label: agent_name(batch, agent),
             parent: Some(agent.parent as usize).filter(|parent| *parent < flow.agents.len()),
@@ -31,8 +32,9 @@ impl TimelinePicture {
         let mut steps = Vec::new();
         let mut bar_of = vec![None; flow.steps.len()];
         for (n, step) in (0u32..).zip(&flow.steps) {
-            if step.is_aside() {
-                picture.left_out.aside += 1;
+            if !has_bar(flow, n, step, full) {
+                let own = has_bar(flow, n, step, true);
+                *if own { &mut picture.left_out.internal } else { &mut picture.left_out.aside } += 1;
                 continue;
             }
             let Some((start_ms, end_ms)) = span(step, first) else {
@@ -42,7 +44,7 @@ impl TimelinePicture {
             bar_of[n as usize] = Some(steps.len());
             steps.push(n);
             picture.bars.push(TimelineBar {
-                label: step_name(batch, step),
+                label: bar_name(flow, batch, n, step),
                 detail: step_detail(batch, step).to_string(),
                 look: Look::of(step.kind.name()),
                 track: step.agent as usize,
@@ -74,6 +76,13 @@ impl TimelinePicture {
     }
 }
 
+/// What a bar is called: a recorded request also by what it was for.
+fn bar_name(flow: &Flow, batch: &Batch, n: u32, step: &Step) -> String {
+    let name = step_name(batch, step);
+    let request = flow.request_of(n).map(RequestKind::name).filter(|request| *request != name);
+    request.map_or_else(|| name.clone(), |request| format!("{name} ({})", request.replace('_', " ")))
+}
+
 /// Begin and end of a step in milliseconds since the first.
 fn span(step: &Step, first: Timestamp) -> Option<(i64, i64)> {
     let start = step.started.ms_since(first)?;
@@ -86,12 +95,12 @@ mod tests {
     use crate::draw::text::Charset;
     use crate::draw::{TimelinePicture, gantt};
     use crate::drawn::Drawn;
-    use unspool_model::{EdgeKind, Timestamp};
+    use unspool_model::{EdgeKind, RequestKind, Timestamp};
 
     #[test]
     fn steps_are_bars_of_their_agents() {
         let Drawn { flow, batch } = Drawn::of_words(&["user", "model:opus", "tool:Bash!", "model:opus"]);
-        let (picture, steps) = TimelinePicture::of(&flow, &batch);
+        let (picture, steps) = TimelinePicture::of(&flow, &batch, false);
         assert_eq!(steps, [0, 1, 2, 3]);
         let drawn: String =
             gantt(&picture, 60, Charset::Ascii).iter().map(|line| line.plain() + "\n").collect();
@@ -107,9 +116,24 @@ mod tests {
         }
         let untimed = drawn.word(0, "tool:Read") as usize;
         drawn.flow.steps[untimed].started = Timestamp::NONE;
-        let (picture, steps) = TimelinePicture::of(&drawn.flow, &drawn.batch);
+        let (picture, steps) = TimelinePicture::of(&drawn.flow, &drawn.batch, false);
         let depths: Vec<u32> = picture.bars.iter().map(|bar| bar.depth).collect();
         assert_eq!((steps, depths), (vec![0, 2, 3, 4], vec![0, 1, 2, 1]));
         assert_eq!(picture.left_out.words().unwrap(), "steps not drawn: 1 without a time, 1 beside the work");
+    }
+
+    #[test]
+    fn what_a_client_asks_for_itself_is_drawn_when_asked_for() {
+        let mut drawn = Drawn::of_words(&["user", "model:opus"]);
+        let own = drawn.spawn(0, "helper");
+        drawn.flow.agents[own as usize].internal = true;
+        let quota = drawn.word(own, "model:haiku");
+        drawn.flow.requests = vec![(1, RequestKind::Compaction), (quota, RequestKind::Quota)];
+        let of = |full| TimelinePicture::of(&drawn.flow, &drawn.batch, full).0;
+        assert_eq!(of(false).left_out.words().unwrap(), "steps not drawn: 1 of the client's own");
+        let full = of(true);
+        assert_eq!(full.left_out.words(), None);
+        let labels: Vec<&str> = full.bars.iter().map(|bar| bar.label.as_str()).collect();
+        assert_eq!(labels, ["user", "opus (compaction)", "haiku (quota)"]);
     }
 }

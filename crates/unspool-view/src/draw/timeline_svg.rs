@@ -67,12 +67,18 @@ pub struct LeftOut {
     pub untimed: u64,
     /// They say nothing about the work: system and hook steps, begins and ends of agents, what was injected.
     pub aside: u64,
+    /// They are what the client asked for itself.
+    pub internal: u64,
 }
 
 impl LeftOut {
     /// What is not drawn, in words; none when nothing is.
     pub fn words(&self) -> Option<String> {
-        let parts = [(self.untimed, "without a time"), (self.aside, "beside the work")];
+        let parts = [
+            (self.untimed, "without a time"),
+            (self.aside, "beside the work"),
+            (self.internal, "of the client's own"),
+        ];
         let parts = parts.iter().filter(|(count, _)| *count > 0);
         let parts: Vec<String> = parts.map(|(count, what)| format!("{count} {what}")).collect();
         (!parts.is_empty()).then(|| format!("steps not drawn: {}", parts.join(", ")))

@@ -9,7 +9,9 @@ use super::{
 use crate::prices::Prices;
 use crate::totals::{FlowTotals, Totals, totals};
 use unspool_model::flow::NONE;
-use unspool_model::{Batch, DeclaredLink, Edge, Flow, IntentSource, Issue, RecordIx, Sym, Timestamp, Usage};
+use unspool_model::{
+    Batch, DeclaredLink, Edge, Flow, IntentSource, Issue, RecordIx, RequestKind, Sym, Timestamp, Usage,
+};
 
 /// A flow as its JSON document.
 pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
@@ -22,6 +24,7 @@ pub fn session_doc(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionDoc {
         title: show.some(session.title),
         title_inferred: session.title_inferred,
         cwd: show.some(session.cwd),
+        cwd_inferred: session.cwd_inferred,
         versions: session.versions.iter().map(|id| show.text(*id)).collect(),
         formats: session.formats.iter().map(|id| show.text(*id)).collect(),
         started_at: time(session.started),
@@ -139,6 +142,7 @@ pub fn step_doc(flow: &Flow, batch: &Batch, n: usize) -> StepDoc {
     StepDoc {
         id: step.id.show('s'),
         kind: step.kind.name(),
+        request: u32::try_from(n).ok().and_then(|n| flow.request_of(n)).map(RequestKind::name),
         agent_id: flow.agents.get(step.agent as usize).map(|agent| agent.id.show('a')).unwrap_or_default(),
         agent_source: step.agent_source.name(),
         run_id: flow.runs.get(step.run as usize).map(|run| run.id.show('u')),

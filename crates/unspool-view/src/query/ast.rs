@@ -5,7 +5,7 @@
 use super::amount::{Amount, Moment};
 use super::fields::{ChoiceField, FIELDS, MARKS, Mark, NumberField, Relation, Sort, TextField, TimeField};
 use std::fmt;
-use unspool_model::{EdgeKind, Rule, StepKind};
+use unspool_model::{EdgeKind, RequestKind, Rule, StepKind};
 
 /// A condition on steps.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -116,6 +116,8 @@ pub enum Choice {
     Mark(Mark),
     /// Its kind.
     Kind(StepKind),
+    /// What a recorded request was for.
+    Request(Request),
     /// A kind of edge.
     Edge(EdgeKind),
     /// A rule.
@@ -128,6 +130,7 @@ impl Choice {
         match field {
             ChoiceField::Is => MARKS.iter().map(|(mark, ..)| Choice::Mark(*mark)).collect(),
             ChoiceField::Kind => StepKind::ALL.iter().map(|kind| Choice::Kind(*kind)).collect(),
+            ChoiceField::Request => Request::all().map(Choice::Request).collect(),
             ChoiceField::Edge => EdgeKind::ALL.iter().map(|kind| Choice::Edge(*kind)).collect(),
             ChoiceField::Rule => Rule::ALL.iter().map(|rule| Choice::Rule(*rule)).collect(),
         }
@@ -140,8 +143,52 @@ impl Choice {
                 MARKS.iter().find(|(known, ..)| *known == mark).map_or("", |(_, name, _)| name)
             }
             Choice::Kind(kind) => kind.name(),
+            Choice::Request(request) => request.name(),
             Choice::Edge(kind) => kind.name(),
             Choice::Rule(rule) => rule.name(),
+        }
+    }
+}
+
+/// What recorded requests may be asked for by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Request {
+    /// Model calls of which nothing else is said: an agent's work.
+    Inference,
+    /// Whatever a client has a model help it with.
+    Helper,
+    /// Requests of one kind.
+    Of(RequestKind),
+}
+
+impl Request {
+    fn all() -> impl Iterator<Item = Request> {
+        [Request::Inference, Request::Helper].into_iter().chain(RequestKind::ALL.map(Request::Of))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Request::Inference => "inference",
+            Request::Helper => "helper",
+            Request::Of(kind) => kind.name(),
+        }
+    }
+
+    /// In words.
+    pub(super) fn about(self) -> &'static str {
+        match self {
+            Request::Inference => "a model call of which nothing else is said: an agent's work",
+            Request::Helper => "a model helps the client: title, topic and the like",
+            Request::Of(kind) => kind.phrase(),
+        }
+    }
+
+    /// Whether a step is meant, by its kind and what it was for.
+    pub(super) fn is(self, step: StepKind, told: Option<RequestKind>) -> bool {
+        match self {
+            Request::Inference => step == StepKind::ModelCall && told.is_none(),
+            Request::Helper => told.is_some_and(RequestKind::is_helper),
+            Request::Of(kind) => told == Some(kind),
         }
     }
 }

@@ -230,6 +230,10 @@ impl<'a> Evaluation<'a> {
         match choice {
             Choice::Mark(mark) => self.mark(mark, of),
             Choice::Kind(kind) => of.filter(|n| self.step(n).kind == kind),
+            Choice::Request(request) => of.filter(|n| {
+                let told = u32::try_from(n).ok().and_then(|n| flow.request_of(n));
+                request.is(self.step(n).kind, told)
+            }),
             Choice::Edge(kind) => reached(flow, |edge| edge.kind == kind).and(of),
             Choice::Rule(rule) => reached(flow, |edge| edge.rule == rule).and(of),
         }

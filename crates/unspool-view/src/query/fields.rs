@@ -81,6 +81,8 @@ pub enum ChoiceField {
     Is,
     /// Kind of step.
     Kind,
+    /// What a recorded request was for.
+    Request,
     /// Kind of an edge that leads to the step.
     Edge,
     /// Rule of an edge that leads to the step.
@@ -209,6 +211,7 @@ pub const FIELDS: &[Field] = fields! {
     "text" ["payload"] Sort::Payload, "words anywhere in its native records: messages, tool inputs, results", "text:\"connection refused\"";
     "is" ["has"] Sort::Choice(ChoiceField::Is), "a mark, see below", "is:error";
     "kind" ["type"] Sort::Choice(ChoiceField::Kind), "kind of step", "kind:model_call";
+    "request" [] Sort::Choice(ChoiceField::Request), "what a recorded request was for", "request:compaction";
     "edge" ["link"] Sort::Choice(ChoiceField::Edge), "kind of an edge that leads to it", "edge:subagent_return";
     "rule" [] Sort::Choice(ChoiceField::Rule), "rule of an edge that leads to it", "rule:spawn-prompt";
     "duration" ["took"] Sort::Number(NumberField::Duration), "how long it took", "duration>5s";

@@ -25,6 +25,7 @@ words, its intent and its error. An empty query means every step.
 | links that are guessed, and not well | `is:inferred confidence<0.8` |
 | everything that a result led to | `caused-by:id:toolu_01ABC` |
 | words in messages, tool inputs or results | `text:"connection refused"` |
+| where a client had its conversation shortened | `request:compaction` |
 | the last two hours without the client's own work | `since:2h -is:internal -is:meta` |
 
 ## Grammar
@@ -84,7 +85,10 @@ pub fn manual() -> String {
         |sort| matches!(sort, Sort::Relation(_)),
     );
     table(&mut out, "Marks and edges", "One of a fixed list.", |sort| {
-        matches!(sort, Sort::Choice(ChoiceField::Is | ChoiceField::Edge | ChoiceField::Rule))
+        matches!(
+            sort,
+            Sort::Choice(ChoiceField::Is | ChoiceField::Request | ChoiceField::Edge | ChoiceField::Rule)
+        )
     });
     let _ = write!(out, "\n### Marks\n\n| `is:` | meaning |\n|---|---|\n");
     for (_, name, meaning) in MARKS {
@@ -97,6 +101,14 @@ pub fn manual() -> String {
     let short = KIND_ALIASES.iter().map(|(alias, kind)| format!("`{alias}` for `{}`", kind.name()));
     let short = short.collect::<Vec<_>>().join(", ");
     let _ = writeln!(out, "\n`kind:` {}; also {short}.", names(ChoiceField::Kind));
+    let _ = write!(
+        out,
+        "\n### Requests\n\nOf [recorded traffic](traffic.md).\n\n| `request:` | meaning |\n|---|---|\n"
+    );
+    for choice in Choice::all(ChoiceField::Request) {
+        let about = if let Choice::Request(request) = choice { request.about() } else { "" };
+        let _ = writeln!(out, "| `{}` | {about} |", choice.name());
+    }
     let _ = writeln!(out, "\n`edge:` {}.", names(ChoiceField::Edge));
     let _ = writeln!(out, "\n`rule:` the rules of [linking.md](linking.md).");
     out

@@ -116,6 +116,7 @@ fn choices(field: ChoiceField) -> Vec<ChoiceDoc> {
     let about = |choice: Choice| match choice {
         Choice::Mark(mark) => MARKS.iter().find(|(known, ..)| *known == mark).map_or("", |(.., about)| about),
         Choice::Rule(rule) => Rule::sentence(rule),
+        Choice::Request(request) => request.about(),
         Choice::Kind(_) | Choice::Edge(_) => "",
     };
     Choice::all(field).into_iter().map(|one| ChoiceDoc { name: one.name(), about: about(one) }).collect()
@@ -166,6 +167,11 @@ fn counts<'a>(flow: &'a Flow, batch: &'a Batch, sort: Sort) -> Option<BTreeMap<&
         Sort::Choice(ChoiceField::Kind) => {
             for step in steps {
                 *counts.entry(step.kind.name()).or_default() += 1;
+            }
+        }
+        Sort::Choice(ChoiceField::Request) => {
+            for (_, request) in &flow.requests {
+                *counts.entry(request.name()).or_default() += 1;
             }
         }
         Sort::Text(TextField::Agent) => {

@@ -5,7 +5,7 @@ use crate::flow_json::time;
 use crate::labels::{agent_detail, agent_name, step_detail, step_name};
 use schemars::JsonSchema;
 use serde::Serialize;
-use unspool_model::{Agent, Batch, Flow, Step, Usage};
+use unspool_model::{Agent, Batch, Flow, RequestKind, Step, Usage};
 
 /// An agent in few words.
 #[derive(Serialize, JsonSchema, Debug)]
@@ -74,6 +74,8 @@ pub struct StepLineDoc {
     pub tokens: Option<u64>,
     /// It has begun and nothing says that it ended.
     pub pending: bool,
+    /// What a recorded request was for; null for an agent's work.
+    pub request: Option<&'static str>,
 }
 
 /// A step of the flow by its position.
@@ -87,6 +89,7 @@ pub(crate) fn step_line(flow: &Flow, batch: &Batch, n: u32) -> StepLineDoc {
         duration_ms: step.duration_ms.get(),
         tokens: flow.usage_of(step).map(Usage::total),
         pending: step.pending,
+        request: flow.request_of(n).map(RequestKind::name),
     }
 }
 

@@ -35,6 +35,7 @@ pub use numbers::{MAX_NUMBER_ROWS, NumbersDoc, numbers};
 pub use range::{RangeDoc, range};
 pub use runs::{MAX_RUN_STEPS, MAX_RUNS, RunsAsked, RunsDoc, runs_window};
 pub use step::{StepDetailDoc, step_detail};
+pub(crate) use timeline::has_bar;
 pub use timeline::{MAX_TIMELINE_PX, TimelineAsked, TimelineDoc, timeline_window};
 pub use tree::{MAX_TREE_ROWS, TreeAsked, TreeWindowDoc, tree_window};
 pub use trouble::{MAX_TROUBLED_AGENTS, TroubleDoc, trouble};

@@ -12,7 +12,7 @@ use crate::layout::{Bar, TimelineOptions, Track, timeline};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use unspool_model::{Batch, Flow, Status, Step, Timestamp};
+use unspool_model::{Batch, Flow, RequestKind, Status, Step, Timestamp};
 
 /// No window is wider: `max_timeline_px`.
 pub const MAX_TIMELINE_PX: u32 = 20_000;
@@ -28,6 +28,8 @@ pub struct TimelineAsked {
     pub px: u32,
     /// Idle stretches are drawn as short as they may be, so that the rest has more pixels.
     pub folded: bool,
+    /// Steps of internal agents, too.
+    pub full: bool,
     /// What has not ended counts as running so long after the last that was heard of it.
     pub running_window_ms: i64,
 }
@@ -65,6 +67,10 @@ pub struct TimelineDoc {
     pub bars_in_window: usize,
     /// Steps without a time, which have no bar.
     pub untimed_steps: usize,
+    /// Steps with a time of internal agents: what the client asked for itself. They have a bar only with `full`.
+    pub internal_steps: usize,
+    /// Those of them that failed.
+    pub internal_errors: usize,
     /// Until when steps that run may be drawn as going on, unless something else is heard; null when none runs.
     pub grows_until_ns: Option<i64>,
 }
@@ -123,6 +129,8 @@ pub struct BarDoc {
     pub label: String,
     /// What it was about; empty for several.
     pub detail: String,
+    /// What a recorded request was for; null for an agent's work and for several.
+    pub request: Option<&'static str>,
     /// It has begun and nothing says that it ended.
     pub pending: bool,
     /// It is at work as far as anybody knows: it goes on until now.
@@ -153,7 +161,7 @@ const NS_PER_MS: i64 = 1_000_000;
 /// Part of a session's timeline.
 pub fn timeline_window(flow: &Flow, batch: &Batch, asked: &TimelineAsked) -> TimelineDoc {
     let first = first_ns(flow);
-    let all = Timeline::new(flow, first.unwrap_or(0));
+    let all = Timeline::new(flow, first.unwrap_or(0), asked.full);
     let span_ns = last_of(&all.placed);
     let from_ns = asked.from_ns.unwrap_or(0);
     let to_ns = asked.to_ns.unwrap_or(span_ns).max(from_ns);
@@ -165,7 +173,8 @@ pub fn timeline_window(flow: &Flow, batch: &Batch, asked: &TimelineAsked) -> Tim
     let cut = if asked.folded { idle.as_slice() } else { &[] };
     let pixel_ns = drawn_ns(cut, (from_ns, to_ns)) / i64::from(px);
     let Arrows { told, too_short, left_out } = arrows(flow, &all.placed, (from_ns, to_ns), pixel_ns);
-    let timed = flow.steps.iter().filter(|step| !step.is_aside());
+    let has_bar = |(n, step): &(u32, &Step)| has_bar(flow, *n, step, asked.full);
+    let internal = internal_steps(flow);
     TimelineDoc {
         session_id: flow.session.id.show('x'),
         first_at: first.map(|ns| Timestamp::from_ns(ns).to_string()),
@@ -185,14 +194,41 @@ pub fn timeline_window(flow: &Flow, batch: &Batch, asked: &TimelineAsked) -> Tim
             .then(|| span_ns.saturating_add(asked.running_window_ms.saturating_mul(NS_PER_MS))),
         total_bars: all.placed.len(),
         bars_in_window: inside.len(),
-        untimed_steps: timed.filter(|step| !step.started.is_some()).count(),
+        untimed_steps: (0u32..)
+            .zip(&flow.steps)
+            .filter(has_bar)
+            .filter(|(_, step)| !step.started.is_some())
+            .count(),
+        internal_steps: internal.len(),
+        internal_errors: internal.iter().filter(|step| step.is_error).count(),
         lanes: all.lanes(flow, batch),
     }
 }
 
-/// The first moment of any step that has a bar.
+/// Whether a step is of the client's own agents.
+pub(crate) fn is_internal(flow: &Flow, step: &Step) -> bool {
+    flow.agents.get(step.agent as usize).is_some_and(|agent| agent.internal)
+}
+
+/// Whether a step has a bar if it has a time. Of internal agents what they asked for has one, whatever it is, if that is wanted.
+pub(crate) fn has_bar(flow: &Flow, n: u32, step: &Step, full: bool) -> bool {
+    if is_internal(flow, step) {
+        return full && (!step.is_aside() || flow.request_of(n).is_some());
+    }
+    !step.is_aside()
+}
+
+/// What has a bar only where steps of internal agents are wanted, too.
+fn internal_steps(flow: &Flow) -> Vec<&Step> {
+    let steps = (0u32..).zip(&flow.steps).filter(|(_, step)| is_internal(flow, step));
+    let timed = steps.filter(|(n, step)| step.started.is_some() && has_bar(flow, *n, step, true));
+    timed.map(|(_, step)| step).collect()
+}
+
+/// The first moment of any step that may have a bar: the same whoever is shown, so that moments mean the same.
 pub(super) fn first_ns(flow: &Flow) -> Option<i64> {
-    flow.steps.iter().filter(|step| !step.is_aside()).filter_map(|step| step.started.ns()).min()
+    let steps = (0u32..).zip(&flow.steps).filter(|(n, step)| has_bar(flow, *n, step, true));
+    steps.filter_map(|(_, step)| step.started.ns()).min()
 }
 
 struct Timeline {
@@ -204,13 +240,13 @@ struct Timeline {
 }
 
 impl Timeline {
-    fn new(flow: &Flow, first_ns: i64) -> Timeline {
+    fn new(flow: &Flow, first_ns: i64, full: bool) -> Timeline {
         let span = |step: &Step| {
             let start = step.started.ns()?.saturating_sub(first_ns);
             let end = step.ended.ns().map_or(start, |end| end.saturating_sub(first_ns));
             Some((start, end.max(start)))
         };
-        let timed = (0u32..).zip(&flow.steps).filter(|(_, step)| !step.is_aside());
+        let timed = (0u32..).zip(&flow.steps).filter(|(n, step)| has_bar(flow, *n, step, full));
         let mut placed: Vec<Placed> = timed
             .filter_map(|(n, step)| {
                 let (from_ns, to_ns) = span(step)?;
@@ -349,6 +385,7 @@ fn bars(
             one.errors += u32::from(step.is_error);
             one.to_ns = one.to_ns.max(bar.to_ns);
             one.pending |= step.pending;
+            one.request = None;
             one.label.clear();
             one.detail.clear();
             continue;
@@ -368,6 +405,7 @@ fn bars(
             look: class(Look::of(step.kind.name())),
             label: step_name(batch, step),
             detail: step_detail(batch, step).into(),
+            request: flow.request_of(bar.step).map(RequestKind::name),
             pending: step.pending,
             running: bar.running,
         });
@@ -379,7 +417,7 @@ fn bars(
 mod tests {
     use super::{TimelineAsked, timeline_window};
     use crate::drawn::Drawn;
-    use unspool_model::{Status, StepKind};
+    use unspool_model::{RequestKind, Status, StepKind};
 
     fn drawn() -> Drawn {
         let mut drawn = Drawn::new();
@@ -435,6 +473,30 @@ mod tests {
         let later = TimelineAsked { from_ns: Some(5_000_000_000), to_ns: Some(6_000_000_000), ..asked };
         let later = told(&drawn, &later);
         assert_eq!(later.bars.iter().map(|bar| bar.seq).collect::<Vec<_>>(), [0]);
+    }
+
+    #[test]
+    fn what_a_client_asks_for_itself_is_counted_and_drawn_when_asked_for() {
+        let mut drawn = Drawn::new();
+        drawn.step(0, StepKind::ModelCall, "opus", (10, 20));
+        let own = drawn.spawn(0, "helper") as usize;
+        drawn.flow.agents[own].internal = true;
+        let own = u32::try_from(own).unwrap();
+        let counted = drawn.step(own, StepKind::System, "count_tokens", (0, 5));
+        let hook = drawn.step(own, StepKind::Hook, "Stop", (5, 6));
+        drawn.flow.requests = vec![(counted, RequestKind::CountTokens)];
+        drawn.flow.steps[counted as usize].is_error = true;
+        let told = |full| {
+            let asked = TimelineAsked { px: 100, full, ..TimelineAsked::default() };
+            timeline_window(&drawn.flow, &drawn.batch, &asked)
+        };
+        let (usual, full) = (told(false), told(true));
+        assert_eq!((usual.total_bars, usual.internal_steps, usual.internal_errors), (1, 1, 1));
+        assert_eq!((full.total_bars, full.internal_steps), (2, 1));
+        let requests: Vec<_> = full.bars.iter().filter_map(|bar| bar.request).collect();
+        assert_eq!(requests, ["count_tokens"]);
+        assert_eq!(usual.bars[0].from_ns, 10_000_000, "moments mean the same either way");
+        assert!(!full.bars.iter().any(|bar| bar.seq == hook));
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct Chunk {
     /// The same for the same texts of the same steps.
     pub sum: Id,
     witnesses: Range<usize>,
+    /// Of its records.
+    bytes: usize,
 }
 
 impl Chunks {
@@ -47,6 +49,11 @@ impl Chunks {
         let is_small = bytes < SMALL_SESSION;
         let mut all = Chunks { witnesses, chunks: Vec::new(), is_small };
         let mut sum: Vec<u8> = Vec::new();
+        let chunk = |sum: &[u8], witnesses, bytes: u64| Chunk {
+            sum: Id::of(&[sum]),
+            witnesses,
+            bytes: usize::try_from(bytes).unwrap_or(0),
+        };
         let (mut first, mut at, mut size) = (0, 0, 0);
         for group in all.witnesses.chunk_by(|a, b| a.0 == b.0) {
             at += group.len();
@@ -62,13 +69,13 @@ impl Chunks {
                 sum.push(0);
             }
             if !is_small && (size >= LARGE || (size >= SMALL && record.id.low() % CUTS == 0)) {
-                all.chunks.push(Chunk { sum: Id::of(&[&sum]), witnesses: first..at });
+                all.chunks.push(chunk(&sum, first..at, size));
                 sum.clear();
                 (first, size) = (at, 0);
             }
         }
         if first < at {
-            all.chunks.push(Chunk { sum: Id::of(&[&sum]), witnesses: first..at });
+            all.chunks.push(chunk(&sum, first..at, size));
         }
         all
     }
@@ -80,8 +87,8 @@ impl Chunks {
 
     /// The texts of a chunk.
     pub fn read(&self, chunk: &Chunk, flow: &Flow, batch: &Batch, natives: &mut dyn NativeBytes) -> Texts {
-        let mut texts = Texts::default();
-        let mut known: FxHashMap<usize, u32> = FxHashMap::default();
+        let mut texts = Texts { joined: String::with_capacity(chunk.bytes), ..Texts::default() };
+        let mut known: FxHashMap<usize, usize> = FxHashMap::default();
         let witnesses = self.witnesses.get(chunk.witnesses.clone()).unwrap_or_default();
         for group in witnesses.chunk_by(|a, b| a.0 == b.0) {
             let Some(text) = natives.readable(group[0].0) else { continue };
@@ -90,14 +97,16 @@ impl Chunks {
                 if text.is_empty() {
                     return;
                 }
-                let places = steps.iter().map(|step| {
+                let Texts { steps: ids, joined, ends, places } = &mut texts;
+                joined.push_str(&text);
+                places.extend(steps.iter().map(|step| {
                     *known.entry(*step).or_insert_with(|| {
-                        texts.steps.push(flow.steps[*step].id);
-                        u32::try_from(texts.steps.len() - 1).unwrap_or(u32::MAX)
+                        ids.push(flow.steps[*step].id);
+                        ids.len() - 1
                     })
-                });
-                let of = places.collect();
-                texts.texts.push((of, text.into_owned()));
+                }));
+                joined.push('\0');
+                ends.push((joined.len(), places.len()));
             });
         }
         texts
@@ -108,30 +117,38 @@ impl Chunks {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Texts {
     /// The steps.
-    pub steps: Vec<Id>,
-    /// Texts, with the places of their steps in the list of steps.
-    pub texts: Vec<(Vec<u32>, String)>,
+    steps: Vec<Id>,
+    /// The texts, each with a NUL behind it.
+    joined: String,
+    /// Where each text ends in them, and the places of its steps in `places`.
+    ends: Vec<(usize, usize)>,
+    /// Places in the list of steps.
+    places: Vec<usize>,
 }
 
 impl Texts {
+    /// All texts in one: no word stands in it that does not stand in one of them.
+    pub fn all(&self) -> &str {
+        &self.joined
+    }
+
     /// As bytes: the texts, each with a NUL behind it; the steps; for each text its length and its steps. Numbers have seven bits to a
     /// byte.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let length = self.texts.iter().map(|(_, text)| text.len() + 1).sum();
-        let mut bytes = Vec::with_capacity(length + 16 * self.steps.len());
-        put(&mut bytes, length);
-        for (_, text) in &self.texts {
-            bytes.extend(text.as_bytes());
-            bytes.push(0);
-        }
+        let mut bytes = Vec::with_capacity(self.joined.len() + 16 * self.steps.len() + 8 * self.ends.len());
+        put(&mut bytes, self.joined.len());
+        bytes.extend(self.joined.as_bytes());
         put(&mut bytes, self.steps.len());
         self.steps.iter().for_each(|id| bytes.extend(id.to_bytes()));
-        for (steps, text) in &self.texts {
-            put(&mut bytes, text.len());
+        let mut begin = (0, 0);
+        for (end, last) in &self.ends {
+            put(&mut bytes, end - begin.0 - 1);
+            let steps = self.places.get(begin.1..*last).unwrap_or_default();
             put(&mut bytes, steps.len());
             for step in steps {
-                put(&mut bytes, *step as usize);
+                put(&mut bytes, *step);
             }
+            begin = (*end, *last);
         }
         bytes
     }
@@ -217,14 +234,20 @@ mod tests {
         #[test]
         fn texts_come_back(ids in prop::collection::vec(any::<u128>(), 1..300), texts in prop::collection::vec("\\PC{0,200}", 0..20)) {
             let steps: Vec<Id> = ids.into_iter().map(Id::from_u128).collect();
-            let of = |n: usize| vec![0, u32::try_from(n * 7 % steps.len()).unwrap()];
-            let texts = Texts { texts: texts.into_iter().enumerate().map(|(n, text)| (of(n), text)).collect(), steps };
+            let of = |n: usize| [0, n * 7 % steps.len()];
+            let mut all = Texts { steps: steps.clone(), ..Texts::default() };
+            for (n, text) in texts.iter().enumerate() {
+                all.joined.push_str(text);
+                all.joined.push('\0');
+                all.places.extend(of(n));
+                all.ends.push((all.joined.len(), all.places.len()));
+            }
             let expected: Vec<(Vec<Id>, String)> = texts
-                .texts
-                .iter()
-                .map(|(of, text)| (of.iter().map(|n| texts.steps[*n as usize]).collect(), text.clone()))
+                .into_iter()
+                .enumerate()
+                .map(|(n, text)| (of(n).map(|place| steps[place]).to_vec(), text))
                 .collect();
-            prop_assert_eq!(back(&texts.to_bytes()), expected);
+            prop_assert_eq!(back(&all.to_bytes()), expected);
         }
 
         #[test]

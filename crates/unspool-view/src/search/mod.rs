@@ -5,10 +5,12 @@
 //! a time. Never here: files.
 
 mod chunk;
+mod list;
 mod texts;
 pub mod words;
 
 pub use chunk::{Chunk, Chunks, TEXTS_VERSION, Texts};
+pub use list::WordList;
 
 use crate::query::{Pattern, Query, Selection};
 use std::borrow::Cow;

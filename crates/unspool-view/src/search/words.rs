@@ -45,39 +45,84 @@ fn part(folded: char) -> Part {
 
 /// Gives the words of a text, in small letters, one after the other.
 pub fn each_word(text: &str, mut give: impl FnMut(&str)) {
+    each_word_within(text, |word, _| give(word));
+}
+
+/// The same, each with what it stands in from there on: bytes that begin with the word and mostly go on.
+pub(super) fn each_word_within(text: &str, mut give: impl FnMut(&str, &[u8])) {
+    // Of a word that is not in the text as it is to be given.
     let mut word = String::new();
     let mut rest = text;
     while !rest.is_empty() {
-        let length = rest.bytes().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        let (length, has_capitals) = plain_letters(rest.as_bytes());
         let (plain, behind) = rest.split_at(length);
-        let next = behind.chars().next();
-        let folded = next.map(fold).unwrap_or_default();
-        let part = part(folded);
+        let next = behind.as_bytes().first().copied().unwrap_or(0);
+        let (folded, part, width) = if next.is_ascii() {
+            // Nearly always, and it is no letter: those are in `plain`.
+            (' ', Part::Gap, behind.len().min(1))
+        } else {
+            let letter = behind.chars().next().unwrap_or(' ');
+            (fold(letter), part(fold(letter)), letter.len_utf8())
+        };
         if part == Part::Joined {
-            plain.chars().for_each(|letter| add(&mut word, fold(letter)));
+            add_plain(&mut word, plain);
             add(&mut word, folded);
-        } else if word.is_empty() && length <= MAX_WORD_BYTES && !has_capitals(plain) {
+        } else if word.is_empty() && length <= MAX_WORD_BYTES && !has_capitals {
             // Nearly all words: nothing is copied.
             if length > 0 {
-                give(plain);
+                give(plain, rest.as_bytes());
             }
         } else {
-            plain.chars().for_each(|letter| add(&mut word, fold(letter)));
-            give(&word);
+            add_plain(&mut word, plain);
+            give(&word, word.as_bytes());
             word.clear();
         }
         if part == Part::Alone {
-            give(folded.encode_utf8(&mut [0; 4]));
+            let mut bytes = [0; 4];
+            let alone: &str = folded.encode_utf8(&mut bytes);
+            give(alone, alone.as_bytes());
         }
-        rest = &behind[next.map_or(0, char::len_utf8)..];
+        rest = &behind[width..];
     }
     if !word.is_empty() {
-        give(&word);
+        give(&word, word.as_bytes());
     }
 }
 
-fn has_capitals(plain: &str) -> bool {
-    plain.bytes().any(|byte| byte.is_ascii_uppercase())
+/// How many letters and digits of one byte it begins with, and whether there are capitals among them. Eight are looked at at once: most words are
+/// shorter, and where one ends cannot be foreseen.
+fn plain_letters(bytes: &[u8]) -> (usize, bool) {
+    let (mut length, mut has_capitals) = (0, false);
+    while let Some(eight) = bytes.get(length..).and_then(<[u8]>::first_chunk) {
+        let (others, capitals) = sorts(u64::from_le_bytes(*eight));
+        let before = (others & others.wrapping_neg()).wrapping_sub(1);
+        has_capitals |= capitals & before != 0;
+        if others != 0 {
+            return (length + others.trailing_zeros() as usize / 8, has_capitals);
+        }
+        length += 8;
+    }
+    let rest = bytes.get(length..).unwrap_or_default();
+    let more = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    (length + more, has_capitals || rest.iter().take(more).any(u8::is_ascii_uppercase))
+}
+
+/// The highest bit of each of eight bytes that is no letter or digit, and of each that is a capital.
+fn sorts(bytes: u64) -> (u64, u64) {
+    const EACH: u64 = u64::from_le_bytes([1; 8]);
+    const HIGHEST: u64 = EACH << 7;
+    let low = bytes & !HIGHEST;
+    // The highest bit says that it is this one or one behind it; no sum reaches the next byte.
+    let from = |first: u8| low + u64::from(128 - first) * EACH;
+    let among = |first: u8, last: u8| from(first) & !from(last + 1) & HIGHEST & !bytes;
+    let capitals = among(b'A', b'Z');
+    (HIGHEST & !(capitals | among(b'a', b'z') | among(b'0', b'9')), capitals)
+}
+
+fn add_plain(word: &mut String, plain: &str) {
+    let from = word.len();
+    word.push_str(&plain[..plain.len().min(MAX_WORD_BYTES - from)]);
+    word[from..].make_ascii_lowercase();
 }
 
 fn add(word: &mut String, letter: char) {

@@ -5,7 +5,7 @@ use super::serve::opening;
 use crate::args::Args;
 use crate::error::CliError;
 use crate::figures::count;
-use crate::output::write_to;
+use crate::output::write_private_to;
 use crate::retention::{age, bytes};
 use crate::table::{Column, cell, write_table};
 use clap::Subcommand;
@@ -51,7 +51,7 @@ enum Action {
     },
     /// Give the room of deleted records back to the system.
     Compact,
-    /// Write all records into one file.
+    /// Write all records into one file, which only you can read.
     Export {
         /// The file, or `-` for standard output.
         #[arg(long, short, value_name = "FILE")]
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args, db: &DbArgs) -> Result<ExitCode, CliError> {
         }
         Action::Export { output } => {
             let mut written = Ok(0);
-            write_to(Some(output), |out| {
+            write_private_to(output, |out| {
                 written = export(&options, out);
                 written.as_ref().map(drop).map_err(opening)
             })?;
@@ -148,7 +148,7 @@ fn print_check(options: &Options) -> Result<ExitCode, CliError> {
 }
 
 fn prune(options: Options, retention: &Retention, dry: bool) -> Result<(), CliError> {
-    let engine = Engine::open(options).map_err(|error| opening(&error))?;
+    let engine = Engine::open_existing(options).map_err(|error| opening(&error))?;
     settle(&engine)?;
     let failed = |why| CliError::Data { why, hint: Some("nothing is half done; try again".into()) };
     let pruned = engine.prune(retention, dry).map_err(failed)?;

@@ -5,7 +5,7 @@ mod files;
 mod live;
 
 use super::hook::USUAL_SERVER;
-use super::serve::{ended, opening, options, serving};
+use super::serve::{ended_or, opening, options};
 use super::show as tree;
 use crate::args::{Args, DemoArgs};
 use crate::error::CliError;
@@ -57,7 +57,8 @@ fn serve(args: &Args, listen: Option<&str>) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         // From here on an interrupt ends it well.
-        let interrupted = tokio::spawn(ended());
+        let made = folder.path().to_path_buf();
+        let interrupted = tokio::spawn(ended_or(move || drop(std::fs::remove_dir_all(made))));
         let server = bind(&Arc::new(App::new(Arc::clone(&engine))), listen).await?;
         let filled = tokio::task::spawn_blocking(move || fill(engine)).await;
         let live = filled.map_err(|error| unfilled(&error))??;
@@ -70,7 +71,8 @@ fn serve(args: &Args, listen: Option<&str>) -> Result<(), CliError> {
             drop(interrupted.await);
             drop(tokio::task::spawn_blocking(move || drop(live)).await);
         };
-        server.serve(stop).await.map_err(|error| serving(&error))
+        server.serve(stop).await;
+        Ok::<(), CliError>(())
     })?;
     drop(runtime);
     Ok(folder.close()?)

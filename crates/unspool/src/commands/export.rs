@@ -307,7 +307,7 @@ impl Drawing<'_> {
         };
         let flow = self.loaded.corpus.flow(*session);
         let text = if self.choice.view == View::Timeline {
-            let (picture, _) = TimelinePicture::of(&flow, batch);
+            let (picture, _) = TimelinePicture::of(&flow, batch, false);
             timeline_svg(&picture, theme, &TimelineOptions::default())
         } else {
             svg(&Picture::of(&self.of(&flow)), &options, None)

@@ -1,22 +1,23 @@
 //! `unspool hook`: what Claude Code runs for each of its events.
 //!
 //! In: the event on standard input. Out: nothing, and success, whatever happens: an agent must not wait for Unspool or fail because of it. The
-//! event goes to the server, or waits in the data folder until there is one.
+//! event goes to a server on this machine, or waits in the data folder when that has not kept it in a moment; the server takes it from there.
+//! It may have both, which count once. A server on another machine is too far for such a moment: another process sends the event there.
 
 use super::serve::data_folder;
 use crate::args::{Args, Command};
 use clap::Parser;
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::PathBuf;
-use std::process::ExitCode;
-use std::time::Duration;
+use std::process::{ExitCode, Stdio};
+use std::time::{Duration, Instant};
 use unspool_engine::HookSpool;
 
-/// How long the server may take to be there.
-const CONNECT_TIMEOUT: Duration = Duration::from_millis(100);
-/// How long it may take to keep an event.
-const ANSWER_TIMEOUT: Duration = Duration::from_millis(300);
+/// How long an agent waits for a server to keep its event, in all.
+const PATIENCE: Duration = Duration::from_millis(10);
+/// How long a process that nobody waits for does.
+const PATIENCE_APART: Duration = Duration::from_secs(10);
 
 /// Where a server listens unless it is told otherwise.
 pub(crate) const USUAL_SERVER: &str = "127.0.0.1:4680";
@@ -30,6 +31,10 @@ pub(crate) struct HookArgs {
     /// Where events wait when there is no server (default: `$UNSPOOL_DATA_DIR`, else unspool in your data folder).
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
+
+    /// Nobody waits: standard input is a line that another hook made, for a server that is far.
+    #[arg(long, hide = true)]
+    apart: bool,
 }
 
 /// Whether this process was started as a hook, which must never fail: to Claude Code, exit code 2 means "stop the agent".
@@ -54,15 +59,55 @@ pub(crate) fn run(hook: &HookArgs) {
     if event.trim_ascii().is_empty() {
         return;
     }
-    let line = line(&event);
+    let line = if hook.apart { event } else { line(&event) };
     let named = hook.server.clone().or_else(|| std::env::var("UNSPOOL_SERVER").ok());
     let server = named.filter(|server| !server.is_empty()).unwrap_or_else(|| USUAL_SERVER.into());
-    if !sent(&server, &line).unwrap_or(false)
+    let host = server.trim_start_matches("http://").trim_end_matches('/');
+    let done = match near(host) {
+        _ if hook.apart => far(host).and_then(|addresses| sent(host, &addresses, &line, PATIENCE_APART)),
+        Some(addresses) => sent(host, &addresses, &line, PATIENCE),
+        None => handed_on(hook, host, &line),
+    };
+    if !done.unwrap_or(false)
         && let Ok(folder) = data_folder(hook.data_dir.as_deref())
     {
         // There is nobody to tell.
         drop(HookSpool::of(&folder).add(&line));
     }
+}
+
+/// Where a server on this machine listens; `None` when it is on another, or has a name that somebody would have to be asked for.
+fn near(host: &str) -> Option<Vec<SocketAddr>> {
+    if let Ok(address) = host.parse::<SocketAddr>() {
+        return (address.ip().is_loopback() || address.ip().is_unspecified()).then(|| vec![address]);
+    }
+    let port = host.strip_prefix("localhost:")?.parse().ok()?;
+    let this = [IpAddr::from(Ipv4Addr::LOCALHOST), IpAddr::from(Ipv6Addr::LOCALHOST)];
+    Some(this.map(|ip| SocketAddr::new(ip, port)).to_vec())
+}
+
+fn far(host: &str) -> io::Result<Vec<SocketAddr>> {
+    Ok(host.to_socket_addrs()?.collect())
+}
+
+/// Whether a process of its own sends the line, or lets it wait.
+fn handed_on(hook: &HookArgs, host: &str, line: &[u8]) -> io::Result<bool> {
+    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    if !has_port {
+        return Ok(false);
+    }
+    let mut command = std::process::Command::new(std::env::current_exe()?);
+    command.args(["hook", "--apart", "--server", host]);
+    if let Some(folder) = &hook.data_dir {
+        command.arg("--data-dir").arg(folder);
+    }
+    // Whoever ends the agent's processes leaves it alone.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    let mut input = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
+    input.write_all(line)?;
+    Ok(true)
 }
 
 /// The event on one line, with the moment it came: it has none of its own.
@@ -80,14 +125,22 @@ fn line(event: &[u8]) -> Vec<u8> {
     line
 }
 
-/// Whether the server has kept the line.
-fn sent(server: &str, line: &[u8]) -> io::Result<bool> {
-    let host = server.trim_start_matches("http://").trim_end_matches('/');
-    let address = host.to_socket_addrs()?.next().ok_or(io::ErrorKind::AddrNotAvailable)?;
-    let mut stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)?;
+/// Whether the server has kept the line, as far as it says so in time.
+fn sent(host: &str, addresses: &[SocketAddr], line: &[u8], patience: Duration) -> io::Result<bool> {
+    let until = Instant::now() + patience;
+    let left = || {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() { Err(io::Error::from(io::ErrorKind::TimedOut)) } else { Ok(left) }
+    };
+    let mut stream = Err(io::ErrorKind::AddrNotAvailable.into());
+    for address in addresses {
+        stream = TcpStream::connect_timeout(address, left()?);
+        if stream.is_ok() {
+            break;
+        }
+    }
+    let mut stream = stream?;
     stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(ANSWER_TIMEOUT))?;
-    stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
     let token = std::env::var("UNSPOOL_TOKEN").ok().filter(|token| !token.is_empty());
     let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
     let mut request = format!(
@@ -97,8 +150,20 @@ fn sent(server: &str, line: &[u8]) -> io::Result<bool> {
     )
     .into_bytes();
     request.extend_from_slice(line);
-    stream.write_all(&request)?;
+    // A server may take it in by small pieces: the time for all of them is the same.
+    let mut rest = &request[..];
+    while !rest.is_empty() {
+        stream.set_write_timeout(Some(left()?))?;
+        rest = &rest[stream.write(rest)?..];
+    }
     let mut status = [0_u8; 12];
-    stream.read_exact(&mut status)?;
+    let mut filled = 0;
+    while filled < status.len() {
+        stream.set_read_timeout(Some(left()?))?;
+        match stream.read(&mut status[filled..])? {
+            0 => return Ok(false),
+            count => filled += count,
+        }
+    }
     Ok(status.starts_with(b"HTTP/1.1 2"))
 }

@@ -185,28 +185,37 @@ fn change(
     let same = settings.text()?;
     edit(&mut settings).map_err(|why| not_understood(&path, &why))?;
     let new = settings.text()?;
-    let mut out = anstream::stdout().lock();
     if new == same {
-        writeln!(out, "{} needs no change", path.display())?;
+        writeln!(anstream::stdout().lock(), "{} needs no change", path.display())?;
         return Ok(());
     }
+    // Done before it is told: who reads only the first line still gets all of it.
+    let backup = if dry_run { None } else { write_settings(&path, found.is_some(), &new)? };
     let shown = path.display().to_string();
+    let mut out = anstream::stdout().lock();
     write!(out, "{}", TextDiff::from_lines(old, &new).unified_diff().header(&shown, &shown))?;
     if dry_run {
         writeln!(out, "nothing was written")?;
         return Ok(());
     }
+    if let Some(backup) = backup {
+        writeln!(out, "the file as it was: {}", backup.display())?;
+    }
+    writeln!(out, "wrote {shown}; sessions that begin from now on use it")?;
+    Ok(())
+}
+
+/// Writes settings, and says where the file is as it was, if there was one.
+fn write_settings(path: &Path, is_there: bool, text: &str) -> Result<Option<PathBuf>, CliError> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     }
-    if found.is_some() {
-        let backup = backup_path(&path);
-        fs::copy(&path, &backup).map_err(|error| unwritable(&backup, &error))?;
-        writeln!(out, "the file as it was: {}", backup.display())?;
+    let backup = is_there.then(|| backup_path(path));
+    if let Some(backup) = &backup {
+        fs::copy(path, backup).map_err(|error| unwritable(backup, &error))?;
     }
-    write_to(Some(&path), |file| Ok(file.write_all(new.as_bytes())?))?;
-    writeln!(out, "wrote {}; sessions that begin from now on use it", path.display())?;
-    Ok(())
+    write_to(Some(path), |file| Ok(file.write_all(text.as_bytes())?))?;
+    Ok(backup)
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> CliError {

@@ -92,7 +92,8 @@ pub(crate) fn run(asked: &OtelEnvArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-fn quoted(value: &str) -> String {
+/// A word as a shell takes it.
+pub(super) fn quoted(value: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_' | ':' | ',');
     if value.chars().all(plain) { value.into() } else { format!("'{}'", value.replace('\'', "'\\''")) }
 }

@@ -1,8 +1,11 @@
 //! `unspool proxy`: stands between clients and LLM APIs, and shows what is said.
 
-use super::serve::{data_folder, ended, opening, options, serving};
+use super::serve::{ListenFlags, data_folder, ended, opening, options, serving};
 use crate::args::Args;
 use crate::error::CliError;
+use crate::load::settings;
+use crate::open_files::allow_many;
+use crate::retention::bytes;
 use crate::term::note;
 use clap::Args as ClapArgs;
 use std::io::{ErrorKind, Write};
@@ -10,13 +13,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use unspool_engine::live::{Engine, Options};
 use unspool_server::{
-    Addresses, App, Carrying, MAX_RECORDED_BODY_BYTES, MAX_RECORDING_BYTES, Recorder, Room, Routes,
-    ServeError, Server, Upstream,
+    Addresses, App, Carrying, Recorder, RecordingLimits, RedactRules, Routes, ServeError, Server, Upstream,
 };
 
 /// Where the page is, if that is free.
 const PAGE: &str = "127.0.0.1:4680";
 const ANY_PORT: &str = "127.0.0.1:0";
+/// By which its addresses are chosen.
+const FLAGS: ListenFlags = ListenFlags { page: Some("--page-listen"), grpc: None, proxy: Some("--listen") };
 const USUAL_UPSTREAMS: [&str; 2] = ["anthropic=https://api.anthropic.com", "openai=https://api.openai.com"];
 
 #[derive(ClapArgs)]
@@ -33,6 +37,10 @@ pub(crate) struct ProxyArgs {
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
 
+    /// A name the proxy may be called by, beside those of this machine; may be repeated.
+    #[arg(long = "allow-host", value_name = "NAME")]
+    allow_hosts: Vec<String>,
+
     #[command(flatten)]
     carry: CarryArgs,
 }
@@ -41,8 +49,8 @@ pub(crate) struct ProxyArgs {
 #[derive(ClapArgs)]
 pub(crate) struct CarryArgs {
     /// An API, and the first part of the paths that lead to it; may be repeated (default: anthropic and openai).
-    #[arg(long = "upstream", value_name = "NAME=URL", value_parser = Upstream::parse)]
-    upstreams: Vec<Upstream>,
+    #[arg(long = "upstream", value_name = "NAME=URL")]
+    upstreams: Vec<String>,
 
     /// One more header whose value is not kept; may be repeated.
     #[arg(long = "mask-header", value_name = "NAME")]
@@ -55,46 +63,90 @@ pub(crate) struct CarryArgs {
     /// Let other machines send through the proxy, where it listens beyond this one.
     #[arg(long)]
     allow_network: bool,
+
+    /// So much of all exchanges together may wait in memory to be recorded (default: 128 MiB).
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    max_recording_bytes: Option<u64>,
+
+    /// So much of a body is recorded (default: 32 MiB).
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    max_recorded_body_bytes: Option<u64>,
+
+    /// So much of all exchanges together may wait in a file to be recorded (default: 1 GiB).
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    max_recording_spool_bytes: Option<u64>,
 }
 
 impl CarryArgs {
-    pub(crate) fn recorder(&self, engine: &Arc<Engine>) -> Result<Arc<Recorder>, CliError> {
-        let room = Room::new(MAX_RECORDING_BYTES, MAX_RECORDED_BODY_BYTES);
-        Ok(Arc::new(Recorder::start(Arc::clone(engine), room, self.redact_bodies, note)?))
+    /// Records what is carried, by these rules where bodies are redacted.
+    pub(crate) fn recorder(
+        &self,
+        engine: &Arc<Engine>,
+        rules: &RedactRules,
+    ) -> Result<Arc<Recorder>, CliError> {
+        let usual = RecordingLimits::default();
+        let limits = RecordingLimits {
+            bytes: self.max_recording_bytes.unwrap_or(usual.bytes),
+            body_bytes: self.max_recorded_body_bytes.unwrap_or(usual.body_bytes),
+            spool_bytes: self.max_recording_spool_bytes.unwrap_or(usual.spool_bytes),
+        };
+        let redact = self.redact_bodies.then(|| rules.clone());
+        Ok(Arc::new(Recorder::start(Arc::clone(engine), limits, redact, note)?))
     }
 
-    pub(crate) fn carrying(&self, listen: &str) -> Result<Carrying, CliError> {
-        let wrong = |why: String| CliError::Usage { why, hint: "`unspool proxy --help` has examples" };
-        let mut upstreams = self.upstreams.clone();
+    pub(crate) fn carrying(&self, listen: &str, hosts: &[String]) -> Result<Carrying, CliError> {
+        let mut upstreams = upstreams(&self.upstreams)?;
         if upstreams.is_empty() {
             upstreams.extend(USUAL_UPSTREAMS.iter().filter_map(|said| Upstream::parse(said).ok()));
         }
-        let masked = self
-            .mask_headers
-            .iter()
-            .map(|name| name.parse().map_err(|_| wrong(format!("`{name}` is no name of a header"))));
         Ok(Carrying {
             listen: listen.into(),
-            routes: Routes::new(upstreams).map_err(|error| wrong(error.to_string()))?,
-            masked: masked.collect::<Result<_, _>>()?,
+            routes: Routes::new(upstreams).map_err(|error| wrong_upstream(&error.to_string()))?,
+            masked: header_names(&self.mask_headers)?,
             allow_network: self.allow_network,
+            hosts: hosts.to_vec(),
         })
     }
 }
 
+/// Upstreams as typed. They are read here and not by whoever reads the command line, which would show what was typed, and a password may be in it.
+pub(super) fn upstreams(typed: &[String]) -> Result<Vec<Upstream>, CliError> {
+    let read = |said: &String| Upstream::parse(said).map_err(|error| wrong_upstream(&error.to_string()));
+    typed.iter().map(read).collect()
+}
+
+pub(super) fn wrong_upstream(why: &str) -> CliError {
+    CliError::Usage {
+        why: why.into(),
+        hint: "an upstream is NAME=URL, as in anthropic=https://api.anthropic.com",
+    }
+}
+
+/// Names of headers as typed.
+pub(super) fn header_names(typed: &[String]) -> Result<Vec<http::HeaderName>, CliError> {
+    let wrong = |name: &String| CliError::Usage {
+        why: format!("`{name}` is no name of a header"),
+        hint: "write it as in --mask-header x-my-key",
+    };
+    typed.iter().map(|name| name.parse().map_err(|_| wrong(name))).collect()
+}
+
 pub(crate) fn run(args: &Args, proxy: &ProxyArgs) -> Result<(), CliError> {
-    let carrying = proxy.carry.carrying(&proxy.listen)?;
+    allow_many();
+    let carrying = proxy.carry.carrying(&proxy.listen, &proxy.allow_hosts)?;
     let folder = data_folder(proxy.data_dir.as_deref())?;
     let options = Options { gives_way: true, ..options(args, &folder, "proxy")? };
     let engine = Engine::open(options).map_err(|error| opening(&error))?;
     engine.notices().iter().for_each(|line| note(line));
     let engine = Arc::new(engine);
     let mut app = App::new(Arc::clone(&engine));
-    app.recorder = Some(proxy.carry.recorder(&engine)?);
+    app.redact_rules = settings(args)?.redact;
+    app.record(proxy.carry.recorder(&engine, &app.redact_rules)?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let mut server = bind(Arc::new(app), proxy.page_listen.as_deref()).await.map_err(|error| serving(&error))?;
-        let local = server.bind_proxy(&carrying).await.map_err(|error| serving(&error))?;
+        let failed = |error: ServeError| serving(&error, &FLAGS);
+        let mut server = bind(Arc::new(app), proxy.page_listen.as_deref()).await.map_err(failed)?;
+        let local = server.bind_proxy(&carrying).await.map_err(failed)?;
         let (page, _) = server.local()?;
         {
             let mut out = anstream::stdout().lock();
@@ -108,7 +160,8 @@ pub(crate) fn run(args: &Args, proxy: &ProxyArgs) -> Result<(), CliError> {
             )?;
             out.flush()?;
         }
-        server.serve(ended()).await.map_err(|error| serving(&error))
+        server.serve(ended()).await;
+        Ok(())
     })
 }
 

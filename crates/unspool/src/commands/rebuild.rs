@@ -11,6 +11,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use unspool_engine::live::{Engine, Options};
+use unspool_server::remake_artifacts;
 
 /// How often it is looked whether something is in the way.
 const GLANCE: Duration = Duration::from_millis(200);
@@ -26,17 +27,18 @@ pub(crate) fn run(args: &Args, rebuild: &RebuildArgs) -> Result<(), CliError> {
     let options = options(args, rebuild.data_dir.as_deref(), "rebuild")?;
     let engine = Engine::rebuild(options).map_err(|error| opening(&error))?;
     settle(&engine)?;
+    remake_artifacts(&engine).map_err(|why| CliError::Data { why, hint: None })?;
     engine.rebuilt();
     engine.notices().iter().for_each(|line| note(line));
-    let health = engine.health();
+    let (health, records) = (engine.health(), engine.log_size().records);
+    engine.close();
     writeln!(
         anstream::stdout().lock(),
         "{} sessions with {} steps were made again from {} records",
         count(health.sessions),
         count(health.steps_visible),
-        count(engine.log_size().records)
+        count(records)
     )?;
-    engine.close();
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! `unspool replay`: recorded requests, sent again.
 
 use super::mock::speed;
+use super::serve::CERTIFICATES;
 use crate::args::Args;
 use crate::error::CliError;
 use crate::figures::{count, plural};
@@ -15,6 +16,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use unspool_formats::{Said, WholeExchange};
 use unspool_replay::{Outcome, Sender, Target, Verdict};
+use unspool_server::shown;
 
 #[derive(clap::Args)]
 pub(crate) struct ReplayArgs {
@@ -61,11 +63,14 @@ pub(crate) fn run(args: &Args, wanted: &ReplayArgs) -> Result<ExitCode, CliError
     if !target.is_here() && !wanted.yes {
         let requests = plural(exchanges.len() as u64, "request");
         return Err(CliError::Usage {
-            why: format!("{requests} would be sent to {}, which may cost money", wanted.upstream),
+            why: format!("{requests} would be sent to {}, which may cost money", shown(&wanted.upstream)),
             hint: "say --yes if that is meant",
         });
     }
-    let sender = Sender::new(target)?;
+    let sender = Sender::new(target).map_err(|error| CliError::Data {
+        why: format!("nothing can be sent over https: {error}"),
+        hint: Some(CERTIFICATES.into()),
+    })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcomes = runtime.block_on(send(sender, exchanges, wanted));
     let differ = outcomes.iter().filter(|outcome| !is_same(&outcome.verdict)).count();
@@ -83,7 +88,7 @@ fn is_same(verdict: &Verdict) -> bool {
 
 fn target(wanted: &ReplayArgs) -> Result<Target, CliError> {
     let bad = || CliError::Usage {
-        why: format!("`{}` is no address to send to", wanted.upstream),
+        why: format!("`{}` is no address to send to", shown(&wanted.upstream)),
         hint: "write it like https://api.anthropic.com or http://127.0.0.1:4691",
     };
     let upstream: http::Uri = wanted.upstream.parse().map_err(|_| bad())?;

@@ -59,7 +59,7 @@ fn make(loaded: &Loaded, redact: bool) -> Result<Report, CliError> {
         corpus: &loaded.corpus,
         sessions: &loaded.sessions,
         prices: &loaded.prices,
-        redact,
+        redact: redact.then_some(&loaded.redact),
         whole: &mut whole,
     };
     let failed = |error: unspool_report::MakeError| CliError::Data { why: error.to_string(), hint: None };

@@ -4,6 +4,7 @@ use super::proxy::CarryArgs;
 use crate::args::Args;
 use crate::error::CliError;
 use crate::load::{settings, with_rules_of};
+use crate::open_files::allow_many;
 use crate::term::note;
 use clap::Args as ClapArgs;
 use std::io::Write;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use unspool_engine::live::{Engine, OpenError, Options};
 use unspool_engine::{Watcher, usual_places};
-use unspool_server::{Access, Addresses, App, ServeError, Server};
+use unspool_server::{Access, Addresses, App, Place, ServeError, Server};
 
 #[derive(ClapArgs)]
 pub(crate) struct ServeArgs {
@@ -52,6 +53,7 @@ pub(crate) struct ServeArgs {
 }
 
 pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
+    allow_many();
     let folder = data_folder(serve.data_dir.as_deref())?;
     let mut options = options(args, &folder, "serve")?;
     options.gives_way = serve.proxy_listen.is_some();
@@ -64,20 +66,22 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
         require_token: serve.require_token,
         hosts: serve.allow_hosts.clone(),
     };
+    app.redact_rules = settings(args)?.redact;
     if serve.proxy_listen.is_some() {
-        app.recorder = Some(serve.carry.recorder(&engine)?);
+        app.record(serve.carry.recorder(&engine, &app.redact_rules)?);
     }
     app.watched = (!serve.no_watch).then_some(usual_places as fn() -> Vec<PathBuf>);
     let app = Arc::new(app);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let failed = |error: ServeError| serving(&error, &FLAGS);
     runtime.block_on(async {
         let addresses = Addresses { http: serve.listen.clone(), grpc: serve.grpc_listen.clone() };
-        let mut server = Server::bind(app, &addresses).await.map_err(|error| serving(&error))?;
+        let mut server = Server::bind(app, &addresses).await.map_err(failed)?;
         let (http, grpc) = server.local()?;
         let mut carried = String::new();
         if let Some(listen) = &serve.proxy_listen {
-            let carrying = serve.carry.carrying(listen)?;
-            let proxy = server.bind_proxy(&carrying).await.map_err(|error| serving(&error))?;
+            let carrying = serve.carry.carrying(listen, &serve.allow_hosts)?;
+            let proxy = server.bind_proxy(&carrying).await.map_err(failed)?;
             carried = format!(", proxy on http://{proxy}");
         }
         {
@@ -95,7 +99,8 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
             ended().await;
             drop(tokio::task::spawn_blocking(move || drop(watcher)).await);
         };
-        server.serve(stop).await.map_err(|error| serving(&error))
+        server.serve(stop).await;
+        Ok(())
     })
 }
 
@@ -127,9 +132,34 @@ pub(crate) fn opening(error: &OpenError) -> CliError {
     CliError::Data { why: error.to_string(), hint: error.hint().map(Into::into) }
 }
 
-pub(crate) fn serving(error: &ServeError) -> CliError {
+/// By which flags a command's addresses are chosen, where they are.
+pub(crate) struct ListenFlags {
+    pub(crate) page: Option<&'static str>,
+    pub(crate) grpc: Option<&'static str>,
+    pub(crate) proxy: Option<&'static str>,
+}
+
+/// No address can be chosen.
+pub(crate) const NO_FLAGS: ListenFlags = ListenFlags { page: None, grpc: None, proxy: None };
+
+const FLAGS: ListenFlags =
+    ListenFlags { page: Some("--listen"), grpc: Some("--grpc-listen"), proxy: Some("--proxy-listen") };
+
+/// What can be done where this machine has no certificates.
+pub(crate) const CERTIFICATES: &str =
+    "install the package ca-certificates, or set SSL_CERT_FILE to a file that has them";
+
+pub(crate) fn serving(error: &ServeError, flags: &ListenFlags) -> CliError {
     let hint = match error {
-        ServeError::Listen { .. } => Some("choose another address with --listen and --grpc-listen".into()),
+        ServeError::Listen { place, .. } => {
+            let flag = match place {
+                Place::Page => flags.page,
+                Place::Grpc => flags.grpc,
+                Place::Proxy => flags.proxy,
+            };
+            flag.map(|flag| format!("choose another address with {flag}, or end what listens there"))
+        }
+        ServeError::NoCertificates => Some(CERTIFICATES.into()),
         ServeError::Unguarded { .. } => Some(
             "make a token with `unspool token create --scope admin`, or let everybody in with --allow-unauthenticated"
                 .into(),
@@ -139,23 +169,67 @@ pub(crate) fn serving(error: &ServeError) -> CliError {
         }
         ServeError::Proxy(_) => None,
         ServeError::Tokens(_) => Some("mend or remove that file".into()),
-        ServeError::Serve(_) => None,
     };
     CliError::Data { why: error.to_string(), hint }
 }
 
-/// Waits for the end: an interrupt, or the system's wish.
+/// Waits for the end: an interrupt, or the system's wish. Who says it twice means it at once: what was acknowledged is on the disk.
 pub(crate) async fn ended() {
+    ended_or(|| {}).await;
+}
+
+/// The same, with something to do when it has to end at once.
+pub(crate) async fn ended_or(at_once: impl FnOnce() + Send + 'static) {
+    let mut signals = Signals::new();
+    signals.next().await;
+    tokio::spawn(async move {
+        let code = signals.next().await;
+        at_once();
+        std::process::exit(code);
+    });
+}
+
+/// The signals that end a process. None is missed between two of them.
+struct Signals {
     #[cfg(unix)]
-    {
+    terminate: Option<tokio::signal::unix::Signal>,
+    #[cfg(unix)]
+    interrupt: Option<tokio::signal::unix::Signal>,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> Signals {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
-            }
-            return;
+        Signals {
+            terminate: signal(SignalKind::terminate()).ok(),
+            interrupt: signal(SignalKind::interrupt()).ok(),
         }
     }
-    drop(tokio::signal::ctrl_c().await);
+
+    /// Waits for the next, and tells what a process ends with that heeds it.
+    async fn next(&mut self) -> i32 {
+        async fn of(signal: &mut Option<tokio::signal::unix::Signal>) {
+            match signal {
+                Some(signal) => drop(signal.recv().await),
+                None => std::future::pending().await,
+            }
+        }
+        tokio::select! {
+            () = of(&mut self.terminate) => 128 + 15,
+            () = of(&mut self.interrupt) => 128 + 2,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> Signals {
+        Signals {}
+    }
+
+    async fn next(&mut self) -> i32 {
+        drop(tokio::signal::ctrl_c().await);
+        128 + 2
+    }
 }

@@ -7,7 +7,9 @@ use crate::load::{Loaded, load};
 use crate::term::{BOLD, DIM, PLAIN, RED, YELLOW, cut, lines_of, paint, plain, text_width, width};
 use std::io::{BufWriter, Write};
 use unspool_formats::Detail;
-use unspool_model::{Agent, AgentSource, Batch, Code, Flow, IntentSource, Severity, Step, StepKind};
+use unspool_model::{
+    Agent, AgentSource, Batch, Code, Flow, IntentSource, RequestKind, Severity, Step, StepKind,
+};
 use unspool_view::document::Each;
 use unspool_view::filtered::keep_rows;
 use unspool_view::flow_json::session_doc;
@@ -265,7 +267,7 @@ impl Tree<'_> {
         let why = self.why(n);
         // What was done and what went wrong share the line; neither may push the other out.
         let for_why = text_width(&why).min(room / 2);
-        let text = cut(&format!("{mark}{}", self.describe(step)), room - for_why);
+        let text = cut(&format!("{mark}{}{}", self.request_mark(n), self.describe(step)), room - for_why);
         let why = cut(&why, room - text_width(&text));
         let text = format!("{text}{ending}{why}");
         let line = format!("{}{indent}{}", paint(DIM, &rail), paint(style, &text));
@@ -273,6 +275,15 @@ impl Tree<'_> {
         let time = time.as_deref().and_then(|at| at.get(11..19)).unwrap_or("");
         let took = step.duration_ms.get().filter(|_| step.kind != StepKind::UserMessage);
         self.line(out, time, &line, took, &pricer.step(step))
+    }
+
+    /// What a recorded request was for, unless its step or its agent bears that name.
+    fn request_mark(&self, n: usize) -> String {
+        let step = &self.flow.steps[n];
+        let request = u32::try_from(n).ok().and_then(|n| self.flow.request_of(n)).map(RequestKind::name);
+        let agent = self.flow.agents.get(step.agent as usize).map(|agent| self.text(agent.native_id));
+        let known = |name: &&str| agent != Some(*name) && self.text(step.name) != *name;
+        request.filter(known).map(|name| format!("[{}] ", name.replace('_', " "))).unwrap_or_default()
     }
 
     /// Whose a step is, where that is not stated but would be read as if it were; what most spans inherit only in full.

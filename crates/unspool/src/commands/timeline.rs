@@ -20,6 +20,9 @@ pub(crate) struct TimelineArgs {
     /// Draw with characters that every terminal has.
     #[arg(long)]
     ascii: bool,
+    /// What the client asked for itself, too: titles, quota, token counts.
+    #[arg(long)]
+    full: bool,
 }
 
 /// The width of a drawing that goes to a file or a program.
@@ -34,7 +37,7 @@ pub(crate) fn run(args: &Args, wanted: &TimelineArgs) -> Result<(), CliError> {
         if n > 0 {
             writeln!(out)?;
         }
-        let (picture, _) = TimelinePicture::of(&flow, &loaded.corpus.batch);
+        let (picture, _) = TimelinePicture::of(&flow, &loaded.corpus.batch, wanted.full);
         writeln!(out, "{}", paint(BOLD, &plain(&picture.title)))?;
         for line in gantt(&picture, width, charset) {
             let failed = line.of.is_some_and(|bar| picture.bars[bar].is_error);
@@ -42,7 +45,10 @@ pub(crate) fn run(args: &Args, wanted: &TimelineArgs) -> Result<(), CliError> {
             let name = if line.of.is_some() { line.name } else { paint(DIM, &line.name) };
             writeln!(out, "{name} {}", paint(style, &line.bar))?;
         }
-        if let Some(note) = picture.left_out.words() {
+        if let Some(mut note) = picture.left_out.words() {
+            if picture.left_out.internal > 0 {
+                note.push_str(" (--full)");
+            }
             writeln!(out, "{}", paint(DIM, &note))?;
         }
     }

@@ -83,7 +83,15 @@ fn doc(token: &Token, text: Option<String>) -> TokenDoc {
 }
 
 pub(crate) fn run(args: &TokenArgs) -> Result<(), CliError> {
-    let tokens = Tokens::of(&data_folder(args.data_dir.as_deref())?);
+    let folder = data_folder(args.data_dir.as_deref())?;
+    // The usual folder need not be there; one that was named is meant, unless a token is to be made in it.
+    if args.data_dir.is_some() && !folder.is_dir() && !matches!(args.action, Action::Create { .. }) {
+        return Err(CliError::Data {
+            why: format!("there is no folder {}", folder.display()),
+            hint: Some("name the data folder of the server with --data-dir".into()),
+        });
+    }
+    let tokens = Tokens::of(&folder);
     match &args.action {
         Action::Create { scope, name, json } => {
             let scope = match scope {

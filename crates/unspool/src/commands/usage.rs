@@ -66,7 +66,7 @@ fn in_files(args: &Args, wanted: &UsageArgs) -> Result<Value, CliError> {
 
 fn in_folder(args: &Args, wanted: &UsageArgs) -> Result<Value, CliError> {
     let folder = data_folder(wanted.data_dir.as_deref())?;
-    let engine = match Engine::open(options(args, &folder, "usage")?) {
+    let engine = match Engine::open_existing(options(args, &folder, "usage")?) {
         Ok(engine) => engine,
         Err(error) if error.is_held() => return in_server(wanted),
         Err(error) => return Err(opening(&error)),

@@ -63,6 +63,22 @@ fn what_was_masked_is_said() {
 }
 
 #[test]
+fn rules_of_ones_own_mask_and_count_by_their_names() {
+    let unspool = Unspool::new();
+    let file = unspool.write("s.jsonl", super::line("a", "ask CUST-77 and CUST-78\\nCUST-77").into_bytes());
+    let config = unspool.write("c.toml", b"[[redact]]\nname = \"customer\"\npattern = 'CUST-\\d+'\n");
+    let out = unspool.path("s.html");
+    let said = |words: &[&str]| {
+        let output = unspool.run(&[&["--config", &config, "report", &file, "-o", &out][..], words].concat());
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert!(!said(&[]).contains("masked"), "rules alone mask nothing");
+    let masked = said(&["--redact"]);
+    assert!(masked.contains("3 secrets masked (3 customer)"), "{masked}");
+}
+
+#[test]
 fn what_cannot_be_reported_is_said_with_a_hint() {
     let unspool = Unspool::new();
     let folder = demo(&unspool);

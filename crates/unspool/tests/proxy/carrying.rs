@@ -2,6 +2,7 @@
 
 use crate::client::{Answer, Proxied, ask, command, connect, message, request, says, send, user};
 use crate::upstream::{STREAM, STREAM_END, Upstream, chunk, events, noise, plain, stream, text};
+use serde_json::json;
 use std::io::{Read, Write};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -183,14 +184,44 @@ fn what_leads_nowhere_says_where_to_go() {
     assert!(error["hint"].as_str().unwrap().contains("/one/ or /two/"), "{error}");
 
     let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
-    let head = format!("GET /one/v1/realtime HTTP/1.1\r\nHost: x\r\n{upgrade}\r\n");
+    let head = format!("GET /v1/realtime HTTP/1.1\r\nHost: localhost\r\n{upgrade}\r\n");
     let mut client = connect(&proxied.address);
     client.write_all(head.as_bytes()).unwrap();
     let mut said = [0; 1024];
     let n = client.read(&mut said).unwrap();
     let said = String::from_utf8_lossy(&said[..n]).into_owned();
-    assert!(said.starts_with("HTTP/1.1 501 ") && said.contains("no_upgrade"), "{said}");
+    assert!(said.starts_with("HTTP/1.1 404 ") && said.contains("unknown_upstream"), "{said}");
     assert!(upstream.asked().is_empty());
+}
+
+#[test]
+fn pages_of_other_sites_and_foreign_names_are_not_carried() {
+    let (folder, upstream) = (tempfile::tempdir().unwrap(), api());
+    let mut allowing = command(folder.path(), &[upstream.named("api")]);
+    allowing.args(["--allow-host", "my.box"]);
+    let proxied = Proxied::start(allowing);
+    let ask = |host: &str, headers: &str| {
+        let head = format!("GET /api/cookies HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{headers}\r\n");
+        Answer::read(&send(&proxied.address, head.as_bytes()))
+    };
+    let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nOrigin: https://evil.example\r\n";
+    for (host, headers, code) in [
+        ("evil.example:4690", "", "foreign_host"),
+        ("10.0.0.1", "", "foreign_host"),
+        ("localhost", "Origin: https://evil.example\r\n", "foreign_origin"),
+        ("localhost", "Origin: null\r\n", "foreign_origin"),
+        ("localhost", upgrade, "foreign_origin"),
+    ] {
+        let answer = ask(host, headers);
+        assert_eq!((answer.status, &answer.json()["error"]["code"]), (403, &json!(code)), "{host} {headers}");
+    }
+    assert!(upstream.asked().is_empty());
+    let hosts = ["localhost:1", "127.0.0.1:4690", "[::1]:4690", "host.docker.internal:4690", "my.box"];
+    for host in hosts {
+        assert_eq!(ask(host, "").status, 200, "{host}");
+    }
+    assert_eq!(ask("localhost", "Origin: http://localhost:3000\r\n").status, 200);
+    assert_eq!(upstream.asked().len(), hosts.len() + 1);
 }
 
 #[test]

@@ -6,8 +6,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+use unspool_testkit::PATIENCE;
 
 /// A proxy that is killed when it is not needed any more.
 pub(crate) struct Proxied {
@@ -115,6 +114,15 @@ impl Drop for Proxied {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+/// All that the records in a folder hold, unpacked. Nobody may have it open.
+pub(crate) fn kept(folder: &Path) -> String {
+    let mut export = Command::new(env!("CARGO_BIN_EXE_unspool"));
+    export.args(["db", "export", "-o", "-", "--data-dir"]).arg(folder);
+    let exported = export.env("XDG_CONFIG_HOME", folder).env_remove("UNSPOOL_CONFIG").output().unwrap();
+    assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
+    String::from_utf8_lossy(&zstd::decode_all(&exported.stdout[..]).unwrap()).into_owned()
 }
 
 /// An answer.

@@ -3,12 +3,13 @@
 use crate::client::{Answer, Proxied, ask, command, connect, message, request, says, user};
 use crate::upstream::{STREAM, STREAM_END, Upstream, chunk, events, noise, plain, stream, text};
 use serde_json::Value;
-use std::io::{Read, Write};
-use std::net::Shutdown;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use unspool_testkit::PATIENCE;
 
 fn model_calls(proxied: &Proxied) -> Vec<Value> {
     let steps =
@@ -44,6 +45,44 @@ fn without_room_on_the_disk_traffic_goes_on_and_what_was_lost_is_told() {
     assert!(metrics.contains("unspool_proxy_lost_total{reason=\"not_kept\"} 1\n"), "{metrics}");
     let (_, said) = proxied.interrupt();
     assert!(said.contains("1 exchange was not recorded"), "{said}");
+}
+
+/// Whoever deletes the folder of a proxy that runs hears of it; its clients do not.
+#[cfg(unix)]
+#[test]
+fn a_log_that_somebody_deleted_is_told() {
+    let upstream = Upstream::start(|_, to| stream(to, "msg_1", &[text("Hello")]));
+    let folder = tempfile::tempdir().unwrap();
+    let proxied = Proxied::of(folder.path(), &upstream.address);
+    let small = says("", &[user("Hi")]);
+    let first = message(&proxied.address, "", &small);
+    proxied.settled(1);
+    std::fs::remove_dir_all(folder.path().join("log")).unwrap();
+    for lost in 1..=3 {
+        assert_eq!(message(&proxied.address, "", &small).body, first.body);
+        proxied.until("the loss is told", |health| health["proxy"]["lost"]["not_kept"] == lost);
+    }
+    let (_, said) = proxied.interrupt();
+    assert!(said.contains("1 exchange was not recorded"), "{said}");
+    assert!(said.contains("3 exchanges were not recorded"), "the last word is told before the end: {said}");
+}
+
+#[test]
+fn a_loss_is_told_to_whoever_listens() {
+    let upstream = Upstream::start(|_, to| stream(to, "msg_1", &[text("Done.")]));
+    let folder = tempfile::tempdir().unwrap();
+    let mut tight = command(folder.path(), &[upstream.named("api")]);
+    tight.args(["--max-recorded-body-bytes", "1K"]);
+    let proxied = Proxied::start(tight);
+    let mut live = TcpStream::connect(&proxied.page).unwrap();
+    live.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(live, "GET /api/v1/live HTTP/1.1\r\nhost: {}\r\n\r\n", proxied.page).unwrap();
+    let mut lines = BufReader::new(live).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line == "event: ready"));
+    message(&proxied.address, "", &says("", &[user("x".repeat(4096))]));
+    assert!(lines.any(|line| line == "event: notice"));
+    let told = lines.next().unwrap();
+    assert!(told.contains("1 exchange was not recorded, or not whole: max_recorded_body_bytes 1"), "{told}");
 }
 
 #[test]

@@ -8,4 +8,5 @@ mod faults;
 mod linking;
 mod recording;
 mod secure;
+mod sockets;
 mod upstream;

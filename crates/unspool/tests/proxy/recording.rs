@@ -1,6 +1,6 @@
 //! What is recorded of it: everything but secrets, once, as soon as it is known.
 
-use crate::client::{Proxied, ask, assistant, command, connect, message, request, result, says, user};
+use crate::client::{Proxied, ask, assistant, command, connect, kept, message, request, result, says, user};
 use crate::upstream::{STREAM, STREAM_END, Upstream, call, chunk, events, plain, stream, text};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -149,9 +149,12 @@ fn packed_answers_are_unpacked_for_reading_only() {
     assert_eq!(torn.body, &PACKED[20..]);
     let health = proxied.settled(2);
     assert_eq!(health["proxy"]["still_packed"], 1, "{health}");
+    let told = "1 body was kept packed and not read: still_packed";
+    assert!(health["notices"].to_string().contains(told), "{health}");
     let sessions = proxied.sessions();
     let previews: Vec<&Value> = steps(&sessions, "model_call").iter().map(|step| &step["preview"]).collect();
     assert!(previews.contains(&&json!("packed words")), "{previews:?}");
+    assert!(proxied.interrupt().1.contains(told));
 }
 
 #[test]
@@ -197,6 +200,7 @@ fn holds(folder: &Path, secret: &str) -> Option<String> {
 fn secrets_are_nowhere() {
     const SECRET: &str = "sk-ant-very-secret-0123456789";
     let cookie = format!("Set-Cookie: s={SECRET}; HttpOnly\r\nContent-Type: application/json\r\n");
+    let cookie = format!("{cookie}Location: https://u:{SECRET}@api.example/next?id=7&token={SECRET}\r\n");
     let upstream = Upstream::start(move |_, to| {
         drop(to.write_all(&plain("401 Unauthorized", &cookie, b"{\"error\":{\"message\":\"no\"}}")));
     });
@@ -213,6 +217,11 @@ fn secrets_are_nowhere() {
         "Api-Key: ",
         "Cookie: s=",
         "Proxy-Authorization: Basic ",
+        "X-Goog-Api-Key: ",
+        "Ocp-Apim-Subscription-Key: ",
+        "X-Amz-Security-Token: ",
+        "Helicone-Auth: Bearer ",
+        "Referer: https://api.example/?sig=",
         "X-Mine: ",
     ]
     .iter()
@@ -230,7 +239,7 @@ fn secrets_are_nowhere() {
         }
         told += &ask(&proxied.address, "POST", &format!("/none?key={SECRET}"), &headers, b"").text();
     }
-    proxied.settled(12);
+    proxied.settled(22);
     let sessions = proxied.sessions();
     for session in &sessions {
         told += &session.to_string();
@@ -243,8 +252,11 @@ fn secrets_are_nowhere() {
     assert!(status.success());
     assert!(!told.contains(SECRET) && !said.contains(SECRET));
     assert_eq!(holds(folder.path(), SECRET), None);
+    let kept = kept(folder.path());
+    assert!(kept.contains("/next?id=7&token=masked:"), "there is something to look at");
+    assert!(!kept.contains(SECRET));
     let sent: Vec<_> = upstream.asked().iter().filter(|asked| asked.head.contains(SECRET)).cloned().collect();
-    assert_eq!(sent.len(), 6, "the API got what was meant for it");
+    assert_eq!(sent.len(), 11, "the API got what was meant for it");
 }
 
 #[test]
@@ -265,6 +277,38 @@ fn bodies_are_redacted_where_that_is_wanted() {
     assert!(!record.contains(SECRET) && record.contains("[redacted:1]"), "{record}");
     assert!(proxied.interrupt().0.success());
     assert_eq!(holds(folder.path(), SECRET), None);
+    let kept = kept(folder.path());
+    assert!(kept.contains("[redacted:1]") && !kept.contains(SECRET));
+}
+
+#[test]
+fn bodies_are_redacted_by_rules_of_ones_own() {
+    let upstream = Upstream::start(|_, to| stream(to, "msg_1", &[text("It is CUST-123456, as they say.")]));
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("redact.toml");
+    let started = |words: &[&str]| {
+        let mut command = command(folder.path(), &[upstream.named("api")]);
+        command.args(words).env("UNSPOOL_CONFIG", &config);
+        command
+    };
+    std::fs::write(&config, "[[redact]]\nname = \"customer\"\npattern = \"(\"\n").unwrap();
+    let refused = started(&["--redact-bodies"]).output().unwrap();
+    let why = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        why.contains("redact.toml") && why.contains("`customer`") && why.contains("unclosed group"),
+        "{why}"
+    );
+    std::fs::write(&config, "[[redact]]\nname = \"customer\"\npattern = 'CUST-\\d+'\n").unwrap();
+    let proxied = Proxied::start(started(&["--redact-bodies"]));
+    message(&proxied.address, "", &says("", &[user("Who is\nCUST-123456?".to_string())]));
+    assert!(upstream.asked()[0].last_words().contains("CUST-123456"), "traffic is untouched");
+    proxied.settled(1);
+    let sessions = proxied.sessions();
+    let record = record(&proxied, &sessions[0], steps(&sessions, "model_call")[0]).to_string();
+    assert!(!record.contains("CUST-1") && record.contains("[redacted:"), "{record}");
+    assert!(proxied.interrupt().0.success());
+    assert_eq!(holds(folder.path(), "CUST-123456"), None);
 }
 
 /// Bytes of all files under a folder whose names begin so.
@@ -318,4 +362,22 @@ fn a_long_conversation_takes_the_room_of_what_was_said() {
     assert_eq!(sessions[0]["agents"].as_array().unwrap().len(), 1, "one conversation");
     assert_eq!(steps(&sessions, "model_call").len() as u64, TURNS);
     assert_eq!(steps(&sessions, "tool_call").len() as u64, TURNS);
+}
+
+#[test]
+fn how_much_is_recorded_can_be_said() {
+    let body = "long ".repeat(1000);
+    let sent = body.clone();
+    let upstream = Upstream::start(move |_, to| drop(to.write_all(&plain("200 OK", "", sent.as_bytes()))));
+    let folder = tempfile::tempdir().unwrap();
+    let mut sparing = command(folder.path(), &[upstream.named("api")]);
+    sparing.args(["--max-recorded-body-bytes", "4k", "--max-recording-bytes", "2M"]);
+    sparing.args(["--max-recording-spool-bytes", "3M"]);
+    let proxied = Proxied::start(sparing);
+    assert_eq!(ask(&proxied.address, "GET", "/api/x", "", b"").text(), body, "all of it is carried");
+    let health = proxied.settled(1);
+    assert_eq!(health["proxy"]["lost"]["max_recorded_body_bytes"], 1);
+    let metrics = ask(&proxied.page, "GET", "/metrics", "", b"").text();
+    assert!(metrics.contains("unspool_proxy_held_bytes_limit 2000000\n"), "{metrics}");
+    assert!(metrics.contains("unspool_proxy_spooled_bytes_limit 3000000\n"), "{metrics}");
 }

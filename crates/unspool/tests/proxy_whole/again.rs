@@ -2,8 +2,10 @@
 
 use crate::process::{Carried, Listening, said, unspool};
 use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use unspool_testkit::model::{Api, Client};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/inference-log");
@@ -148,4 +150,37 @@ fn nothing_is_sent_to_another_machine_unasked() {
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(said(&output).contains("2 requests would be sent to https://api.invalid"), "{}", said(&output));
+}
+
+#[test]
+fn the_first_line_of_an_answer_takes_its_time_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("traffic.jsonl");
+    let body = json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]});
+    let exchange = json!({
+        "unspool": "exchange", "exchange": "1-0", "upstream": "anthropic",
+        "request": {"timestamp": "2026-01-02T10:00:00Z", "method": "POST", "path": "/v1/messages", "headers": [], "body": body},
+        "response": {"timestamp": "2026-01-02T10:00:05Z", "status": 200, "headers": [["content-type", "application/json"]],
+            "head_ms": 1000.0, "body": {"type": "message", "content": []}, "arrived": [[31, 5000.0]]},
+    });
+    std::fs::write(&path, exchange.to_string()).unwrap();
+    let ask = |flags: &[&str]| {
+        let mock = mock(folder.path(), &path.display().to_string(), flags);
+        let mut stream = TcpStream::connect(&mock.addresses[0]).unwrap();
+        let body = body.to_string();
+        let head = format!("POST /v1/messages HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", body.len());
+        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        let sent = Instant::now();
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).unwrap();
+        assert_eq!(line, "HTTP/1.1 200 OK\r\n");
+        sent.elapsed()
+    };
+    let as_then = ask(&[]);
+    // The clock of the mock begins a little earlier, when the request begins to come.
+    assert!(as_then >= Duration::from_millis(950), "{as_then:?}");
+    let faster = ask(&["--speed", "4"]);
+    assert!(faster >= Duration::from_millis(200) && faster < as_then, "{faster:?} {as_then:?}");
+    let at_once = ask(&["--instant"]);
+    assert!(at_once < as_then, "{at_once:?}");
 }

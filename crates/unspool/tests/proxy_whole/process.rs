@@ -5,13 +5,17 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use unspool_testkit::PATIENCE;
 use unspool_testkit::model::{Client, Model};
-
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program, with a home of its own.
 pub(crate) fn unspool(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_unspool"));
+    at_home(folder, env!("CARGO_BIN_EXE_unspool"))
+}
+
+/// A program with a folder for its home, and none of the variables around us.
+pub(crate) fn at_home(folder: &Path, program: &str) -> Command {
+    let mut command = Command::new(program);
     let names =
         ["UNSPOOL_CONFIG", "UNSPOOL_SERVER", "UNSPOOL_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"];
     for name in names {
@@ -70,8 +74,41 @@ pub(crate) struct Carried {
     pub(crate) folder: tempfile::TempDir,
 }
 
+/// Lets this process have as many files and connections open as the system allows.
+pub(crate) fn allow_many_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let limit = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
+    }
+}
+
 impl Carried {
     pub(crate) fn start() -> Carried {
+        Carried::start_as(unspool)
+    }
+
+    /// In a process that is given as many open files as shells usually give.
+    pub(crate) fn start_with_usual_files() -> Carried {
+        Carried::start_as(|folder| {
+            let usual = unspool(folder);
+            if cfg!(not(unix)) {
+                return usual;
+            }
+            let mut limited = Command::new("sh");
+            limited.args(["-c", "ulimit -Sn 1024; exec \"$0\" \"$@\""]).arg(usual.get_program());
+            for (name, value) in usual.get_envs() {
+                match value {
+                    Some(value) => limited.env(name, value),
+                    None => limited.env_remove(name),
+                };
+            }
+            limited
+        })
+    }
+
+    fn start_as(unspool: impl FnOnce(&Path) -> Command) -> Carried {
         let folder = tempfile::tempdir().unwrap();
         let model = Model::remembering().unwrap();
         let mut command = unspool(folder.path());

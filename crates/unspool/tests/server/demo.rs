@@ -1,12 +1,13 @@
 //! `unspool demo` as somebody sees it who has just typed it.
 
-use crate::process::{PATIENCE, Served};
+use crate::process::Served;
 use serde_json::Value;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use unspool_model::Timestamp;
+use unspool_testkit::PATIENCE;
 
 fn demo(home: &Path, listen: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_unspool"));

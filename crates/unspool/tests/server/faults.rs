@@ -43,6 +43,30 @@ fn the_second_on_a_folder_is_told_who_is_first() {
     }
 }
 
+/// A request that does not go on is waited for, unless somebody says twice that it shall end.
+#[cfg(unix)]
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    use std::io::Write;
+    let folder = tempfile::tempdir().unwrap();
+    let served = Served::start(command(folder.path()));
+    let some = names(0..3);
+    assert!(send(&served.address, 0, &some).unwrap());
+    let mut stalled = std::net::TcpStream::connect(&served.address).unwrap();
+    let host = &served.address;
+    write!(stalled, "POST /v1/hooks HTTP/1.1\r\nHost: {host}\r\nContent-Length: 99\r\n\r\n{{").unwrap();
+    // Whoever asks later is taken later.
+    served.health();
+    served.signal("-TERM");
+    while std::net::TcpStream::connect(&served.address).is_ok() {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert_eq!(served.interrupt().code(), Some(130), "it waited for the request");
+    let again = Served::start(command(folder.path()));
+    again.until("what was acknowledged is shown", |health| health["records_stored"] == 3);
+    assert_eq!(again.calls().into_keys().collect::<Vec<_>>(), some);
+}
+
 /// Nobody, whatever he may do elsewhere, can make a folder there.
 #[cfg(target_os = "linux")]
 #[test]
@@ -97,6 +121,19 @@ fn without_room_what_was_acknowledged_is_kept_and_shown_later() {
     assert_eq!(served.calls(), acknowledged.into_iter().map(|name| (name, 1)).collect());
 }
 
+/// No file may be as large as what a database needs to be opened.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_start_without_room_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let usual = command(folder.path());
+    let mut starved = Command::new("sh");
+    starved.args(["-c", "trap '' XFSZ; ulimit -f 40; exec \"$0\" \"$@\""]).arg(usual.get_program());
+    let (code, said) = run(starved.args(usual.get_args()).env("XDG_CONFIG_HOME", folder.path()));
+    assert_eq!(code, Some(1));
+    assert!(said.contains("store.db failed: ") && said.contains("hint: free some space"), "{said}");
+}
+
 #[test]
 fn a_damaged_database_is_made_again_and_said() {
     let folder = tempfile::tempdir().unwrap();
@@ -112,6 +149,9 @@ fn a_damaged_database_is_made_again_and_said() {
     let served = Served::start(command(folder.path()));
     let health = served.until("everything is shown again", |health| health["lag_ms"] == 0);
     assert!(health["notices"].to_string().contains("store.db was damaged"), "{health}");
+    let (_, _, issues) = request(&served.address, "GET", "/api/v1/issues?source=server", b"").unwrap();
+    let issues = String::from_utf8(issues).unwrap();
+    assert!(issues.contains("database_remade") && issues.contains("store.db was damaged"), "{issues}");
     assert_eq!(served.calls().len(), 5);
 }
 
@@ -133,13 +173,23 @@ fn a_folder_is_looked_after() {
     let folder = folder.path();
     says(folder, &["rebuild"], "4 sessions with 20 steps were made again from 4 records");
     says(folder, &["db", "stats"], "4 sessions with 20 steps");
+    says(folder, &["db", "stats"], "texts.db");
     says(folder, &["db", "check"], "everything is as it should be");
     let file = other.path().join("all.zst");
     let file = file.to_str().unwrap();
+    std::fs::write(file, "what was there before, for all to read").unwrap();
     says(folder, &["db", "export", "-o", file], "4 records were written");
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(file).unwrap().permissions());
+        assert_eq!(mode & 0o777, 0o600);
+    }
     let data = other.path().join("data");
     says(&data, &["db", "import", file], "4 records were added, 0 were there before; 4 sessions");
     says(&data, &["db", "import", file], "0 records were added, 4 were there before; 4 sessions");
+    std::fs::write(other.path().join("none"), "this is no export").unwrap();
+    let (code, said) = unspool(&data, &["db", "import", other.path().join("none").to_str().unwrap()]);
+    assert!(code == Some(1) && said.contains("hint: give it a whole file"), "{said}");
     says(folder, &["db", "prune", "--max-bytes", "0", "--dry-run"], "4 sessions with 20 steps");
     says(folder, &["db", "prune", "--max-bytes", "0"], "were deleted");
     says(folder, &["db", "compact"], "segments were written anew");

@@ -108,6 +108,8 @@ fn everything_is_linked_again_with_other_rules() {
     served.kill();
 
     for (text, why) in [
+        ("[[project]]\nupstream = \"a/b\"", "--upstream NAME=URL"),
+        ("[[project]]\nroute = \"v1\"", "/v1/messages"),
         ("prompt_windows = 5", "prompt_windows"),
         ("[retention]\nmax_age_days = 5", "`retention` is no rule of linking"),
         ("[[project]]\ntype_window_s = 5", "path"),
@@ -119,4 +121,57 @@ fn everything_is_linked_again_with_other_rules() {
         assert!(said.contains("strict.toml") && said.contains(why), "{said}");
     }
     assert_eq!(relink(&["--rules", "/nowhere/rules.toml"]).0, Some(2));
+}
+
+/// A call for an agent and the agent's first request half a minute later, as the proxy records them. Only the prompts tell the folder.
+fn recorded(session: &str, upstream: &str, folder: &str) -> String {
+    let exchange = |n: usize, second: usize, said: &str, answer: Value| {
+        let body = serde_json::json!({"model": "m", "system": format!("<env>\nWorking directory: {folder}\n</env>"),
+            "messages": [{"role": "user", "content": said}]});
+        let request = serde_json::json!({"timestamp": format!("2026-01-02T10:00:{second:02}Z"), "method": "POST", "path": "/v1/messages?beta=true",
+            "headers": [["x-claude-code-session-id", session]], "body": body});
+        let said = serde_json::json!({"id": format!("msg_{session}{n}"), "model": "m", "content": [answer], "stop_reason": "end_turn"});
+        let response = serde_json::json!({"timestamp": format!("2026-01-02T10:00:{second:02}Z"), "status": 200, "headers": [], "body": said});
+        let (request, response) = (request.to_string(), response.to_string());
+        format!(
+            "{{\"unspool\":\"exchange\",\"exchange\":\"{session}-{n}\",\"upstream\":\"{upstream}\",\"request\":{request},\"response\":{response}}}\n"
+        )
+    };
+    let input = serde_json::json!({"description": "Roll", "prompt": "Roll a die"});
+    let call = serde_json::json!({"type": "tool_use", "id": format!("toolu_{session}"), "name": "Task", "input": input});
+    let answer = serde_json::json!({"type": "text", "text": "Four"});
+    [exchange(1, 0, "Roll", call), exchange(2, 30, "Roll a die", answer)].concat()
+}
+
+#[test]
+fn projects_of_recorded_requests_are_folders_that_prompts_tell_and_ways_they_went() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().to_str().unwrap();
+    let served = Served::start(command(folder.path()));
+    let lines = [recorded("s1", "anthropic", "/src/dice"), recorded("s2", "local", "/src/cards")].concat();
+    let (status, ..) =
+        request(&served.address, "POST", "/v1/ingest?name=traffic.jsonl", lines.as_bytes()).unwrap();
+    assert_eq!(status, 200);
+    served.until("the steps", |health| health["steps_visible"] == 10 && health["lag_ms"] == 0);
+    let list = served.get("/api/v1/sessions?cwd=/src/dice");
+    assert_eq!(list["sessions"].as_array().map(Vec::len), Some(1), "{list}");
+    let one = served.get("/api/v1/sessions/s1");
+    assert_eq!((one["cwd"].as_str(), one["cwd_inferred"].as_bool()), (Some("/src/dice"), Some(true)));
+    served.kill();
+    let file = folder.path().join("strict.toml");
+    for (place, touched) in [
+        ("path = \"/src/dice\"", 1),
+        ("path = \"/src\"", 2),
+        ("upstream = \"local\"", 1),
+        ("route = \"/v1/messages\"", 2),
+        ("route = \"/v1/mess\"", 0),
+        ("path = \"/src/dice\"\nupstream = \"local\"", 0),
+    ] {
+        std::fs::write(&file, format!("[[project]]\n{place}\nprompt_window_s = 5\n")).unwrap();
+        let words = ["relink", "--data-dir", data, "--dry-run", "--rules", file.to_str().unwrap(), "--json"];
+        let (_, said) = unspool(folder.path(), &words);
+        let found: Value = serde_json::from_str(&said).unwrap();
+        let counts = (found["links_removed"].as_u64(), found["sessions_touched"].as_u64());
+        assert_eq!(counts, (Some(touched), Some(touched)), "{place}: {said}");
+    }
 }

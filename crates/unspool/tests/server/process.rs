@@ -7,8 +7,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+use unspool_testkit::PATIENCE;
 
 /// A server that is killed when it is not needed any more.
 pub(crate) struct Served {
@@ -58,9 +57,15 @@ impl Served {
     /// Ends it as Ctrl-C does, and says how it ended.
     #[cfg(unix)]
     pub(crate) fn interrupt(mut self) -> std::process::ExitStatus {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        self.signal("-INT");
         self.child.wait().unwrap()
+    }
+
+    /// Sends it a signal, and does not wait for what comes of it.
+    #[cfg(unix)]
+    pub(crate) fn signal(&self, signal: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &pid]).status().unwrap().success());
     }
 
     pub(crate) fn get(&self, path: &str) -> Value {

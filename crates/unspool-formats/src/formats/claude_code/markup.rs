@@ -2,6 +2,7 @@
 
 use crate::prose::{PREVIEW_SOURCE_BYTES, attribute, preview, tag};
 use crate::sink::Sink;
+use memchr::memchr;
 use unspool_model::prompt::text_hash;
 use unspool_model::{AttrName, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp};
 
@@ -28,11 +29,10 @@ pub(crate) fn message_flags(text: &str) -> EventFlags {
 fn opens_with(text: &str, tag: &str) -> bool {
     let start = text.trim_start();
     let after_line = || {
-        start
-            .split_once('\n')
-            .is_some_and(|(line, rest)| line.ends_with(':') && rest.trim_start().starts_with(tag))
+        let end = memchr(b'\n', start.as_bytes())?;
+        Some(start[..end].ends_with(':') && start[end + 1..].trim_start().starts_with(tag))
     };
-    start.starts_with(tag) || after_line()
+    start.starts_with(tag) || after_line().unwrap_or(false)
 }
 
 /// The text inside a message wrapped by a team, and the summary on the wrapper.

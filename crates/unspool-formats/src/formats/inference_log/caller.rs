@@ -13,12 +13,30 @@ pub(super) struct Headers<'a> {
     pub(super) agent_type: Option<RawStr<'a>>,
     pub(super) user_agent: Option<RawStr<'a>>,
     pub(super) request_id: Option<RawStr<'a>>,
-    /// What our own proxy left of the caller's key.
-    pub(super) caller: Option<RawStr<'a>>,
+    /// What our own proxy left of the caller's keys, by their place in `KEYS`.
+    keys: [Option<RawStr<'a>>; KEYS.len()],
 }
 
 /// How what is left of a key begins.
 const MASKED: &[u8] = b"masked:";
+
+/// Headers with a key of the caller, those that tell callers apart best first: keys stay, tokens are made anew every hour, and what is said to
+/// a proxy on the way may be the same for a whole house. Other headers may be masked, too, and differ from request to request.
+const KEYS: [&str; 6] = [
+    "x-api-key",
+    "api-key",
+    "x-goog-api-key",
+    "ocp-apim-subscription-key",
+    "authorization",
+    "proxy-authorization",
+];
+
+/// How many of them count more than a key in the query.
+const KEYS_BEFORE_QUERY: usize = 4;
+
+/// Parameters of a query that hold such a key, in the same order.
+const KEY_PARAMETERS: [&str; 8] =
+    ["key", "api_key", "api-key", "apikey", "subscription-key", "access_token", "auth_token", "token"];
 
 impl<'a> Headers<'a> {
     /// Reads an object of headers, or a list of pairs.
@@ -89,14 +107,38 @@ impl<'a> Headers<'a> {
             10 if is("user-agent") => &mut self.user_agent,
             10 if is("request-id") => &mut self.request_id,
             12 if is("x-request-id") && self.request_id.is_none() => &mut self.request_id,
-            13 | 9 | 7 if is("authorization") || is("x-api-key") || is("api-key") => {
-                self.caller = self.caller.or(value.filter(|value| value.raw.starts_with(MASKED)));
+            _ => {
+                if let Some(value) = value.filter(|value| value.raw.starts_with(MASKED))
+                    && let Some(n) = KEYS.iter().position(|key| is(key))
+                {
+                    self.keys[n] = self.keys[n].or(Some(value));
+                }
                 return;
             }
-            _ => return,
         };
         *slot = value.filter(|value| !value.is_empty()).or(*slot);
     }
+
+    /// What is left of the key a request was made with, whatever order its headers came in.
+    pub(super) fn caller<'s>(&'s self, target: &'s str) -> &'s str {
+        let (keys, tokens) = self.keys.split_at(KEYS_BEFORE_QUERY);
+        // What is left of a key has no escapes.
+        let first = |some: &'s [Option<RawStr<'a>>]| {
+            some.iter().flatten().find_map(|value| std::str::from_utf8(value.raw).ok())
+        };
+        first(keys).or_else(|| key_in_query(target)).or_else(|| first(tokens)).unwrap_or_default()
+    }
+}
+
+/// What is left of a key in the query of a path.
+fn key_in_query(target: &str) -> Option<&str> {
+    let (_, query) = target.split_once('?')?;
+    KEY_PARAMETERS.iter().find_map(|name| {
+        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let found =
+            pairs.find(|(key, value)| key.eq_ignore_ascii_case(name) && value.as_bytes().starts_with(MASKED));
+        found.map(|(_, value)| value)
+    })
 }
 
 /// The session in a user id: `user_…_session_<uuid>`, or JSON with a session id.
@@ -122,4 +164,51 @@ pub(super) fn session_of_user(user: &str) -> Cow<'_, str> {
 pub(super) fn version_of_client(client: &str) -> &str {
     let rest = client.strip_prefix("claude-cli/").unwrap_or_default();
     rest.split(' ').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Headers;
+    use crate::json::Json;
+
+    fn caller(headers: &str, target: &str) -> String {
+        let mut read = Headers::default();
+        read.read(&mut Json::new(headers.as_bytes())).unwrap();
+        read.caller(target).to_string()
+    }
+
+    #[test]
+    fn a_caller_is_known_by_the_key_that_counts_most_in_any_order() {
+        let all = [
+            "proxy-authorization",
+            "Authorization",
+            "ocp-apim-subscription-key",
+            "x-goog-api-key",
+            "api-key",
+            "X-Api-Key",
+        ];
+        for (n, name) in all.iter().enumerate() {
+            let mut headers: Vec<String> =
+                all[..=n].iter().map(|name| format!(r#"["{name}","masked:{name}"]"#)).collect();
+            for _ in 0..2 {
+                assert_eq!(caller(&format!("[{}]", headers.join(",")), "/v1/x"), format!("masked:{name}"));
+                headers.reverse();
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_in_the_query_counts_before_tokens() {
+        let headers = r#"[["authorization","masked:token"]]"#;
+        assert_eq!(caller(headers, "/v1/x?alt=sse&KEY=masked:aa"), "masked:aa");
+        assert_eq!(caller(headers, "/v1/x?token=masked:bb&api_key=masked:cc"), "masked:cc");
+        assert_eq!(caller(headers, "/v1/x?key=plain&keys=masked:dd"), "masked:token");
+        assert_eq!(caller(r#"[["x-goog-api-key","masked:ee"]]"#, "/v1/x?key=masked:ff"), "masked:ee");
+    }
+
+    #[test]
+    fn other_masked_headers_and_keys_in_the_clear_name_nobody() {
+        let headers = r#"[["cookie","masked:aa"],["idempotency-key","masked:bb"],["x-api-key","sk-1"]]"#;
+        assert_eq!(caller(headers, "/v1/x?client_secret=masked:cc"), "");
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, error_text, json_text, owned};
 use super::caller::{session_of_user, version_of_client};
-use super::envelope::{Exchange, Given};
+use super::envelope::{Exchange, Given, Went};
 use super::history::Side;
 use super::purpose;
 use super::request::{Part, Request, Turn};
@@ -18,14 +18,13 @@ use crate::sink::Sink;
 use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 use unspool_model::prompt::{text_hash, without_reminders};
-use unspool_model::{AttrName, Code, EventFlags, EventKind, KeyKind, LinkSource, Role, Timestamp};
+use unspool_model::{
+    AttrName, Code, EventFlags, EventKind, KeyKind, LinkSource, RequestKind, Role, Timestamp,
+};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Statuses from here on are failures.
 const FIRST_ERROR_STATUS: i64 = 400;
-
-/// What a request to an API is for that asks no model.
-const NO_MODEL: &str = "other";
 
 /// How many earlier histories an exchange of our own proxy names, the longest first, and how many of the shortest: all of them, of all exchanges,
 /// would be too many. It goes on from an exchange that is further back only if that is among its first; `max_near_histories` says where
@@ -112,14 +111,15 @@ impl Emission<'_, '_> {
         let path = text(self.exchange.target);
         let asks_model = asks_model(self.exchange, self.request);
         let purpose = purpose::purpose(&path, &text(self.exchange.headers.class), self.request);
-        let purpose = purpose.or((!asks_model).then_some(NO_MODEL));
+        let purpose = purpose.or((!asks_model).then_some(RequestKind::Other));
         let failed = self.failed();
         self.answered_before(out);
         self.said(purpose, out);
-        if purpose == Some("count_tokens") {
+        if let Some(RequestKind::CountTokens) = purpose {
             self.begin(EventKind::System, self.exchange.started, out);
-            out.name("count_tokens").text(AttrName::Purpose, "count_tokens");
-        } else if purpose == Some(NO_MODEL) {
+            let name = RequestKind::CountTokens.name();
+            out.name(name).text(AttrName::Purpose, name);
+        } else if purpose == Some(RequestKind::Other) {
             self.no_model(&path, failed, out);
         } else {
             self.model_call(purpose, failed, out);
@@ -133,7 +133,14 @@ impl Emission<'_, '_> {
     fn no_model(&mut self, path: &str, failed: bool, out: &mut Sink<'_>) {
         self.begin(EventKind::System, self.exchange.started, out);
         let path = path.split('?').next().unwrap_or_default();
-        out.name(&format!("{} {path}", text(self.exchange.method))).text(AttrName::Purpose, NO_MODEL);
+        out.name(&format!("{} {path}", text(self.exchange.method)))
+            .text(AttrName::Purpose, RequestKind::Other.name());
+        if let Some([up, down]) = self.exchange.socket.filter(|_| out.wants_text()) {
+            let went = |went: Went, way| format!("{} messages ({} bytes) {way}", went.messages, went.bytes);
+            let unread = up.unread.saturating_add(down.unread);
+            let said = format!("socket: {}, {}; {unread} unread", went(up, "up"), went(down, "down"));
+            out.text(AttrName::Preview, &said);
+        }
         if failed {
             out.flag(EventFlags::API_ERROR);
             let why = self.exchange.error.and_then(|raw| error_text(raw, &mut None));
@@ -155,7 +162,9 @@ impl Emission<'_, '_> {
             return;
         }
         let headers = &self.exchange.headers;
-        let user = text(self.request.user.or(headers.caller));
+        let target = text(self.exchange.target);
+        let caller = headers.caller(&target);
+        let user = self.request.user.map_or(Cow::Borrowed(caller), RawStr::decode);
         let session = headers.session.map_or_else(|| session_of_user(&user), RawStr::decode);
         out.key(KeyKind::Session, Role::Refers, &session);
         out.key(KeyKind::Agent, Role::Refers, &text(headers.agent));
@@ -163,7 +172,9 @@ impl Emission<'_, '_> {
         out.key(KeyKind::User, Role::Refers, &user);
         let client = text(headers.user_agent);
         out.surroundings("", version_of_client(&client));
-        out.text(AttrName::Caller, &text(headers.caller));
+        out.text(AttrName::Caller, caller);
+        // Several sessions may be in one log, so that each request says it.
+        out.text(AttrName::PromptCwd, self.request.folder().unwrap_or_default());
     }
 
     /// Calls and results the client tells of for the first time: their own exchanges were not recorded.
@@ -197,7 +208,7 @@ impl Emission<'_, '_> {
     }
 
     /// What is new to the model: words, and what tools returned.
-    fn said(&mut self, purpose: Option<&str>, out: &mut Sink<'_>) {
+    fn said(&mut self, purpose: Option<RequestKind>, out: &mut Sink<'_>) {
         let request = self.request;
         for turn in request.tail.iter().filter(|turn| turn.side == Side::User) {
             self.message(turn, purpose, out);
@@ -210,7 +221,7 @@ impl Emission<'_, '_> {
     }
 
     /// The words of a message, if it has any.
-    fn message(&mut self, turn: &Turn<'_>, purpose: Option<&str>, out: &mut Sink<'_>) {
+    fn message(&mut self, turn: &Turn<'_>, purpose: Option<RequestKind>, out: &mut Sink<'_>) {
         let at = self.exchange.started;
         let words: Vec<Cow<'_, str>> = turn.words().map(RawStr::decode).collect();
         let says_something = words.iter().any(|text| !without_reminders(text).trim().is_empty());
@@ -249,7 +260,7 @@ impl Emission<'_, '_> {
         outcome.emit_links(id, content, LinkSource::Result, at, out);
     }
 
-    fn model_call(&mut self, purpose: Option<&str>, failed: bool, out: &mut Sink<'_>) {
+    fn model_call(&mut self, purpose: Option<RequestKind>, failed: bool, out: &mut Sink<'_>) {
         let (exchange, answer) = (self.exchange, self.answer);
         self.begin(EventKind::ModelCall, exchange.started, out);
         let model = text(self.request.model);
@@ -270,7 +281,9 @@ impl Emission<'_, '_> {
         flags.set_if(!answer.texts.is_empty(), EventFlags::HAS_TEXT);
         flags.set_if(!answer.calls.is_empty(), EventFlags::HAS_TOOL_USE);
         out.flag(flags);
-        out.text(AttrName::Purpose, purpose.unwrap_or_default());
+        out.text(AttrName::Purpose, purpose.map_or("", RequestKind::name));
+        out.text(AttrName::Upstream, &text(exchange.upstream));
+        out.text(AttrName::Route, path_of(&text(exchange.target)));
         out.text(AttrName::StopReason, &answer.stop);
         out.text(AttrName::AgentType, &text(exchange.headers.agent_type));
         if let Some(usage) = answer.tokens.usage() {
@@ -354,7 +367,7 @@ impl Emission<'_, '_> {
     }
 
     /// Which conversation the model was given, and which it may go on from.
-    fn conversation(&mut self, purpose: Option<&str>, failed: bool, out: &mut Sink<'_>) {
+    fn conversation(&mut self, purpose: Option<RequestKind>, failed: bool, out: &mut Sink<'_>) {
         let at = self.exchange.started;
         let history = &self.request.history;
         self.begin(EventKind::Context, at, out);
@@ -362,7 +375,7 @@ impl Emission<'_, '_> {
             out.key(KeyKind::System, Role::Refers, &hex(system));
         }
         out.key(KeyKind::Message, Role::Refers, &text(self.request.previous));
-        out.text(AttrName::Purpose, purpose.unwrap_or_default());
+        out.text(AttrName::Purpose, purpose.map_or("", RequestKind::name));
         let mut flags = EventFlags::none();
         flags.set_if(failed, EventFlags::API_ERROR);
         flags.set_if(history.len() <= 1, EventFlags::TRIGGER);
@@ -383,7 +396,7 @@ impl Emission<'_, '_> {
             }
         }
         let whole_answer = self.answer.texts.join("\n");
-        if purpose == Some("compaction") || whole_answer.contains("<summary>") {
+        if purpose == Some(RequestKind::Compaction) || whole_answer.contains("<summary>") {
             for hash in summary::written_hashes(&whole_answer) {
                 out.key(KeyKind::Summary, Role::Provides, &hex(hash));
             }
@@ -415,6 +428,15 @@ impl Emission<'_, '_> {
             }
             history.end(Side::Model);
         })
+    }
+}
+
+/// The path in an address, without its query.
+fn path_of(target: &str) -> &str {
+    let path = target.split(['?', '#']).next().unwrap_or_default();
+    match path.split_once("://") {
+        Some((_, rest)) => rest.find('/').map_or("", |at| &rest[at..]),
+        None => path,
     }
 }
 

@@ -21,11 +21,15 @@ pub(super) struct Exchange<'a> {
     /// The id that our own proxy gave it. It records the request first and the whole later.
     pub(super) own: Option<RawStr<'a>>,
     pub(super) is_own: bool,
+    /// The route of our own proxy it went by.
+    pub(super) upstream: Option<RawStr<'a>>,
     pub(super) method: Option<RawStr<'a>>,
     /// Something is said about a response.
     pub(super) responded: bool,
     /// Why the response has no end.
     pub(super) cut: Option<RawStr<'a>>,
+    /// What went each way after both sides had agreed to speak another protocol.
+    pub(super) socket: Option<[Went; 2]>,
     pub(super) headers: Headers<'a>,
     pub(super) body: Option<Cow<'a, [u8]>>,
     pub(super) answer: Given<'a>,
@@ -37,6 +41,30 @@ pub(super) struct Exchange<'a> {
     pub(super) start_inferred: bool,
     /// A field of another type than it should have.
     pub(super) odd: Option<&'static str>,
+}
+
+/// What our own proxy counted on one way of a socket.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Went {
+    pub(super) bytes: i64,
+    pub(super) messages: i64,
+    pub(super) unread: i64,
+}
+
+impl Went {
+    fn read(json: &mut Json<'_>) -> Result<Went, Malformed> {
+        let mut went = Went::default();
+        json.object(|json, key| {
+            match key {
+                b"bytes" => went.bytes = json.integer()?.unwrap_or(0),
+                b"messages" => went.messages = json.integer()?.unwrap_or(0),
+                b"unread" => went.unread = json.integer()?.unwrap_or(0),
+                _ => json.skip()?,
+            }
+            Ok(())
+        })?;
+        Ok(went)
+    }
 }
 
 /// The forms a response is recorded in.
@@ -147,6 +175,10 @@ impl<'a> Exchange<'a> {
                 self.own = json.string()?;
                 Ok(())
             }
+            b"upstream" => {
+                self.upstream = json.string()?;
+                Ok(())
+            }
             b"method" => {
                 self.method = json.string()?;
                 Ok(())
@@ -169,9 +201,8 @@ impl<'a> Exchange<'a> {
         if json.kind()? != Kind::Object {
             return json.skip();
         }
-        let raw = json.raw()?;
         let mut is_body = false;
-        Json::new(raw).object(|json, key| match key {
+        let raw = json.raw_object(|json, key| match key {
             b"messages" | b"input" | b"contents" => {
                 is_body = true;
                 json.skip()
@@ -203,11 +234,10 @@ impl<'a> Exchange<'a> {
             self.answer = given(json)?;
             return Ok(());
         }
-        let raw = json.raw()?;
         let mut wrapped = Given::Nothing;
         let mut text = Given::Nothing;
         let mut is_body = false;
-        Json::new(raw).object(|json, key| {
+        let raw = json.raw_object(|json, key| {
             match key {
                 b"body" => wrapped = given(json)?,
                 b"body_raw" | b"raw" | b"text" => {
@@ -226,6 +256,7 @@ impl<'a> Exchange<'a> {
                 b"duration_ms" | b"durationMs" | b"latency_ms" => self.duration_ms = number(json.raw()?),
                 b"headers" => self.headers.read(json)?,
                 b"cut" => self.cut = json.string()?,
+                b"socket" if json.kind()? == Kind::Object => self.socket(json)?,
                 // As browsers export it.
                 b"content" if json.kind()? == Kind::Object => json.object(|json, key| {
                     match key {
@@ -250,6 +281,20 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
+    fn socket(&mut self, json: &mut Json<'a>) -> Result<(), Malformed> {
+        let mut both = [Went::default(); 2];
+        json.object(|json, key| {
+            match key {
+                b"up" if json.kind()? == Kind::Object => both[0] = Went::read(json)?,
+                b"down" if json.kind()? == Kind::Object => both[1] = Went::read(json)?,
+                _ => json.skip()?,
+            }
+            Ok(())
+        })?;
+        self.socket = Some(both);
+        Ok(())
+    }
+
     fn instant(&mut self, json: &mut Json<'a>) -> Result<Timestamp, Malformed> {
         let raw = json.raw()?;
         if raw == b"null" {
@@ -265,6 +310,7 @@ impl<'a> Exchange<'a> {
     /// Puts the times in order: begin, end, or what the other and the length say.
     fn settle(&mut self) {
         self.own = self.own.filter(|id| self.is_own && !id.is_empty());
+        self.upstream = self.upstream.filter(|_| self.is_own);
         let length = self.duration_ms.filter(|ms| ms.is_finite() && *ms >= 0.0);
         #[expect(
             clippy::cast_possible_truncation,

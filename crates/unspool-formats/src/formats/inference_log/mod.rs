@@ -8,6 +8,7 @@ mod answer;
 mod caller;
 mod emit;
 mod envelope;
+mod folder;
 mod history;
 mod looks;
 mod purpose;
@@ -48,19 +49,24 @@ impl Format for InferenceLog {
         &DESCRIPTOR
     }
 
+    fn opening(&self) -> &'static [u8] {
+        OWN_START
+    }
+
     fn sniff(&self, _name: &str, head: &[u8]) -> Sniff {
         let start = head.trim_ascii_start();
+        if start.starts_with(OWN_START) {
+            // It is written as one line, and may have been laid out since.
+            let end = memchr::memchr(b'\n', start);
+            let is_line = end.is_none_or(|end| Json::new(&start[..end]).skip().is_ok());
+            return Sniff { score: 100, framing: if is_line { Framing::Lines } else { Framing::Whole } };
+        }
         let whole = Sniff { score: 88, framing: Framing::Whole };
         let has = |needle: &[u8]| has(head, needle);
         if is_bare_stream(start) && (has(b"\"response.created\"") || has(b"\"message_start\"")) {
             return whole;
         }
         let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        if start.starts_with(OWN_START) {
-            // It is written as one line, and may have been laid out since.
-            let is_line = line.len() == start.len() || Json::new(line).skip().is_ok();
-            return Sniff { score: 100, framing: if is_line { Framing::Lines } else { Framing::Whole } };
-        }
         let looks = Looks::at(line);
         // A line that ends inside its object is the first line of a text that spreads over many.
         let complete = line.len() == start.len() || Json::new(line).skip().is_ok();

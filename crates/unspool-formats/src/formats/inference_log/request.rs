@@ -1,5 +1,6 @@
 //! The body of a request, in any of the three APIs' spellings.
 
+use super::folder;
 use super::history::{History, Side, system_hash};
 use crate::json::{Json, Kind, Malformed, RawStr};
 use std::borrow::Cow;
@@ -14,7 +15,11 @@ pub(super) struct Request<'a> {
     pub(super) previous: Option<RawStr<'a>>,
     pub(super) max_tokens: Option<i64>,
     pub(super) has_tools: bool,
+    /// Nothing is to be answered: what comes next is only got ready.
+    pub(super) is_warm_up: bool,
     pub(super) system: Vec<Cow<'a, str>>,
+    /// The folder that a message about the client's surroundings names.
+    context_folder: Option<String>,
     pub(super) history: History,
     /// The last thing the model said and everything said to it since: what this request adds.
     pub(super) tail: Vec<Turn<'a>>,
@@ -85,6 +90,12 @@ impl<'a> Request<'a> {
         system_hash(self.system.iter().map(AsRef::as_ref))
     }
 
+    /// The folder the client says it works in.
+    pub(super) fn folder(&self) -> Option<&str> {
+        let system = self.system.iter().find_map(|text| folder::in_system(text));
+        system.or(self.context_folder.as_deref())
+    }
+
     fn field(&mut self, json: &mut Json<'a>, key: &'a [u8]) -> Result<(), Malformed> {
         match key {
             b"model" => self.model = json.string()?,
@@ -122,6 +133,7 @@ impl<'a> Request<'a> {
             })?,
             b"user" => self.user = json.string()?.or(self.user),
             b"previous_response_id" => self.previous = json.string()?,
+            b"generate" => self.is_warm_up = json.boolean()? == Some(false),
             b"max_tokens" | b"max_output_tokens" => self.max_tokens = json.integer()?,
             _ => json.skip()?,
         }
@@ -184,7 +196,13 @@ impl<'a> Request<'a> {
     fn turn(&mut self, side: Side, parts: Vec<Part<'a>>) {
         for part in &parts {
             match part {
-                Part::Text(text) => self.history.text(&text.decode()),
+                Part::Text(text) => {
+                    let text = text.decode();
+                    if side == Side::User && self.context_folder.is_none() {
+                        self.context_folder = folder::in_context(&text).map(str::to_string);
+                    }
+                    self.history.text(&text);
+                }
                 Part::Call { id, name, input } => {
                     let text = |value: &Option<RawStr<'a>>| value.map(RawStr::decode).unwrap_or_default();
                     let id = text(id);

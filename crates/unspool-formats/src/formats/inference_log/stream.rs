@@ -5,7 +5,8 @@
 
 use super::answer::{Answer, error_text, owned};
 use crate::chat::Call;
-use crate::json::{Json, Kind, Malformed};
+use crate::json::{Json, Kind, Malformed, RawStr};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A response in the making.
@@ -39,15 +40,37 @@ const DONE: &str = "[DONE]";
 
 /// Reads server-sent events: `data:` lines, several of which make one event.
 pub(super) fn events(answer: &mut Answer, text: &str) {
-    let mut assembly = Assembly::default();
-    let mut data = String::new();
-    // A line may end with a carriage return alone.
-    for line in text.split('\n').flat_map(|line| line.trim_end_matches('\r').split('\r')).chain([""]) {
+    let mut events = Events::default();
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]) {
+        // A line may end with a carriage return alone.
+        text[start..end].trim_end_matches('\r').split('\r').for_each(|line| events.line(line));
+        start = end + 1;
+    }
+    events.line("");
+    events.assembly.finish(answer);
+}
+
+/// Server-sent events, line by line.
+#[derive(Default)]
+struct Events {
+    assembly: Assembly,
+    /// Those of an event that is not whole yet.
+    data: String,
+}
+
+impl Events {
+    fn line(&mut self, line: &str) {
+        let data = &mut self.data;
         if let Some(rest) = line.strip_prefix("data:") {
             let rest = rest.strip_prefix(' ').unwrap_or(rest);
+            // Nearly every event is whole on its line.
+            if data.is_empty() && self.assembly.whole_event(rest.as_bytes()) {
+                return;
+            }
             // An event that is whole goes on from none: the one before it was torn.
             if !data.is_empty() && (rest.trim() == DONE || is_event(rest.as_bytes())) {
-                assembly.data(&data);
+                self.assembly.data(data);
                 data.clear();
             }
             let is_first = data.is_empty();
@@ -58,15 +81,14 @@ pub(super) fn events(answer: &mut Answer, text: &str) {
             // Recorders that keep only `data:` lines leave no blank ones between them; each of theirs is an event. What
             // takes several lines ends with a blank one, and is not looked at again for each of them.
             if !is_first || Json::new(data.as_bytes()).skip().is_err() {
-                continue;
+                return;
             }
         } else if data.is_empty() || !(line.trim().is_empty() || line.starts_with("event:")) {
-            continue;
+            return;
         }
-        assembly.data(&data);
+        self.assembly.data(data);
         data.clear();
     }
-    assembly.finish(answer);
 }
 
 /// Reads JSON events that follow each other without anything between them.
@@ -129,17 +151,23 @@ impl Assembly {
     }
 
     fn event(&mut self, raw: &[u8]) {
-        let mut event = Event::default();
-        let mut json = Json::new(raw);
-        if json.kind() != Ok(Kind::Object) {
-            return;
-        }
         // What was understood before a torn end counts, but the stream did not end there.
-        let whole = json.object(|json, key| event.field(json, key)).is_ok();
+        if let Some((event, whole)) = Event::read(raw) {
+            self.take(&event, whole, raw);
+        }
+    }
+
+    /// Reads an event if it is whole; whether it was.
+    fn whole_event(&mut self, raw: &[u8]) -> bool {
+        let event = Event::read(raw).filter(|(_, whole)| *whole);
+        event.map(|(event, whole)| self.take(&event, whole, raw)).is_some()
+    }
+
+    fn take(&mut self, event: &Event<'_>, whole: bool, raw: &[u8]) {
         self.next();
         self.is_torn = !whole;
         self.seen = true;
-        self.apply(&event, raw);
+        self.apply(event, raw);
         self.ended &= whole;
     }
 
@@ -149,7 +177,7 @@ impl Assembly {
     }
 
     fn apply(&mut self, event: &Event<'_>, raw: &[u8]) {
-        match event.kind.as_str() {
+        match &*event.kind {
             "message_start" => {
                 if let Some(message) = event.message {
                     self.answer.body(message);
@@ -231,9 +259,9 @@ impl Assembly {
         let block = self.blocks.entry(index).or_default();
         let _ = Json::new(delta).object(|json, key| {
             match key {
-                b"text" => block.text.push_str(&owned(json)?),
+                b"text" => block.text.push_str(&piece(json)?),
                 b"partial_json" => {
-                    let piece = owned(json)?;
+                    let piece = piece(json)?;
                     block.call.get_or_insert_default().input.push_str(&piece);
                 }
                 _ => json.skip()?,
@@ -299,7 +327,7 @@ impl Assembly {
         json.object(|json, key| {
             match key {
                 b"content" => {
-                    let text = owned(json)?;
+                    let text = piece(json)?;
                     self.blocks.entry(first - 1).or_default().text.push_str(&text);
                 }
                 b"tool_calls" if json.kind()? == Kind::Array => {
@@ -356,10 +384,15 @@ impl Assembly {
     }
 }
 
+/// A piece of a text.
+fn piece<'a>(json: &mut Json<'a>) -> Result<Cow<'a, str>, Malformed> {
+    Ok(json.string()?.map(RawStr::decode).unwrap_or_default())
+}
+
 /// The fields of an event, whatever API's.
 #[derive(Default)]
 struct Event<'a> {
-    kind: String,
+    kind: Cow<'a, str>,
     index: i64,
     output_index: i64,
     message: Option<&'a [u8]>,
@@ -373,10 +406,20 @@ struct Event<'a> {
 }
 
 impl<'a> Event<'a> {
+    /// What can be read of an object, and whether that is all of it; `None` when it is something else.
+    fn read(raw: &'a [u8]) -> Option<(Event<'a>, bool)> {
+        let (mut event, mut json) = (Event::default(), Json::new(raw));
+        if json.kind() != Ok(Kind::Object) {
+            return None;
+        }
+        let read = json.object(|json, key| event.field(json, key));
+        Some((event, read.is_ok()))
+    }
+
     fn field(&mut self, json: &mut Json<'a>, key: &[u8]) -> Result<(), Malformed> {
         let slot = match key {
             b"type" => {
-                self.kind = owned(json)?;
+                self.kind = piece(json)?;
                 return Ok(());
             }
             b"index" => {

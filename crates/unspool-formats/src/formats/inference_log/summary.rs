@@ -24,7 +24,7 @@ const SHORTEST: usize = 40;
 
 /// The summary a message carries.
 pub(super) fn carried(text: &str) -> Option<&str> {
-    let start = text.find(CARRIES)? + CARRIES.len();
+    let start = memchr::memmem::find(text.as_bytes(), CARRIES.as_bytes())? + CARRIES.len();
     let rest = &text[start..];
     let start = BEGINS.iter().filter_map(|words| rest.find(words).map(|at| at + words.len())).min()?;
     let rest = &rest[start..];

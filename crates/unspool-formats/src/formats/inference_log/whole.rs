@@ -42,6 +42,8 @@ pub struct WholeAnswer {
     pub headers: Vec<(String, String)>,
     /// The body, unpacked.
     pub body: Vec<u8>,
+    /// When its first line came, in milliseconds from the request, where the log says so.
+    pub head_ms: Option<f64>,
     /// How the body came.
     pub arrived: Vec<Arrived>,
     /// The log says when each piece came. Otherwise all came when the answer had ended.
@@ -305,6 +307,7 @@ impl Reading {
             b"arrived" if json.kind()? == Kind::Array => self.arrived(json)?,
             b"status" | b"status_code" | b"statusCode" => self.answer().status = status(json)?,
             b"headers" => self.answer().headers = headers(json)?,
+            b"head_ms" => self.answer().head_ms = number(json.raw()?),
             b"timestamp" => self.ended = instant(json.raw()?),
             b"duration_ms" | b"durationMs" | b"latency_ms" => self.duration_ms = number(json.raw()?),
             b"cut" => self.answer().is_cut = json.kind()? == Kind::String && text(json)?.is_some(),

@@ -10,16 +10,13 @@ use super::value::Value;
 use crate::json::{Json, Kind, Malformed};
 use crate::sink::Sink;
 use std::borrow::Cow;
-use unspool_model::Timestamp;
+use unspool_model::{Code, Timestamp};
 
 /// Reads one text: an export, or a list of them.
 pub(super) fn read(json: &mut Json<'_>, out: &mut Sink<'_>) -> Result<(), Malformed> {
     let mut reader = Reader { span: Span::default(), origin: Origin::default() };
     match json.kind()? {
-        Kind::Array => json.array(|json| match json.kind()? {
-            Kind::Object => reader.export(json, out),
-            _ => json.skip(),
-        }),
+        Kind::Array => records(json, out, |json, out| reader.export(json, out)),
         _ => reader.export(json, out),
     }
 }
@@ -33,7 +30,7 @@ impl<'a> Reader<'a> {
     fn export(&mut self, json: &mut Json<'a>, out: &mut Sink<'_>) -> Result<(), Malformed> {
         json.object(|json, key| match key {
             b"resourceSpans" | b"resource_spans" | b"resourceLogs" | b"resource_logs" => {
-                each(json, |json| self.resource(json, out))
+                records(json, out, |json, out| self.resource(json, out))
             }
             _ => json.skip(),
         })
@@ -60,7 +57,7 @@ impl<'a> Reader<'a> {
                         _ => json.skip(),
                     });
                 }
-                each(json, |json| self.scope(json, out))
+                records(json, out, |json, out| self.scope(json, out))
             }
             _ => json.skip(),
         })
@@ -83,7 +80,7 @@ impl<'a> Reader<'a> {
                     });
                 }
                 let logs = key != b"spans";
-                each(json, |json| if logs { self.log(json, out) } else { self.span(json, out) })
+                records(json, out, |json, out| if logs { self.log(json, out) } else { self.span(json, out) })
             }
             _ => json.skip(),
         })
@@ -134,6 +131,30 @@ impl<'a> Reader<'a> {
         emit_log(&log, &self.origin, out);
         Ok(())
     }
+}
+
+/// Calls `item` for every object of a list that records lie in. Anything else there is a record that cannot be read; nothing at all is an empty list.
+fn records<'a, 'b>(
+    json: &mut Json<'a>,
+    out: &mut Sink<'b>,
+    mut item: impl FnMut(&mut Json<'a>, &mut Sink<'b>) -> Result<(), Malformed>,
+) -> Result<(), Malformed> {
+    match json.kind()? {
+        Kind::Array => json.array(|json| match json.kind()? {
+            Kind::Object => item(json, out),
+            _ => reject(json, out),
+        }),
+        Kind::Null => json.skip(),
+        _ => reject(json, out),
+    }
+}
+
+fn reject(json: &mut Json<'_>, out: &mut Sink<'_>) -> Result<(), Malformed> {
+    let start = json.mark();
+    json.skip()?;
+    out.part(json.since(start));
+    out.reject_part(Code::NotAnObject);
+    Ok(())
 }
 
 /// Calls `item` for every object of a list; anything else is passed over.

@@ -11,7 +11,7 @@ use super::wire::{Field, Wire, pair};
 use crate::json::RawStr;
 use crate::sink::Sink;
 use std::borrow::Cow;
-use unspool_model::Timestamp;
+use unspool_model::{Code, Timestamp};
 
 /// Reads a piece of a file: a field of an export, or an export with its length before it. False when it ends in the middle
 /// of something or is no such message.
@@ -121,7 +121,11 @@ impl<'a> Reader<'a> {
                     }
                 }
                 // The last piece of a torn message is torn itself.
-                (2, Field::Bytes(item)) if wire.torn || !self.item(item, out) => return false,
+                (2, Field::Bytes(_)) if wire.torn => return false,
+                (2, Field::Bytes(item)) if !self.item(item, out) => {
+                    out.part(item);
+                    out.reject_part(Code::NotProtobuf);
+                }
                 _ => {}
             }
         }

@@ -48,7 +48,7 @@ fn find(row: &Object<'_>, key: &str, letter: char, places: &FxHashMap<Id, u32>, 
 }
 
 /// What a word stands for.
-fn word<T: Copy>(
+pub(super) fn word<T: Copy>(
     row: &Object<'_>,
     key: &str,
     all: &[T],

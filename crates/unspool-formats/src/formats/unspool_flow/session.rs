@@ -3,11 +3,11 @@
 //! In: the fields of a session. Out: a flow whose every index is one, whose trees have no circles and whose rows are in order,
 //! whatever the file says. Never here: what a single row says.
 
-use super::rows::{self, Places, agent, edge, id, issue, link, places, run, small, step, text, usage};
+use super::rows::{self, Places, agent, edge, id, issue, link, places, run, small, step, text, usage, word};
 use crate::object::Object;
 use crate::sink::Sink;
 use unspool_model::flow::NONE;
-use unspool_model::{Agent, Code, Flow, Lines, Session, Step, Sym};
+use unspool_model::{Agent, Code, Flow, Lines, RequestKind, Session, Step, Sym};
 
 /// The flow of a session; none when it has no id, or steps and no agents.
 pub(super) fn flow(row: &Object<'_>, out: &mut Sink<'_>) -> Option<Flow> {
@@ -74,6 +74,7 @@ fn session(row: &Object<'_>, out: &mut Sink<'_>) -> Session {
         title: rows::label(row, "title", out),
         title_inferred: row.is("title_inferred"),
         cwd: text(row, "cwd", out),
+        cwd_inferred: row.is("cwd_inferred"),
         versions: texts("versions", out),
         formats: texts("formats", out),
         started: row.time("started_at", out),
@@ -99,6 +100,12 @@ fn add_step(flow: &mut Flow, row: &Object<'_>, at: &Places, out: &mut Sink<'_>) 
     }
     if out.wants_text() && row.has("first_line") && row.has("last_line") {
         flow.lines.push((n, Lines { first: small(row, "first_line"), last: small(row, "last_line") }));
+    }
+    // Exports older than the word have none.
+    if row.has("request")
+        && let Some(request) = word(row, "request", &RequestKind::ALL, RequestKind::name, out)
+    {
+        flow.requests.push((n, request));
     }
     flow.steps.push(step);
 }

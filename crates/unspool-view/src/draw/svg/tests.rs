@@ -112,7 +112,7 @@ fn timeline(text: &str) -> TimelinePicture {
             TimelineTrack { label: "Explore".into(), parent: Some(0) },
         ],
         bars: vec![bar(0, 0, 5_000), bar(1, 1_000, 4_000), bar(0, 5_000, 9_000), bar(0, 90_000, 91_000)],
-        left_out: LeftOut { untimed: 2, aside: 1 },
+        left_out: LeftOut { untimed: 2, aside: 1, internal: 0 },
         arrows: vec![
             Arrow { from: 0, to: 1, is_spawn: true, ..Arrow::default() },
             Arrow { from: 1, to: 2, ..Arrow::default() },

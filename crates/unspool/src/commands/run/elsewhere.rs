@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use std::path::PathBuf;
+use unspool_server::shown;
 
 /// Variables by which a client asks somebody else, and what that means.
 const VARIABLES: [(&str, &str); 8] = [
@@ -64,7 +65,7 @@ fn in_claude_settings(text: &str) -> Vec<String> {
     for (name, value) in settings["env"].as_object().into_iter().flatten() {
         let known = VARIABLES.iter().any(|(one, _)| one == name);
         if name == "ANTHROPIC_BASE_URL" || known {
-            let value = value.as_str().map_or_else(|| value.to_string(), String::from);
+            let value = shown(&value.as_str().map_or_else(|| value.to_string(), String::from));
             found
                 .push(format!("`env` sets {name} to {value}, which goes before the variable of the command"));
         }
@@ -83,7 +84,8 @@ fn in_codex_config(text: &str) -> Vec<String> {
     let named = config.get("model_providers").and_then(|all| all.get(provider));
     if let Some(place) = named.and_then(|one| one.get("base_url")).and_then(toml::Value::as_str) {
         found.push(format!(
-            "the provider `{provider}` is at {place}, which goes before the variable of the command"
+            "the provider `{provider}` is at {}, which goes before the variable of the command",
+            shown(place)
         ));
     }
     if named.is_none() && config.get("chatgpt_base_url").is_some() {
@@ -98,10 +100,10 @@ mod tests {
 
     #[test]
     fn settings_that_go_first_are_found() {
-        let settings = r#"{"env":{"ANTHROPIC_BASE_URL":"http://gateway","CLAUDE_CODE_USE_BEDROCK":1,"PATH":"x"},"apiKeyHelper":"~/key.sh"}"#;
+        let settings = r#"{"env":{"ANTHROPIC_BASE_URL":"http://u:PW@gateway","CLAUDE_CODE_USE_BEDROCK":1,"PATH":"x"},"apiKeyHelper":"~/key.sh"}"#;
         let found = in_claude_settings(settings);
         assert_eq!(found.len(), 3, "{found:?}");
-        assert!(found[0].contains("ANTHROPIC_BASE_URL to http://gateway"), "{found:?}");
+        assert!(found[0].contains("ANTHROPIC_BASE_URL to http://…@gateway"), "{found:?}");
         assert!(found[2].contains("apiKeyHelper"));
         assert!(in_claude_settings(r#"{"env":{"FOO":"1"}}"#).is_empty());
         assert!(in_claude_settings("no json").is_empty());

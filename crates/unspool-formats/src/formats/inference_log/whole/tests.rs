@@ -31,6 +31,7 @@ fn an_exchange_of_the_proxy_comes_back_byte_for_byte() {
     assert_eq!(pieces(&exchange), [(10, 412.9), (19, 467.2)]);
     let answer = exchange.answer.unwrap();
     assert_eq!((answer.status, answer.has_times, answer.is_cut), (Some(200), true, false));
+    assert_eq!(answer.head_ms, Some(412.7));
     assert_eq!(answer.body, "data: ü\n\ndata: 2\n\n".as_bytes());
 }
 

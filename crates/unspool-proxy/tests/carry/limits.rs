@@ -1,126 +1,12 @@
-//! Limits and times of the proxy, with an upstream and a recorder that do what a test wants.
+//! Limits and times of the proxy.
 
-#![expect(clippy::unwrap_used, reason = "tests may stop")]
-
+use crate::running::{Running, ended, upstream, wait_for_end, whole};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
-use unspool_proxy::{Cut, Loss, Masks, Options, Proxy, Recorder, Room, Routes, Seen, Upstream};
-
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Keeps everything it is given, and so never gives room back.
-#[derive(Default)]
-struct Keeper(Mutex<Vec<Seen>>);
-
-impl Recorder for Keeper {
-    fn take(&self, seen: Seen) {
-        self.0.lock().unwrap().push(seen);
-    }
-}
-
-impl Keeper {
-    /// The last exchange that is over.
-    fn last_over(&self) -> Seen {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            let mut all = self.0.lock().unwrap();
-            if let Some(at) = all.iter().rposition(|seen| matches!(seen, Seen::Ended(..))) {
-                return all.remove(at);
-            }
-            drop(all);
-            assert!(Instant::now() < deadline);
-            std::thread::sleep(Duration::from_millis(2));
-        }
-    }
-}
-
-/// Answers every connection with what `answer` writes after the head of a request.
-fn upstream(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let answer = Arc::new(answer);
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let answer = Arc::clone(&answer);
-            std::thread::spawn(move || {
-                let mut head = [0; 4096];
-                if stream.read(&mut head).is_ok_and(|n| n > 0) {
-                    answer(&mut stream);
-                }
-            });
-        }
-    });
-    address
-}
-
-struct Running {
-    address: SocketAddr,
-    room: Arc<Room>,
-    keeper: Arc<Keeper>,
-    stop: Option<tokio::sync::oneshot::Sender<()>>,
-    thread: Option<std::thread::JoinHandle<()>>,
-}
-
-impl Running {
-    fn start(upstream: SocketAddr, room: &Arc<Room>, set: impl FnOnce(&mut Options)) -> Running {
-        let keeper = Arc::new(Keeper::default());
-        let routes = Routes::new(vec![Upstream::parse(&format!("api=http://{upstream}")).unwrap()]).unwrap();
-        let recorder: Arc<dyn Recorder> = Arc::clone(&keeper) as Arc<_>;
-        let mut options = Options::new(routes, Masks::new([1; 32], Vec::new()), Arc::clone(room), recorder);
-        set(&mut options);
-        let (stop, stopped) = tokio::sync::oneshot::channel();
-        let (told, address) = channel();
-        let thread = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-                told.send(listener.local_addr().unwrap()).unwrap();
-                Proxy::new(&options).unwrap().serve(listener, async { drop(stopped.await) }).await;
-            });
-        });
-        Running {
-            address: address.recv().unwrap(),
-            room: Arc::clone(room),
-            keeper,
-            stop: Some(stop),
-            thread: Some(thread),
-        }
-    }
-
-    fn get(&self) -> String {
-        let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.write_all(b"GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
-        let mut answer = Vec::new();
-        drop(stream.read_to_end(&mut answer));
-        String::from_utf8(answer).unwrap()
-    }
-
-    fn stop(mut self) {
-        drop(self.stop.take());
-        self.thread.take().unwrap().join().unwrap();
-    }
-}
-
-fn whole(body: &str) -> Vec<u8> {
-    format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len())
-        .into_bytes()
-}
-
-/// Waits until the other side closes.
-fn wait_for_end(stream: &mut TcpStream, ended: &Sender<()>) {
-    while stream.read(&mut [0; 64]).is_ok_and(|n| n > 0) {}
-    // Whoever waited for it may be gone.
-    let _ = ended.send(());
-}
-
-fn ended() -> (Mutex<Sender<()>>, Receiver<()>) {
-    let (sender, receiver) = channel();
-    (Mutex::new(sender), receiver)
-}
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
+use unspool_proxy::{Cut, Loss, Room, Routes, Seen, Upstream};
+use unspool_testkit::PATIENCE;
 
 #[test]
 fn an_upstream_that_says_nothing_is_given_up() {
@@ -135,6 +21,31 @@ fn an_upstream_that_says_nothing_is_given_up() {
     let Seen::Ended(_, response, failure) = running.keeper.last_over() else { unreachable!() };
     assert!(response.is_none());
     assert_eq!(failure.unwrap().sort, "timeout");
+}
+
+/// It takes the connection and never says who it is.
+#[test]
+fn an_upstream_that_does_not_shake_hands_is_unreachable() {
+    let (told, heard) = ended();
+    let address = upstream(move |stream| wait_for_end(stream, &told.lock().unwrap()));
+    let running = Running::start(address, &Room::new(1 << 20, 1 << 20), |options| {
+        let secure = Upstream::parse(&format!("api=https://{address}")).unwrap();
+        options.routes = Routes::new(vec![secure]).unwrap();
+        options.connect = Duration::from_millis(100);
+    });
+    let answer = running.get();
+    assert!(answer.starts_with("HTTP/1.1 502 ") && answer.contains("upstream_unreachable"), "{answer}");
+    assert!(answer.contains("no connection was made within 100ms"), "{answer}");
+    heard.recv_timeout(PATIENCE).unwrap();
+}
+
+#[test]
+fn the_usual_times_are_those_promised() {
+    let address = upstream(|_| {});
+    let running = Running::start(address, &Room::new(1, 1), |options| {
+        assert_eq!((options.connect.as_secs(), options.silence.as_secs()), (10, 600));
+    });
+    running.stop();
 }
 
 #[test]

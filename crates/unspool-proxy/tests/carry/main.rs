@@ -1,0 +1,8 @@
+//! The proxy with an upstream and a recorder that do what a test wants.
+
+#![expect(clippy::unwrap_used, reason = "tests may stop")]
+
+mod calls;
+mod limits;
+mod running;
+mod sockets;

@@ -1,0 +1,89 @@
+//! Names that say that what they name is a secret: of headers, of parameters of a query.
+
+/// A name with a word that ends like this names a secret. Words are parted by `-`, `_` and `.`; `tokens` counts something and is none.
+const ENDS: [&str; 15] = [
+    "key",
+    "token",
+    "secret",
+    "auth",
+    "authorization",
+    "cookie",
+    "credential",
+    "credentials",
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "signature",
+    "sig",
+    "jwt",
+];
+
+/// Whether a value of this name is to be kept from others. It errs on the side of secrets: `idempotency-key` is taken for one.
+pub fn is_secret_name(name: &str) -> bool {
+    // Names that are written with percents are not taken at their word.
+    name.contains('%') || name.split(['-', '_', '.']).any(is_secret_word)
+}
+
+fn is_secret_word(word: &str) -> bool {
+    let ends = |end: &&str| {
+        let start = word.len().checked_sub(end.len());
+        start.is_some_and(|start| word.as_bytes()[start..].eq_ignore_ascii_case(end.as_bytes()))
+    };
+    ENDS.iter().any(ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_secret_name;
+
+    #[test]
+    fn names_of_secrets_are_known_and_others_left_alone() {
+        for name in [
+            "Authorization",
+            "proxy-authorization",
+            "cf-aig-authorization",
+            "x-api-key",
+            "api-key",
+            "x-goog-api-key",
+            "ocp-apim-subscription-key",
+            "x-portkey-api-key",
+            "x-amz-security-token",
+            "x-auth-token",
+            "helicone-auth",
+            "Set-Cookie",
+            "key",
+            "apiKey",
+            "access_token",
+            "refresh_token",
+            "X-Amz-Signature",
+            "X-Amz-Credential",
+            "sig",
+            "client_secret",
+            "password",
+            "%6bey",
+        ] {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in [
+            "accept",
+            "content-type",
+            "user-agent",
+            "anthropic-version",
+            "anthropic-beta",
+            "anthropic-organization-id",
+            "anthropic-ratelimit-tokens-remaining",
+            "x-claude-code-session-id",
+            "x-request-id",
+            "x-stainless-runtime",
+            "max_tokens",
+            "keys",
+            "alt",
+            "beta",
+            "design",
+            "",
+        ] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+    }
+}
