@@ -3,7 +3,7 @@
 use crate::error::CliError;
 use std::ffi::OsString;
 use std::process::{ExitCode, ExitStatus};
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
 /// Runs a command to its end and gives its exit code. It has our input, output and terminal.
 pub(super) async fn run(command: &[OsString], variables: &[(&str, String)]) -> Result<ExitCode, CliError> {
@@ -13,11 +13,18 @@ pub(super) async fn run(command: &[OsString], variables: &[(&str, String)]) -> R
     })?;
     let mut prepared = Command::new(program);
     prepared.args(words).envs(variables.iter().map(|(name, value)| (*name, value)));
-    let child = prepared.spawn().map_err(|error| CliError::Data {
+    let mut signals = Signals::listen()?;
+    let mut child = prepared.spawn().map_err(|error| CliError::Data {
         why: format!("cannot start {}: {error}", program.to_string_lossy()),
         hint: Some("check its name and that it can be run".into()),
     })?;
-    Ok(code(wait(child).await?))
+    let process = child.id();
+    loop {
+        tokio::select! {
+            status = child.wait() => return Ok(code(status?)),
+            sent = signals.next() => signals.pass_on(sent, process),
+        }
+    }
 }
 
 /// The code of a command that ended; of one that a signal ended, what shells say.
@@ -29,40 +36,83 @@ fn code(status: ExitStatus) -> ExitCode {
     ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
-/// Waits for the end. Signals meant for us are for the command; what the terminal sends, it has got already.
 #[cfg(unix)]
-async fn wait(mut child: Child) -> std::io::Result<ExitStatus> {
-    use rustix::process::Signal;
+use unix::Signals;
+
+#[cfg(unix)]
+mod unix {
+    use rustix::process::{Pid, Signal};
     use std::io::IsTerminal;
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut hang_up = signal(SignalKind::hangup())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut quit = signal(SignalKind::quit())?;
-    let by_terminal = std::io::stdin().is_terminal();
-    let process = child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
-    loop {
-        let (sent, from_terminal) = tokio::select! {
-            status = child.wait() => return status,
-            _ = terminate.recv() => (Signal::TERM, false),
-            _ = hang_up.recv() => (Signal::HUP, by_terminal),
-            _ = interrupt.recv() => (Signal::INT, by_terminal),
-            _ = quit.recv() => (Signal::QUIT, by_terminal),
-        };
-        if let Some(process) = process.filter(|_| !from_terminal) {
-            // It may have ended meanwhile.
-            let _ = rustix::process::kill_process(process, sent);
+    use std::task::Poll;
+    use tokio::signal::unix::SignalKind;
+
+    /// Signals that end a process, and whether a terminal sends them, too.
+    const ENDING: [(Signal, bool); 4] =
+        [(Signal::TERM, false), (Signal::HUP, true), (Signal::INT, true), (Signal::QUIT, true)];
+
+    /// Signals meant for us, which are for the command; what the terminal sends, it has got already.
+    pub(super) struct Signals {
+        heard: Vec<(Signal, tokio::signal::unix::Signal)>,
+        has_terminal: bool,
+    }
+
+    impl Signals {
+        /// From here on no signal ends us while the command goes on. What our caller had us ignore (`nohup` does) is ignored by the command, too, as long as
+        /// nobody listens to it here.
+        pub(super) fn listen() -> std::io::Result<Self> {
+            let ignored = ignored();
+            let is_heard = |signal: Signal| ignored & (1 << (signal.as_raw() - 1)) == 0;
+            let heard = ENDING.into_iter().filter(|(signal, _)| is_heard(*signal)).map(|(signal, _)| {
+                let kind = SignalKind::from_raw(signal.as_raw());
+                tokio::signal::unix::signal(kind).map(|stream| (signal, stream))
+            });
+            Ok(Self { heard: heard.collect::<Result<_, _>>()?, has_terminal: std::io::stdin().is_terminal() })
         }
+
+        /// The next one that came.
+        pub(super) async fn next(&mut self) -> Signal {
+            std::future::poll_fn(|context| {
+                for (signal, stream) in &mut self.heard {
+                    if stream.poll_recv(context).is_ready() {
+                        return Poll::Ready(*signal);
+                    }
+                }
+                Poll::Pending
+            })
+            .await
+        }
+
+        pub(super) fn pass_on(&self, sent: Signal, process: Option<u32>) {
+            let by_terminal = ENDING.iter().any(|&(signal, by_terminal)| signal == sent && by_terminal);
+            let process = process.and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+            if let Some(process) = process.filter(|_| !(by_terminal && self.has_terminal)) {
+                // It may have ended meanwhile.
+                let _ = rustix::process::kill_process(process, sent);
+            }
+        }
+    }
+
+    /// The signals that this process ignores, a bit each; none where the system does not say.
+    fn ignored() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
     }
 }
 
 #[cfg(not(unix))]
-async fn wait(mut child: Child) -> std::io::Result<ExitStatus> {
-    loop {
-        tokio::select! {
-            status = child.wait() => return status,
-            // It was sent to the command, too.
-            _ = tokio::signal::ctrl_c() => {}
-        }
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self)
     }
+
+    async fn next(&mut self) {
+        drop(tokio::signal::ctrl_c().await);
+    }
+
+    /// It was sent to the command, too.
+    fn pass_on(&self, (): (), _: Option<u32>) {}
 }
