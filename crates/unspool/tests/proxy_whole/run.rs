@@ -82,7 +82,12 @@ fn a_command_has_its_input_its_code_and_its_signals() {
     let script = r#"trap "" HUP; exec "$0" run -- sh -c 'kill -HUP $$; echo still here'"#;
     let mut ignoring = at_home(folder.path(), "sh");
     let ignoring = ignoring.args(["-c", script, env!("CARGO_BIN_EXE_unspool")]).output().unwrap();
-    assert_eq!(ignoring.stdout, b"still here\n", "what is ignored by us is ignored by the command: {}", said(&ignoring));
+    assert_eq!(
+        ignoring.stdout,
+        b"still here\n",
+        "what is ignored by us is ignored by the command: {}",
+        said(&ignoring)
+    );
     let killed = run(folder.path(), &[], &["sh", "-c", "kill -KILL $$"]).output().unwrap();
     assert_eq!(killed.status.code(), Some(128 + 9), "as shells say it");
     let missing = run(folder.path(), &[], &["no-such-command-at-all"]).output().unwrap();
