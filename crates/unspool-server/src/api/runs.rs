@@ -37,15 +37,13 @@ pub struct ProxyRunDoc {
 /// What was carried for a command.
 pub fn carried(engine: &Engine, recorder: Option<&Recorder>, run: &str) -> Result<ProxyRunDoc, GroundError> {
     let (carried, runs_forgotten) = recorder.map(|recorder| recorder.carried(run)).unwrap_or_default();
-    let (mut among, mut missing) = (BTreeSet::new(), false);
-    // First whether anything waits to be shown: it may be shown at the next moment.
-    let lags = engine.health().lag_ms > 0;
-    for position in &carried.positions {
-        let found = engine.sessions_at(*position)?;
-        missing |= lags && found.is_empty();
-        among.extend(found);
-    }
     let positions: BTreeSet<u64> = carried.positions.iter().copied().collect();
+    // First how far everything is shown: more may be at the next moment.
+    let shown = engine.shown();
+    let mut among = BTreeSet::new();
+    for position in &positions {
+        among.extend(engine.sessions_at(*position)?);
+    }
     let mut sum = Sum::default();
     for session in among {
         sum.add(engine, session, &positions)?;
@@ -53,7 +51,7 @@ pub fn carried(engine: &Engine, recorder: Option<&Recorder>, run: &str) -> Resul
     Ok(ProxyRunDoc {
         exchanges: carried.exchanges,
         waiting: carried.waiting,
-        shown: carried.waiting == 0 && !missing,
+        shown: carried.waiting == 0 && positions.range(shown..).all(|position| sum.told.contains(position)),
         totals: totals_doc(&sum.totals),
         agents: sum.agents,
         sessions: sum.sessions,
@@ -65,6 +63,8 @@ pub fn carried(engine: &Engine, recorder: Option<&Recorder>, run: &str) -> Resul
 #[derive(Default)]
 struct Sum {
     totals: Totals,
+    /// Where the records lie that tell of its steps.
+    told: BTreeSet<u64>,
     agents: u64,
     sessions: Vec<String>,
 }
@@ -78,10 +78,12 @@ impl Sum {
         let mut pricer = Pricer::new(flow, &seen.corpus.batch.text, &engine.options().prices);
         let (mut agents, mut any) = (BTreeSet::new(), false);
         for step in &flow.steps {
-            let is_own = |record: &u32| seen.position(*record).is_some_and(|at| positions.contains(&at));
-            if !flow.witnesses_of(step).iter().any(is_own) {
+            let told = flow.witnesses_of(step).iter().filter_map(|record| seen.position(*record));
+            let told: Vec<u64> = told.filter(|position| positions.contains(position)).collect();
+            if told.is_empty() {
                 continue;
             }
+            self.told.extend(told);
             any = true;
             agents.insert(step.agent);
             let mut sum = pricer.step(step);

@@ -201,10 +201,10 @@ fn the_traffic_of_others_is_not_the_commands() {
         let record = step["witnesses"][0]["record_id"].as_str().unwrap();
         let envelope = carried.ask(&format!("{session}/records/{record}"));
         assert_eq!(envelope["request"]["path"], "/v1/messages");
-        runs.extend(envelope["run"].as_str().map(String::from));
+        runs.insert(envelope["run"].as_str().map(String::from));
     }
-    let name = runs.first().unwrap();
-    assert!(runs.len() == 1 && name.len() == 16, "{runs:?}");
+    let name = runs.first().unwrap().as_ref().unwrap();
+    assert!(runs.len() == 1 && name.len() == 16, "nobody else is in its session: {runs:?}");
     let told = carried.ask(&format!("/api/v1/proxy/runs/{name}"));
     assert_eq!((&told["exchanges"], &told["waiting"], &told["shown"]), (&json!(3), &json!(0), &json!(true)));
     assert_eq!(told["totals"]["errors"], 1, "{told}");

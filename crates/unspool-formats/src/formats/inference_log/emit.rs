@@ -169,6 +169,9 @@ impl Emission<'_, '_> {
         out.key(KeyKind::Session, Role::Refers, &session);
         out.key(KeyKind::Agent, Role::Refers, &text(headers.agent));
         out.key(KeyKind::ParentAgent, Role::Refers, &text(headers.parent_agent));
+        // A command is a caller of its own, whosever key it has.
+        let run = text(self.exchange.run);
+        let user = if run.is_empty() { user } else { format!("{user} {run}").into() };
         out.key(KeyKind::User, Role::Refers, &user);
         let client = text(headers.user_agent);
         out.surroundings("", version_of_client(&client));

@@ -23,6 +23,8 @@ pub(super) struct Exchange<'a> {
     pub(super) is_own: bool,
     /// The route of our own proxy it went by.
     pub(super) upstream: Option<RawStr<'a>>,
+    /// The command of `unspool run` it belongs to.
+    pub(super) run: Option<RawStr<'a>>,
     pub(super) method: Option<RawStr<'a>>,
     /// Something is said about a response.
     pub(super) responded: bool,
@@ -177,6 +179,10 @@ impl<'a> Exchange<'a> {
             }
             b"upstream" => {
                 self.upstream = json.string()?;
+                Ok(())
+            }
+            b"run" if self.is_own => {
+                self.run = json.string()?;
                 Ok(())
             }
             b"method" => {
