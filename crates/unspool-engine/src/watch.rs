@@ -29,7 +29,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use unspool_formats::{Framing, SNIFF_BYTES, best};
-use unspool_store::Store as _;
 
 /// Bytes of a file that are handed over at a time.
 const PART_BYTES: usize = 4 << 20;

@@ -6,8 +6,7 @@
 use crate::error::{LogError, StoreError};
 use crate::files::{DiskFiles, Files, FolderLock};
 use crate::log::{Entry, Log, LogOptions, LogSize, Receipt, Recovery, Scan};
-use crate::sqlite::SqliteStore;
-use crate::store::{Commit, Forgotten, Store};
+use crate::store::{Commit, Forgotten, Store, StorePlace};
 use std::path::Path;
 use std::sync::Arc;
 use unspool_model::Id;
@@ -51,32 +50,32 @@ pub struct Retired {
 }
 
 /// Log and store of one folder.
-pub struct Ground<S> {
+pub struct Ground {
     log: Arc<Log>,
-    store: S,
     recovery: Recovery,
     _lock: Option<FolderLock>,
+    store: Box<dyn Store>,
 }
 
-impl Ground<SqliteStore> {
-    /// The folder's own: a log in `log`, a database beside it. `holder` is what a second process will be told.
+impl Ground {
+    /// A log in the folder's `log`, and a store. `holder` is what a second process will be told.
     pub fn open(
         folder: &Path,
         holder: &str,
+        store: &dyn StorePlace,
         options: LogOptions,
-    ) -> Result<Ground<SqliteStore>, GroundError> {
+    ) -> Result<Ground, GroundError> {
         let lock = FolderLock::take(folder, holder)?;
-        let store = SqliteStore::open(&folder.join("store.db"))?;
-        Ground::locked(folder, lock, store, options)
+        Ground::locked(folder, lock, store.open()?, options)
     }
 
-    /// The folder's own, of which the caller has opened the database.
+    /// A log in a folder that the caller has taken, and a store that the caller has opened.
     pub fn locked(
         folder: &Path,
         lock: FolderLock,
-        store: SqliteStore,
+        store: Box<dyn Store>,
         options: LogOptions,
-    ) -> Result<Ground<SqliteStore>, GroundError> {
+    ) -> Result<Ground, GroundError> {
         let place = folder.join("log");
         let files = DiskFiles::new(&place).map_err(|source| LogError::Io {
             doing: "open",
@@ -85,20 +84,22 @@ impl Ground<SqliteStore> {
         })?;
         Ground::holding(Some(lock), Arc::new(files), store, options)
     }
-}
 
-impl<S: Store> Ground<S> {
     /// A log in these files, and this store.
-    pub fn over(files: Arc<dyn Files>, store: S, options: LogOptions) -> Result<Ground<S>, GroundError> {
+    pub fn over(
+        files: Arc<dyn Files>,
+        store: Box<dyn Store>,
+        options: LogOptions,
+    ) -> Result<Ground, GroundError> {
         Ground::holding(None, files, store, options)
     }
 
     fn holding(
         lock: Option<FolderLock>,
         files: Arc<dyn Files>,
-        store: S,
+        store: Box<dyn Store>,
         options: LogOptions,
-    ) -> Result<Ground<S>, GroundError> {
+    ) -> Result<Ground, GroundError> {
         // What the store has seen was acknowledged: if the log does not hold it, that is a loss, and is said.
         let next_at_least = options.next_at_least.max(store.standing()?.through);
         let (log, recovery) = Log::open(files, LogOptions { next_at_least, ..options })?;
@@ -116,12 +117,12 @@ impl<S: Store> Ground<S> {
     }
 
     /// The store, to be asked.
-    pub fn store(&self) -> &S {
-        &self.store
+    pub fn store(&self) -> &dyn Store {
+        &*self.store
     }
 
     /// Puts another store in the place of one that is damaged.
-    pub fn replace_store(&mut self, store: S) {
+    pub fn replace_store(&mut self, store: Box<dyn Store>) {
         self.store = store;
     }
 

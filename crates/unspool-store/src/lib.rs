@@ -32,7 +32,7 @@ pub use log::{
 pub use memory::MemoryStore;
 pub use question::{Cursor, Facet, FacetValues, Filter, MAX_FACET_VALUES, Page, Question, Sort};
 pub use secret::secret_key;
-pub use sqlite::{Changed, SqliteStore, bring_in};
-pub use store::{Commit, Forgotten, Standing, Store, Totals};
+pub use sqlite::{DatabaseFile, SqliteStore};
+pub use store::{Changed, Commit, Forgotten, Standing, Store, StorePlace, Totals};
 pub use texts::{ChunkId, NewChunk, PackedText, SessionNumber, TextPacker, Texts, TextsReader, WantedWord};
 pub use tokens::{NewToken, Scope, Stamp, Token, TokenError, Tokens};

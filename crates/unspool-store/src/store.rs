@@ -5,7 +5,10 @@
 use crate::error::StoreError;
 use crate::question::{Facet, FacetValues, Filter, Page, Question};
 use crate::rows::{Checkpoint, IssueRow, SessionFacts, SourceReceipt, StepRow};
+use std::fmt::Debug;
 use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
 use unspool_model::Id;
 
 /// What is written together and seen together.
@@ -57,6 +60,17 @@ pub struct Forgotten {
     pub native_bytes: u64,
 }
 
+/// A session that became different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// Which one.
+    pub id: Id,
+    /// The version of the commit that said so.
+    pub version: u64,
+    /// Whether it is still there.
+    pub exists: bool,
+}
+
 /// A place for what is derived.
 pub trait Store: Send {
     /// Makes everything in the commit visible at once and for good, or nothing of it.
@@ -73,6 +87,15 @@ pub trait Store: Send {
 
     /// How many sessions there are, and how many steps they have.
     fn totals(&self) -> Result<Totals, StoreError>;
+
+    /// All sessions that are there, in order.
+    fn session_ids(&self) -> Result<Vec<Id>, StoreError>;
+
+    /// Sessions that became different behind one version and up to another, by version and id, each with its last change.
+    fn changed(&self, behind: u64, upto: u64) -> Result<Vec<Changed>, StoreError>;
+
+    /// The version of the last change of a session, whether it is still there or not.
+    fn version_of(&self, session: Id) -> Result<Option<u64>, StoreError>;
 
     /// All rows of a session, in their order.
     fn session(&self, id: Id) -> Result<Option<SessionFacts>, StoreError>;
@@ -99,10 +122,50 @@ pub trait Store: Send {
     /// Deletes sessions, and remembers up to where: their records do not bring them back, later ones do.
     fn forget(&mut self, sessions: &[Id]) -> Result<Forgotten, StoreError>;
 
+    /// Sessions that were forgotten and have not come back, in order.
+    fn forgotten(&self) -> Result<Vec<Id>, StoreError>;
+
     /// The first position any session needs; `None` when there is no session.
     fn oldest_position(&self) -> Result<Option<u64>, StoreError>;
 
     /// Deletes everything that is derived. Checkpoints, receipts and what was forgotten stay; the standing begins again
     /// at position 0, and its version stays.
     fn drop_derived(&mut self) -> Result<(), StoreError>;
+
+    /// Looks at everything it has and says what is damaged; nothing when all is well.
+    fn check(&self) -> Result<Vec<String>, StoreError>;
+
+    /// Nothing happens for a while: memory that can be done without is given back.
+    fn rest(&self);
+
+    /// Gives room on the disk back that nothing is in any more.
+    fn shrink(&self) -> Result<(), StoreError>;
+}
+
+/// Where a store is: how it is opened, and what can be done to it from outside.
+pub trait StorePlace: Debug + Send + Sync {
+    /// What its errors call it.
+    fn name(&self) -> String;
+
+    /// What it is called where people know which folder is meant.
+    fn short_name(&self) -> String;
+
+    /// Opens the store; an empty one is made where there is none. One value writes; any number of others may read at the same time.
+    fn open(&self) -> Result<Box<dyn Store>, StoreError>;
+
+    /// Brings what was committed to where it is to stay. That may wait for the disk; nobody who reads or writes waits for it.
+    fn bring_in(&self) -> Result<(), StoreError>;
+
+    /// Puts a new store in the place of a damaged one, which is kept, with what of it can still be read and does not follow from the log: checkpoints and
+    /// receipts. Gives what people are to be told. Nobody may have it open.
+    fn replace(&self, why: &str) -> Result<String, StoreError>;
+
+    /// A copy of it, which may lie in a folder. Nobody may have either open.
+    fn copy(&self, folder: &Path) -> Result<Arc<dyn StorePlace>, StoreError>;
+
+    /// Removes it. Nobody may have it open.
+    fn remove(&self) -> Result<(), StoreError>;
+
+    /// How many bytes it takes.
+    fn bytes(&self) -> u64;
 }

@@ -3,12 +3,12 @@
 //! In: word that something was written. Out: nothing anybody waits for. Syncing a database takes as long as the disk likes, seconds at times; the
 //! deriver would tell no news meanwhile.
 
-use super::repair::{FAMILIES, STORE};
+use super::repair::families_file;
 use super::{Shared, held};
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use unspool_store::bring_in;
+use unspool_store::StoreError;
 
 /// What is written in so long is brought in together.
 const EVERY: Duration = Duration::from_secs(1);
@@ -43,7 +43,8 @@ impl Shared {
     /// Brings in what is written, until the engine is closed; the databases do the last of it themselves.
     pub(crate) fn bring_in_what_is_written(&self) {
         let is_stopping = || self.stopping.load(Ordering::Acquire);
-        let folder = self.options.databases();
+        let (store, families) = (&self.options.store, families_file(&self.options));
+        let both: [&dyn Fn() -> Result<(), StoreError>; 2] = [&|| store.bring_in(), &|| families.bring_in()];
         let mut written = held(&self.ahead.written);
         while !is_stopping() {
             if !std::mem::take(&mut *written) {
@@ -51,10 +52,10 @@ impl Shared {
                 continue;
             }
             drop(written);
-            for name in [STORE, FAMILIES] {
+            for bring_in in both {
                 let _files = self.ahead.hold();
                 // What the disk refuses now stays beside the file, where it is as good, until the next time.
-                drop(self.heed(bring_in(&folder.join(name))));
+                drop(self.heed(bring_in()));
             }
             let until = Instant::now() + EVERY;
             written = held(&self.ahead.written);

@@ -20,9 +20,7 @@ use std::time::{Duration, Instant};
 use unspool_link::{Corpus, pieces};
 use unspool_model::{Batch, Code, Flow, Id, RecordIx, Status, Timestamp};
 use unspool_store::rows::Checkpoint;
-use unspool_store::{
-    Commit, Families, FamilyId, Ground, GroundError, RecordCounts, SqliteStore, Store, StoreError, StreamPart,
-};
+use unspool_store::{Commit, Families, FamilyId, Ground, GroundError, RecordCounts, StoreError, StreamPart};
 
 /// Bytes of entries that are derived together.
 const ROUND_BYTES: u64 = 4 << 20;
@@ -47,7 +45,7 @@ const ASLEEP: Duration = Duration::from_secs(60);
 
 pub(crate) struct Deriver {
     pub(super) shared: Arc<Shared>,
-    pub(super) ground: Ground<SqliteStore>,
+    pub(super) ground: Ground,
     pub(super) families: Families,
     pub(super) hot: Hot,
     pub(super) version: u64,
@@ -87,7 +85,7 @@ struct Round {
 impl Deriver {
     pub(crate) fn new(
         shared: Arc<Shared>,
-        ground: Ground<SqliteStore>,
+        ground: Ground,
         families: Families,
     ) -> Result<Deriver, StoreError> {
         let version = ground.store().standing()?.version;

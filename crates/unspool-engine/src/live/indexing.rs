@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use unspool_model::{Code, Id, Timestamp};
-use unspool_store::{Changed, GroundError, NewChunk, Store, TextPacker, Texts};
+use unspool_store::{Changed, GroundError, NewChunk, TextPacker, Texts};
 use unspool_view::search::{Chunks, WordList};
 
 /// A change waits at least so long for others to be indexed with it.

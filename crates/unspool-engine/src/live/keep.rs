@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use unspool_model::{Code, Id};
-use unspool_store::{GroundError, Question, Scanned, Store};
+use unspool_store::{GroundError, Question, Scanned};
 
 /// Bytes of entries that are derived together.
 const ROUND_BYTES: u64 = 4 << 20;
@@ -105,9 +105,9 @@ impl Deriver {
 
     /// Puts new databases in the place of damaged ones.
     fn replace_databases(&mut self, found: (&str, &str)) -> Result<(), GroundError> {
-        let folder = self.shared.options.databases();
+        let options = &self.shared.options;
         let files = self.shared.ahead.hold();
-        let opened = repair::replace(&folder, Some(found).filter(|(name, _)| self.shared.may_replace(name)))?;
+        let opened = repair::replace(options, Some(found).filter(|(name, _)| self.shared.may_replace(name)))?;
         drop(files);
         for words in opened.notices {
             self.shared.say(Code::DatabaseRemade, words);
@@ -116,7 +116,7 @@ impl Deriver {
         self.shared.snapshots.clear();
         self.ground.replace_store(opened.store);
         self.families = opened.families;
-        let again = repair::open(&folder)?;
+        let again = repair::open(options)?;
         *held(&self.shared.reader) = again.store;
         *held(&self.shared.families) = again.families;
         Ok(())

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use unspool_model::Id;
-use unspool_store::{FamilyId, Filter, GroundError, Question, Store, StoreError};
+use unspool_store::{FamilyId, Filter, GroundError, Question, StoreError};
 
 /// A database is mended at a reader's word no more often than this.
 const EVERY: Duration = Duration::from_secs(60);

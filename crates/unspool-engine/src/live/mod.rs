@@ -68,8 +68,8 @@ use unspool_link::Table;
 use unspool_model::{Code, Id, Timestamp};
 use unspool_store::files::{FolderLock, make_private_folder};
 use unspool_store::{
-    Families, FamilyId, Ground, GroundError, Log, LogError, LogOptions, LogSize, LooseIssue, Page, Question,
-    RecordCounts, Recovery, SqliteStore, Store, StoreError, Texts,
+    DatabaseFile, Families, FamilyId, Ground, GroundError, Log, LogError, LogOptions, LogSize, LooseIssue,
+    Page, Question, RecordCounts, Recovery, Store, StoreError, StorePlace, Texts,
 };
 use unspool_view::Prices;
 
@@ -78,7 +78,9 @@ use unspool_view::Prices;
 pub struct Options {
     /// Where everything is kept.
     pub folder: PathBuf,
-    /// Where what is derived is kept for a trial, which is asked for no words.
+    /// The store of what is derived.
+    pub store: Arc<dyn StorePlace>,
+    /// Where everything else that is derived is kept for a trial, which is asked for no words.
     pub trial: Option<PathBuf>,
     /// What a second process is told about this one.
     pub holder: String,
@@ -105,10 +107,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// The usual sizes for a folder.
+    /// The usual sizes for a folder, with the embedded store in it.
     pub fn new(folder: &Path, now: fn() -> Timestamp) -> Options {
         Options {
             folder: folder.into(),
+            store: Arc::new(DatabaseFile::new(folder.join("store.db"))),
             trial: None,
             holder: "another unspool".into(),
             table: Table::default(),
@@ -124,7 +127,7 @@ impl Options {
         }
     }
 
-    /// Where what is derived is kept.
+    /// Where what is derived is kept beside the store.
     pub(crate) fn databases(&self) -> PathBuf {
         self.trial.clone().unwrap_or_else(|| self.folder.clone())
     }
@@ -182,7 +185,7 @@ pub(crate) struct Shared {
     /// Databases that were mended.
     pub(crate) mended: Mutex<BTreeMap<String, Mended>>,
     pub(crate) stopping: AtomicBool,
-    pub(crate) reader: Mutex<SqliteStore>,
+    pub(crate) reader: Mutex<Box<dyn Store>>,
     pub(crate) families: Mutex<Families>,
     /// What was found, mended and lost.
     pub(crate) notices: Notices,
@@ -277,11 +280,11 @@ impl Engine {
         let lock = FolderLock::take(&folder, &options.holder).map_err(GroundError::from)?;
         let place = options.databases();
         let is_trial = options.trial.is_some();
-        let mut databases = repair::open_or_replace(&place)?;
+        let mut databases = repair::open_or_replace(&options)?;
         prepare(&mut databases)?;
         let Databases { store, families, notices } = databases;
         let ground = Ground::locked(&folder, lock, store, LogOptions::default())?;
-        let again = repair::open(&place)?;
+        let again = repair::open(&options)?;
         let (texts, texts_again, texts_notice) = repair::open_texts(&place)?;
         let (numbers, clock) = Numbers::open(&place, options.now);
         let numbers = Arc::new(numbers);
@@ -408,9 +411,9 @@ impl Engine {
     /// The store, to be asked. If it turns out damaged, it is made again.
     pub fn with_store<T, E: std::error::Error + 'static>(
         &self,
-        ask: impl FnOnce(&SqliteStore) -> Result<T, E>,
+        ask: impl FnOnce(&dyn Store) -> Result<T, E>,
     ) -> Result<T, E> {
-        let answer = ask(&held(&self.shared.reader));
+        let answer = ask(&**held(&self.shared.reader));
         self.shared.heed(answer)
     }
 
@@ -500,6 +503,11 @@ impl Engine {
     pub fn broken(&self) -> Option<String> {
         let broken = held(&self.shared.broken).clone();
         broken.or_else(|| held(&self.shared.unwritten).clone())
+    }
+
+    /// Everything before this position of the log is shown.
+    pub fn shown(&self) -> u64 {
+        self.shared.queue.shown_before()
     }
 
     /// Waits until everything acknowledged so far is shown.

@@ -206,6 +206,11 @@ impl Queue {
         (state.bytes, Some(state.oldest).filter(|oldest| oldest.is_some()))
     }
 
+    /// Everything before this position is shown.
+    pub(crate) fn shown_before(&self) -> u64 {
+        held(&self.state).shown.unwrap_or(0)
+    }
+
     /// Waits until everything before this position is shown, at most so long. Whether it is.
     pub(crate) fn settle(&self, position: u64, patience: Duration, stopping: &AtomicBool) -> bool {
         let until = Instant::now() + patience;

@@ -6,8 +6,8 @@
 use super::{Engine, OpenError, Options, repair};
 use std::path::Path;
 use unspool_model::Code;
+use unspool_store::GroundError;
 use unspool_store::files::FolderLock;
-use unspool_store::{GroundError, Store};
 
 /// There while a rebuild is under way.
 pub(super) const MARK: &str = "rebuilding";
@@ -27,7 +27,7 @@ impl Engine {
         let folder = options.folder.clone();
         // A damaged page may hide from who merely opens the file.
         let lock = FolderLock::take(&folder, &options.holder).map_err(GroundError::from)?;
-        let mut notices = repair::replace(&folder, None)?.notices;
+        let mut notices = repair::replace(&options, None)?.notices;
         notices.extend(repair::throw_texts_away(&folder));
         drop(lock);
         let engine = Engine::open_after(options, |databases| {

@@ -8,21 +8,23 @@ use super::{Engine, OpenError, Options, repair};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use unspool_model::Id;
 use unspool_store::files::{FolderLock, make_private_folder};
 use unspool_store::rows::EdgeRow;
-use unspool_store::{GroundError, LogError, Question, SqliteStore, Store, StoreError};
+use unspool_store::{GroundError, LogError, Store, StoreError, StorePlace};
 
 /// Where the databases of a trial, or those of before, lie for a while.
 const BESIDE: &str = "relinking";
-/// Sessions that are asked for at a time.
-const PAGE: usize = 1000;
 
 /// A folder that is being linked again.
 pub struct Relink {
     /// The engine that does it; it is done when everything is shown.
     pub engine: Engine,
     beside: PathBuf,
+    /// The store as it was before, and as it is.
+    before: Arc<dyn StorePlace>,
+    after: Arc<dyn StorePlace>,
     is_trial: bool,
 }
 
@@ -70,7 +72,8 @@ impl Relink {
             return Err(OpenError::Nothing { folder: folder.display().to_string() });
         }
         let beside = folder.join(BESIDE);
-        {
+        let own = Arc::clone(&options.store);
+        let copy = {
             let _lock = FolderLock::take(&folder, &options.holder).map_err(GroundError::from)?;
             // One that was interrupted left nothing that counts.
             drop(std::fs::remove_dir_all(&beside));
@@ -78,11 +81,15 @@ impl Relink {
                 // A rebuild that was interrupted went by other rules: it begins anew.
                 drop(std::fs::remove_file(folder.join(MARK)));
             }
-            let made = make_private_folder(&beside).and_then(|()| repair::copy(&folder, &beside));
-            made.map_err(|source| OpenError::Ground(failed("copy", &beside, source)))?;
-        }
+            make_private_folder(&beside)
+                .map_err(|source| OpenError::Ground(failed("make", &beside, source)))?;
+            repair::families_file(&options).copy_to(&beside)?;
+            own.copy(&beside)?
+        };
+        let (before, after) = if is_trial { (&own, &copy) } else { (&copy, &own) };
+        let (before, after) = (Arc::clone(before), Arc::clone(after));
         let engine = if is_trial {
-            let options = Options { trial: Some(beside.clone()), ..options };
+            let options = Options { store: copy, trial: Some(beside.clone()), ..options };
             Engine::open_after(options, |databases| {
                 databases.store.drop_derived()?;
                 databases.families.clear()?;
@@ -91,23 +98,19 @@ impl Relink {
         } else {
             Engine::rebuild(options)?
         };
-        Ok(Relink { engine, beside, is_trial })
+        Ok(Relink { engine, beside, before, after, is_trial })
     }
 
     /// What is different, once the engine has derived everything. So many links are told one by one.
     pub fn finish(self, examples: usize) -> Result<Relinked, OpenError> {
-        let Relink { engine, beside, is_trial } = self;
-        let folder = engine.options().folder.clone();
+        let Relink { engine, beside, before, after, is_trial } = self;
         if !is_trial {
             engine.rebuilt();
         }
         engine.close();
         drop(engine);
-        let own = SqliteStore::open(&folder.join(repair::STORE))?;
-        let other = SqliteStore::open(&beside.join(repair::STORE))?;
-        let (before, after) = if is_trial { (&own, &other) } else { (&other, &own) };
-        let compared = compare(before, after, examples)?;
-        drop((own, other));
+        let compared = compare(&*before.open()?, &*after.open()?, examples)?;
+        if is_trial { after } else { before }.remove()?;
         std::fs::remove_dir_all(&beside)
             .map_err(|source| OpenError::Ground(failed("remove", &beside, source)))?;
         Ok(compared)
@@ -118,30 +121,18 @@ fn failed(doing: &'static str, path: &Path, source: std::io::Error) -> GroundErr
     LogError::Io { doing, name: path.display().to_string(), source }.into()
 }
 
-fn compare(before: &SqliteStore, after: &SqliteStore, examples: usize) -> Result<Relinked, StoreError> {
-    let (old, new) = (ids(before)?, ids(after)?);
+fn compare(before: &dyn Store, after: &dyn Store, examples: usize) -> Result<Relinked, StoreError> {
+    let ids = |store: &dyn Store| store.session_ids().map(BTreeSet::from_iter);
+    let (old, new): (BTreeSet<Id>, BTreeSet<Id>) = (ids(before)?, ids(after)?);
     let mut found = Relinked { sessions: (old.len() as u64, new.len() as u64), ..Relinked::default() };
     for session in old.union(&new) {
-        let edges = |store: &SqliteStore| -> Result<Vec<EdgeRow>, StoreError> {
+        let edges = |store: &dyn Store| -> Result<Vec<EdgeRow>, StoreError> {
             Ok(store.session(*session)?.map(|facts| facts.edges.all()).unwrap_or_default())
         };
         let is_same = found.session(*session, &edges(before)?, &edges(after)?, examples);
         found.touched += u64::from(!(is_same && old.contains(session) && new.contains(session)));
     }
     Ok(found)
-}
-
-fn ids(store: &SqliteStore) -> Result<BTreeSet<Id>, StoreError> {
-    let mut ids = BTreeSet::new();
-    let mut question = Question { limit: PAGE, ..Question::default() };
-    loop {
-        let page = store.sessions(&question)?;
-        ids.extend(page.sessions.iter().map(|row| row.id));
-        question.after = page.next;
-        if question.after.is_none() {
-            return Ok(ids);
-        }
-    }
 }
 
 type Ends<'e> = (Id, Id, &'e str);

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use unspool_model::{Id, Timestamp};
-use unspool_store::{FamilyId, GroundError, LogSize, Question, Store};
+use unspool_store::{FamilyId, GroundError, LogSize, Question};
 
 /// How often it is looked.
 const EVERY: Duration = Duration::from_secs(3600);

@@ -11,9 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use unspool_model::Id;
 use unspool_store::rows::SessionRow;
-use unspool_store::{
-    ChunkId, Cursor, GroundError, Question, SessionNumber, SqliteStore, Store, TextsReader, WantedWord,
-};
+use unspool_store::{ChunkId, Cursor, GroundError, Question, SessionNumber, Store, TextsReader, WantedWord};
 use unspool_view::search::words::{Term, Terms};
 use unspool_view::search::{Chunks, Snippet, Texts, snippet};
 
@@ -288,7 +286,7 @@ impl<'a> Search<'a> {
     }
 
     /// The steps of a session that may have changed since it was indexed; `None` when it has not.
-    fn steps_there(&self, store: &SqliteStore, session: Id) -> Result<Option<FxHashSet<Id>>, GroundError> {
+    fn steps_there(&self, store: &dyn Store, session: Id) -> Result<Option<FxHashSet<Id>>, GroundError> {
         if store.version_of(session)? <= Some(self.reader.standing()?) {
             return Ok(None);
         }

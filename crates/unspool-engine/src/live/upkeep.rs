@@ -12,8 +12,7 @@ use std::sync::Arc;
 use unspool_model::{Id, Timestamp};
 use unspool_store::files::{DiskFiles, FolderLock, make_private_folder};
 use unspool_store::{
-    Compacted, Entry, GroundError, Log, LogError, LogOptions, Question, Recovery, Scanned, SqliteStore,
-    Store, Totals,
+    Compacted, DatabaseFile, Entry, GroundError, Log, LogError, LogOptions, Recovery, Scanned, Store, Totals,
 };
 
 /// What a file of records begins with.
@@ -25,7 +24,7 @@ const APPEND_BYTES: usize = 4 << 20;
 struct Held {
     log: Log,
     recovery: Recovery,
-    store: SqliteStore,
+    store: Box<dyn Store>,
     _lock: FolderLock,
 }
 
@@ -37,7 +36,7 @@ fn hold(options: &Options, must_exist: bool) -> Result<Held, OpenError> {
     }
     make_private_folder(folder).map_err(|source| OpenError::Folder { folder: shown(), source })?;
     let lock = FolderLock::take(folder, &options.holder).map_err(GroundError::from)?;
-    let store = SqliteStore::open(&folder.join(repair::STORE))?;
+    let store = options.store.open()?;
     let files = DiskFiles::new(&folder.join("log"))
         .map_err(|source| OpenError::Folder { folder: shown(), source })?;
     let next_at_least = store.standing()?.through;
@@ -74,9 +73,9 @@ pub fn stats(options: &Options) -> Result<Stats, OpenError> {
     let size = held.log.size();
     let mut stats = Stats { segments: size.segments, totals: held.store.totals()?, ..Stats::default() };
     stats.files.push(("log".into(), size.bytes));
-    for name in [repair::STORE, repair::FAMILIES, repair::TEXTS] {
-        let bytes = repair::bytes_of(&options.folder, name);
-        stats.files.push((name.into(), bytes));
+    stats.files.push((options.store.short_name(), options.store.bytes()));
+    for name in [repair::FAMILIES, repair::TEXTS] {
+        stats.files.push((name.into(), DatabaseFile::new(options.folder.join(name)).size()));
     }
     for found in held.log.scan(0) {
         let Scanned::Record(position, entry) = found.map_err(GroundError::from)? else { continue };
@@ -98,8 +97,8 @@ pub fn check(options: &Options) -> Result<Vec<String>, OpenError> {
     );
     let said = |name: &str, line: &String| format!("{name}: {line}");
     let store_damage = repair::damage(held.store.check());
-    found.extend(store_damage.iter().map(|line| said(repair::STORE, line)));
-    let opened = repair::open(&options.folder);
+    found.extend(store_damage.iter().map(|line| said(&options.store.short_name(), line)));
+    let opened = repair::open(options);
     let families_damage = match &opened {
         Ok(opened) => repair::damage(opened.families.check()),
         Err(error) => Some(error.to_string()),
@@ -107,13 +106,13 @@ pub fn check(options: &Options) -> Result<Vec<String>, OpenError> {
     found.extend(families_damage.iter().map(|line| said(repair::FAMILIES, line)));
     found.extend(repair::texts_damage(&options.folder).iter().map(|line| said(repair::TEXTS, line)));
     if let (Ok(opened), None, None) = (&opened, &store_damage, &families_damage) {
-        found.extend(strangers(&held, opened)?);
+        found.extend(strangers(&held, opened, &options.store.short_name())?);
     }
     Ok(found)
 }
 
 /// What the databases know and the log does not, and what one of them knows and the other does not.
-fn strangers(held: &Held, opened: &repair::Databases) -> Result<Vec<String>, OpenError> {
+fn strangers(held: &Held, opened: &repair::Databases, store: &str) -> Result<Vec<String>, OpenError> {
     let mut found = Vec::new();
     let missing = |position: &u64| !matches!(held.log.read(*position), Ok(Some(_)));
     let missing = opened.families.all_positions()?.iter().filter(|position| missing(position)).count();
@@ -121,21 +120,11 @@ fn strangers(held: &Held, opened: &repair::Databases) -> Result<Vec<String>, Ope
         found.push(format!("{}: {missing} entries are not in the log", repair::FAMILIES));
     }
     let known: FxHashSet<Id> = opened.families.all_sessions()?.into_iter().collect();
-    let mut stored: FxHashSet<Id> = FxHashSet::default();
-    let mut question = Question { limit: 1000, ..Question::default() };
-    loop {
-        let page = held.store.sessions(&question)?;
-        stored.extend(page.sessions.iter().map(|row| row.id));
-        question.after = page.next;
-        if question.after.is_none() {
-            break;
-        }
-    }
+    let stored: FxHashSet<Id> = held.store.session_ids()?.into_iter().collect();
     let (ghosts, absent) = (stored.difference(&known).count(), known.difference(&stored).count());
     if ghosts + absent > 0 {
         found.push(format!(
-            "{}: {ghosts} sessions too many and {absent} too few; the next start mends it",
-            repair::STORE
+            "{store}: {ghosts} sessions too many and {absent} too few; the next start mends it"
         ));
     }
     Ok(found)

@@ -6,7 +6,7 @@ use super::derive::Deriver;
 use std::time::{Duration, Instant};
 use unspool_model::{Id, Status, Timestamp};
 use unspool_store::rows::SessionRow;
-use unspool_store::{Filter, GroundError, Question, Store};
+use unspool_store::{Filter, GroundError, Question};
 
 /// How often it is looked.
 const EVERY: Duration = Duration::from_secs(30);

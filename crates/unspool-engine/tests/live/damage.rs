@@ -6,8 +6,8 @@ use crate::same::{never, open};
 use std::path::Path;
 use unspool_engine::live::{Arrival, Engine, Options, Part, check, stats};
 use unspool_model::{Code, Timestamp};
+use unspool_store::Question;
 use unspool_store::rows::SessionRow;
-use unspool_store::{Question, Store as _};
 
 fn has_said(engine: &Engine, code: Code, words: &str) -> bool {
     engine.own_issues().iter().any(|notice| notice.code == Some(code) && notice.words.contains(words))

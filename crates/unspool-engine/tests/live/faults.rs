@@ -6,7 +6,6 @@ use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use unspool_engine::live::{Arrival, Engine, OpenError, Options, Part, Refused};
-use unspool_store::Store as _;
 use unspool_store::rows::Checkpoint;
 use unspool_testkit::PATIENCE;
 

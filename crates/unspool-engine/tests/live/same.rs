@@ -2,11 +2,12 @@
 
 use proptest::prelude::*;
 use std::path::Path;
+use std::sync::Arc;
 use unspool_engine::live::{Arrival, Engine, Options, Part};
 use unspool_formats::{Decoder, Detail, best};
 use unspool_link::{Corpus, Table};
 use unspool_model::{Batch, Timestamp};
-use unspool_store::Question;
+use unspool_store::{MemoryStore, Question};
 use unspool_testkit::witness::{Callers, exchanges, hooks, spans};
 use unspool_testkit::{Layout, Mode, Random, Replay, Shape, Tree, generate, said};
 use unspool_view::Prices;
@@ -105,16 +106,21 @@ pub(crate) fn arrivals(trees: &[Tree], random: &mut Random) -> Vec<Event> {
     all
 }
 
-/// Plays it and compares.
-fn play(events: Vec<Event>) -> Result<(), TestCaseError> {
+/// Plays it and compares. What is derived is in the embedded store, or in memory: the engine needs nothing but the contract.
+fn play(events: Vec<Event>, in_memory: bool) -> Result<(), TestCaseError> {
     let folder = tempfile::tempdir().unwrap();
-    let mut engine = open(folder.path());
+    let mut options = Options::new(folder.path(), never);
+    if in_memory {
+        options.store = Arc::new(MemoryStore::default());
+    }
+    let open = || Engine::open(options.clone()).unwrap();
+    let mut engine = open();
     let mut streams: Vec<(String, Vec<u8>)> = Vec::new();
     for event in events {
         match event {
             Event::Restart => {
                 drop(engine);
-                engine = open(folder.path());
+                engine = open();
             }
             Event::Body(source, name, bytes) => {
                 let arrival =
@@ -144,7 +150,7 @@ fn play(events: Vec<Event>) -> Result<(), TestCaseError> {
     same(&shown(&engine), &expected)?;
     let health = engine.health();
     drop(engine);
-    let engine = open(folder.path());
+    let engine = open();
     same(&shown(&engine), &expected)?;
     prop_assert_eq!(engine.health(), health);
     Ok(())
@@ -162,13 +168,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_the_order_it_is_as_if_read_at_once(seed in 0_u64..1_000_000) {
+    fn whatever_the_order_it_is_as_if_read_at_once(seed in 0_u64..1_000_000, in_memory: bool) {
         let shape = |layout, mode, replay| Shape { layout, mode, replay, width: 2, rounds: 1, ..Shape::default() };
         let trees = [
             generate(shape(Layout::Subagents, Mode::Sync, Replay::Resume), seed).tree,
             generate(shape(Layout::SubagentsMeta, Mode::TeammateProcesses, Replay::None), seed + 1).tree,
             generate(shape(Layout::Workflow, Mode::Async, Replay::None), seed + 2).tree,
         ];
-        play(arrivals(&trees, &mut Random::new(seed)))?;
+        play(arrivals(&trees, &mut Random::new(seed)), in_memory)?;
     }
 }

@@ -10,7 +10,7 @@ use unspool_answers::{Param, Reply, Sort};
 use unspool_engine::live::Notice;
 use unspool_model::{Code, Id};
 use unspool_store::rows::{IssueRow, SessionRow};
-use unspool_store::{LooseIssue, Question, Store};
+use unspool_store::{LooseIssue, Question};
 
 /// Issues of so many of the newest sessions are added up: `max_issue_sessions`.
 const MAX_ISSUE_SESSIONS: usize = 10_000;

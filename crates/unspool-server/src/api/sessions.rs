@@ -9,7 +9,7 @@ use unspool_answers::{Asked, Param, Reply, Sort, bad, word};
 use unspool_engine::live::{Snapshot, session_row};
 use unspool_model::{Batch, Flow, Id, Status, Timestamp};
 use unspool_store::rows::SessionRow;
-use unspool_store::{Cursor, Facet, Filter, Question, Sort as Order, Store as _};
+use unspool_store::{Cursor, Facet, Filter, Question, Sort as Order};
 use unspool_view::Prices;
 
 /// Sessions of a page when nobody says how many.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use unspool_answers::Reply;
 use unspool_engine::live::Snapshot;
 use unspool_model::{Id, Step};
-use unspool_store::{Question, Store as _};
+use unspool_store::Question;
 use unspool_view::export::subtasks::{ConversationsDoc, conversations, request};
 
 /// By the id of a request or of its step: its sub-tasks. By the id of a session: its conversations with theirs.

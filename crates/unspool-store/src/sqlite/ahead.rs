@@ -18,7 +18,7 @@ pub(crate) fn leave_to_others(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Brings in what was written so far. Nobody who reads or writes waits for it.
-pub fn bring_in(path: &Path) -> Result<(), StoreError> {
+pub(super) fn bring_in(path: &Path) -> Result<(), StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let name = path.display().to_string();
     let failed = |error| database_error(&name, &error);

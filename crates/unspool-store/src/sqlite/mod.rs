@@ -6,20 +6,21 @@
 
 mod ahead;
 mod columns;
+mod file;
 mod pack;
 mod pages;
 mod read;
 mod schema;
 mod write;
 
-pub use ahead::bring_in;
 pub(crate) use ahead::leave_to_others;
+pub use file::DatabaseFile;
 
 use crate::error::{StoreError, disk_hint};
 use crate::files::private_file;
 use crate::question::{Facet, FacetValues, Filter, Page, Question};
 use crate::rows::{Checkpoint, IssueRow, SessionFacts, SourceReceipt, StepRow};
-use crate::store::{Commit, Forgotten, Standing, Store, Totals};
+use crate::store::{Changed, Commit, Forgotten, Standing, Store, Totals};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::ops::Range;
 use std::path::Path;
@@ -31,17 +32,6 @@ const BUSY_WAIT: Duration = Duration::from_secs(5);
 
 /// Memory for pages of the database.
 const CACHE_KIB: i64 = 32 << 10;
-
-/// A session that became different.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Changed {
-    /// Which one.
-    pub id: Id,
-    /// The version of the commit that said so.
-    pub version: u64,
-    /// Whether it is still there.
-    pub exists: bool,
-}
 
 /// A store in a `SQLite` file.
 pub struct SqliteStore {
@@ -87,48 +77,6 @@ impl SqliteStore {
         // Nothing is written; it only lets a file be read that is shorter than it says.
         drop(connection.pragma_update(None, "writable_schema", "ON"));
         Commit { checkpoints: all(&connection), receipts: all(&connection), ..Commit::default() }
-    }
-
-    /// Nothing happens for a while: what is at hand is let go, and what was written beside the file goes into it.
-    pub fn rest(&self) {
-        rest(&self.connection);
-    }
-
-    /// Gives room back to the system that nothing is in any more.
-    pub fn shrink(&self) -> Result<(), StoreError> {
-        self.connection.execute_batch("VACUUM").map_err(|error| self.failed(&error))
-    }
-
-    /// Sessions that became different behind one version and up to another, in order of version, each with its last change.
-    pub fn changed(&self, behind: u64, upto: u64) -> Result<Vec<Changed>, StoreError> {
-        self.reading(|connection| read::changed(connection, behind, upto))
-    }
-
-    /// The version of the last change of a session, whether it is still there or not.
-    pub fn version_of(&self, session: Id) -> Result<Option<u64>, StoreError> {
-        self.reading(|connection| read::version_of(connection, session))
-    }
-
-    /// All sessions that are there.
-    pub fn session_ids(&self) -> Result<Vec<Id>, StoreError> {
-        self.reading(|connection| read::ids(connection, "SELECT id FROM sessions"))
-    }
-
-    /// Sessions that were forgotten and have not come back.
-    pub fn forgotten(&self) -> Result<Vec<Id>, StoreError> {
-        let sql = "SELECT id FROM forgotten WHERE id NOT IN (SELECT id FROM sessions)";
-        self.reading(|connection| read::ids(connection, sql))
-    }
-
-    /// Reads the whole file and says what is damaged in it; nothing when all is well.
-    pub fn check(&self) -> Result<Vec<String>, StoreError> {
-        let mut found: Vec<String> = self.reading(|connection| {
-            let mut statement = connection.prepare("PRAGMA integrity_check")?;
-            let rows = statement.query_map([], |row| row.get(0))?;
-            Ok(rows.collect::<Result<_, _>>()?)
-        })?;
-        found.retain(|line| line != "ok");
-        Ok(found)
     }
 
     fn reading<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, StoreError> {
@@ -254,6 +202,18 @@ impl Store for SqliteStore {
         self.reading(read::totals)
     }
 
+    fn session_ids(&self) -> Result<Vec<Id>, StoreError> {
+        self.reading(|connection| read::ids(connection, "SELECT id FROM sessions ORDER BY id"))
+    }
+
+    fn changed(&self, behind: u64, upto: u64) -> Result<Vec<Changed>, StoreError> {
+        self.reading(|connection| read::changed(connection, behind, upto))
+    }
+
+    fn version_of(&self, session: Id) -> Result<Option<u64>, StoreError> {
+        self.reading(|connection| read::version_of(connection, session))
+    }
+
     fn session(&self, id: Id) -> Result<Option<SessionFacts>, StoreError> {
         self.reading(|connection| read::session(connection, id))
     }
@@ -286,12 +246,35 @@ impl Store for SqliteStore {
         self.writing(Lasting::Always, |connection| write::forget(connection, sessions))
     }
 
+    fn forgotten(&self) -> Result<Vec<Id>, StoreError> {
+        let sql = "SELECT id FROM forgotten WHERE id NOT IN (SELECT id FROM sessions) ORDER BY id";
+        self.reading(|connection| read::ids(connection, sql))
+    }
+
     fn oldest_position(&self) -> Result<Option<u64>, StoreError> {
         self.reading(read::oldest_position)
     }
 
     fn drop_derived(&mut self) -> Result<(), StoreError> {
         self.writing(Lasting::UnlessTheMachineStops, write::drop_derived)
+    }
+
+    fn check(&self) -> Result<Vec<String>, StoreError> {
+        let mut found: Vec<String> = self.reading(|connection| {
+            let mut statement = connection.prepare("PRAGMA integrity_check")?;
+            let rows = statement.query_map([], |row| row.get(0))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })?;
+        found.retain(|line| line != "ok");
+        Ok(found)
+    }
+
+    fn rest(&self) {
+        rest(&self.connection);
+    }
+
+    fn shrink(&self) -> Result<(), StoreError> {
+        self.connection.execute_batch("VACUUM").map_err(|error| self.failed(&error))
     }
 }
 

@@ -1,10 +1,10 @@
 //! Reading, inside a transaction of the caller's.
 
 use super::columns::TableRow;
-use super::{Changed, Problem, pages, signed, unsigned};
+use super::{Problem, pages, signed, unsigned};
 use crate::question::{Cursor, Facet, FacetValues, Filter, MAX_FACET_VALUES, Page, Question, Sort, SortKey};
 use crate::rows::{Checkpoint, IssueRow, SessionFacts, SessionRow, StepRow};
-use crate::store::{Standing, Totals};
+use crate::store::{Changed, Standing, Totals};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Params, params_from_iter};
 use std::ops::Range;
@@ -119,10 +119,10 @@ fn hex(id: Id) -> String {
     format!("\"{:032x}\"", u128::from_be_bytes(id.to_bytes()))
 }
 
-/// Sessions that became different behind one version and up to another, in order of version: those that are there, and those that are gone.
+/// Sessions that became different behind one version and up to another, by version and id: those that are there, and those that are gone.
 pub(super) fn changed(connection: &Connection, behind: u64, upto: u64) -> Result<Vec<Changed>, Problem> {
     let sql = "SELECT known.id, known.version, EXISTS (SELECT 1 FROM sessions WHERE session = known.session)
-               FROM session_versions AS known WHERE known.version > ?1 AND known.version <= ?2 ORDER BY known.version";
+               FROM session_versions AS known WHERE known.version > ?1 AND known.version <= ?2 ORDER BY known.version, known.id";
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map([signed(behind), signed(upto)], |row| {
         let id = Id::from_u128(u128::from_be_bytes(row.get(0)?));

@@ -6,11 +6,11 @@
 use crate::error::StoreError;
 use crate::files::private_file;
 use crate::packer::Packer;
-use crate::sqlite::database_error;
+use crate::sqlite::{DatabaseFile, database_error};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 use rustc_hash::FxHashSet;
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use unspool_model::Id;
 
 const SCHEMA: u32 = 3;
@@ -112,12 +112,8 @@ impl Texts {
 
     /// Deletes the file and what lies beside it. Whoever has it open is left with nothing anybody else sees.
     pub fn delete(path: &Path) {
-        for ending in ["", "-wal", "-shm"] {
-            let mut file = path.as_os_str().to_owned();
-            file.push(ending);
-            // What cannot be deleted cannot be opened either, and that is told.
-            drop(std::fs::remove_file(PathBuf::from(file)));
-        }
+        // What cannot be deleted cannot be opened either, and that is told.
+        drop(DatabaseFile::new(path).delete());
     }
 
     /// What was wrong with the file that was there before, if it was damaged.

@@ -3,15 +3,16 @@
 use crate::facts::{Random, TEXTS};
 use proptest::prelude::*;
 use std::path::Path;
+use std::sync::Arc;
 use unspool_model::Id;
 use unspool_store::rows::{Checkpoint, SessionFacts, SessionRow, SourceReceipt, StepRow};
 use unspool_store::{
-    Commit, Cursor, Facet, FacetValues, Filter, MAX_FACET_VALUES, MemoryStore, Question, Sort, SqliteStore,
-    Standing, Store, StoreError,
+    Commit, Cursor, DatabaseFile, Facet, FacetValues, Filter, MAX_FACET_VALUES, MemoryStore, Question, Sort,
+    Standing, Store, StoreError, StorePlace,
 };
 
-/// Makes an empty store in an empty folder.
-type Factory = fn(&Path) -> Box<dyn Store>;
+/// A place for a store, which may be in an empty folder.
+type Factory = fn(&Path) -> Arc<dyn StorePlace>;
 
 fn id(n: u64) -> Id {
     Id::of(&[&n.to_le_bytes()])
@@ -42,7 +43,12 @@ fn everything(store: &dyn Store) -> (Standing, Vec<SessionFacts>, String) {
     let sessions = page.sessions.iter().map(|row| store.session(row.id).unwrap().unwrap()).collect();
     let issues: Vec<_> = page.sessions.iter().map(|row| store.issues(row.id).unwrap()).collect();
     let checkpoints: Vec<_> = TEXTS.iter().map(|source| store.checkpoint(source).unwrap()).collect();
+    let versions: Vec<_> = page.sessions.iter().map(|row| store.version_of(row.id).unwrap()).collect();
     let rest = (
+        store.session_ids().unwrap(),
+        versions,
+        store.changed(0, u64::MAX).unwrap(),
+        store.forgotten().unwrap(),
         issues,
         checkpoints,
         store.receipts().unwrap(),
@@ -54,19 +60,21 @@ fn everything(store: &dyn Store) -> (Standing, Vec<SessionFacts>, String) {
 
 fn an_empty_store_answers(make: Factory) {
     let folder = tempfile::tempdir().unwrap();
-    let store = make(folder.path());
+    let store = make(folder.path()).open().unwrap();
     let (standing, sessions, _) = everything(&*store);
     assert_eq!((standing, sessions), (Standing::default(), Vec::new()));
     assert_eq!(store.session(id(1)).unwrap(), None);
     assert_eq!(store.steps(id(1), 0..5).unwrap(), []);
     assert_eq!(store.place_of_step(id(1), None).unwrap(), None);
     assert_eq!(store.issues(id(1)).unwrap(), []);
+    assert_eq!(store.version_of(id(1)).unwrap(), None);
+    assert_eq!(store.check().unwrap(), Vec::<String>::new());
     assert_eq!(store.oldest_position().unwrap(), None);
 }
 
 fn a_newer_version_replaces_all_rows_and_an_older_none(make: Factory) {
     let folder = tempfile::tempdir().unwrap();
-    let mut store = make(folder.path());
+    let mut store = make(folder.path()).open().unwrap();
     store.commit(&commit(5, vec![facts(1, "five")])).unwrap();
     let mut shorter = facts(1, "seven");
     shorter.steps = shorter.steps.some(0..1).into();
@@ -85,7 +93,7 @@ fn a_newer_version_replaces_all_rows_and_an_older_none(make: Factory) {
 
 fn steps_are_found_by_place_and_by_id(make: Factory) {
     let folder = tempfile::tempdir().unwrap();
-    let mut store = make(folder.path());
+    let mut store = make(folder.path()).open().unwrap();
     store.commit(&commit(1, vec![facts(1, "one"), facts(2, "two")])).unwrap();
     assert_eq!(store.steps(id(2), 1..9).unwrap(), facts(2, "two").steps.some(1..2));
     assert_eq!(store.steps(id(2), 2..9).unwrap(), []);
@@ -97,7 +105,7 @@ fn steps_are_found_by_place_and_by_id(make: Factory) {
 
 fn pages_hold_every_session_once_in_every_order(make: Factory) {
     let folder = tempfile::tempdir().unwrap();
-    let mut store = make(folder.path());
+    let mut store = make(folder.path()).open().unwrap();
     let mut random = Random(3);
     let all: Vec<SessionFacts> = (0..40).map(|n| random.facts(id(n))).collect();
     store.commit(&commit(1, all)).unwrap();
@@ -124,7 +132,7 @@ fn pages_hold_every_session_once_in_every_order(make: Factory) {
 
 fn values_are_counted_most_first_and_up_to_a_limit(make: Factory) {
     let folder = tempfile::tempdir().unwrap();
-    let mut store = make(folder.path());
+    let mut store = make(folder.path()).open().unwrap();
     let many = MAX_FACET_VALUES as u64 + 5;
     let session = |n: u64| {
         let mut facts = facts(n, "t");
@@ -146,7 +154,7 @@ fn values_are_counted_most_first_and_up_to_a_limit(make: Factory) {
 
 fn a_cursor_outlives_its_session_and_belongs_to_one_order(make: Factory) {
     let folder = tempfile::tempdir().unwrap();
-    let mut store = make(folder.path());
+    let mut store = make(folder.path()).open().unwrap();
     store.commit(&commit(1, (0..6).map(|n| facts(n, "t")).collect())).unwrap();
     let mut question = Question { limit: 2, ..Question::default() };
     let page = store.sessions(&question).unwrap();
@@ -160,7 +168,7 @@ fn a_cursor_outlives_its_session_and_belongs_to_one_order(make: Factory) {
 
 fn what_is_forgotten_comes_back_only_with_later_records(make: Factory) {
     let folder = tempfile::tempdir().unwrap();
-    let mut store = make(folder.path());
+    let mut store = make(folder.path()).open().unwrap();
     store.commit(&commit(1, vec![facts(1, "old"), facts(2, "kept")])).unwrap();
     assert_eq!(store.oldest_position().unwrap(), Some(1));
     let gone = store.forget(&[id(1), id(1), id(77)]).unwrap();
@@ -178,7 +186,7 @@ fn what_is_forgotten_comes_back_only_with_later_records(make: Factory) {
 
 fn only_what_is_derived_is_dropped(make: Factory) {
     let folder = tempfile::tempdir().unwrap();
-    let mut store = make(folder.path());
+    let mut store = make(folder.path()).open().unwrap();
     let checkpoint = Checkpoint { source: "a.jsonl".into(), offset: 9, fingerprint: vec![1] };
     let receipt = SourceReceipt { source: "a.jsonl".into(), seen: 2, stored: 2, ..SourceReceipt::default() };
     let whole = Commit {
@@ -196,10 +204,38 @@ fn only_what_is_derived_is_dropped(make: Factory) {
     assert_eq!(store.session(id(1)).unwrap(), Some(facts(1, "again")));
 }
 
+fn a_place_is_opened_twice_copied_replaced_and_removed(make: Factory) {
+    let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let place = make(folder.path());
+    let (mut writer, reader) = (place.open().unwrap(), place.open().unwrap());
+    let checkpoint = Checkpoint { source: "a.jsonl".into(), offset: 7, ..Checkpoint::default() };
+    let first = Commit { checkpoints: vec![checkpoint.clone()], ..commit(3, vec![facts(1, "one")]) };
+    writer.commit(&first).unwrap();
+    assert_eq!(
+        reader.session(id(1)).unwrap(),
+        Some(facts(1, "one")),
+        "who reads sees what another one wrote"
+    );
+    place.bring_in().unwrap();
+    drop((writer, reader));
+    let copy = place.copy(elsewhere.path()).unwrap();
+    assert_eq!(everything(&*copy.open().unwrap()), everything(&*place.open().unwrap()));
+    copy.open().unwrap().commit(&commit(4, vec![facts(2, "of the copy")])).unwrap();
+    assert_eq!(place.open().unwrap().session(id(2)).unwrap(), None, "they have nothing in common");
+    assert!(place.replace("for a reason").unwrap().contains("for a reason"));
+    let store = place.open().unwrap();
+    assert_eq!((store.session(id(1)).unwrap(), store.standing().unwrap().through), (None, 0));
+    assert_eq!(store.checkpoint("a.jsonl").unwrap(), Some(checkpoint), "the log does not know it");
+    drop(store);
+    copy.remove().unwrap();
+    assert_eq!(copy.open().unwrap().totals().unwrap().sessions, 0);
+}
+
 /// The same commits, in another order and some of them twice, leave the same behind.
 fn commits_may_be_repeated_and_moved(make: Factory, seed: u64, order: &[usize]) {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let (mut one, mut other) = (make(folders[0].path()), make(folders[1].path()));
+    let (mut one, mut other) =
+        (make(folders[0].path()).open().unwrap(), make(folders[1].path()).open().unwrap());
     let mut random = Random(seed);
     let commits: Vec<Commit> = (1..=6).map(|version| random.commit(version)).collect();
     for commit in &commits {
@@ -214,7 +250,7 @@ fn commits_may_be_repeated_and_moved(make: Factory, seed: u64, order: &[usize]) 
 /// Whatever is done and asked, the answer is that of the memory store.
 fn answers_as_the_memory_store_does(make: Factory, seed: u64, acts: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
-    let (mut store, mut meaning) = (make(folder.path()), MemoryStore::default());
+    let (mut store, mut meaning) = (make(folder.path()).open().unwrap(), MemoryStore::default());
     let mut random = Random(seed);
     for act in acts {
         match act {
@@ -253,6 +289,11 @@ fn answers_as_the_memory_store_does(make: Factory, seed: u64, acts: &[u8]) {
                     store.place_of_message(session, &message).unwrap(),
                     meaning.place_of_message(session, &message).unwrap()
                 );
+                let (behind, upto) = (u64::from(*act), u64::from(*act) + 3);
+                assert_eq!(store.changed(behind, upto).unwrap(), meaning.changed(behind, upto).unwrap());
+                assert_eq!(store.version_of(session).unwrap(), meaning.version_of(session).unwrap());
+                store.rest();
+                store.shrink().unwrap();
                 assert_eq!(store.steps(session, 1..3).unwrap(), meaning.steps(session, 1..3).unwrap());
                 for session in [None, Some(session)] {
                     assert_eq!(
@@ -276,7 +317,8 @@ macro_rules! conformance {
             conformance!(@checks an_empty_store_answers a_newer_version_replaces_all_rows_and_an_older_none
                 steps_are_found_by_place_and_by_id pages_hold_every_session_once_in_every_order
                 values_are_counted_most_first_and_up_to_a_limit a_cursor_outlives_its_session_and_belongs_to_one_order
-                what_is_forgotten_comes_back_only_with_later_records only_what_is_derived_is_dropped);
+                what_is_forgotten_comes_back_only_with_later_records only_what_is_derived_is_dropped
+                a_place_is_opened_twice_copied_replaced_and_removed);
 
             proptest! {
                 #![proptest_config(ProptestConfig::with_cases(48))]
@@ -298,5 +340,5 @@ macro_rules! conformance {
     };
 }
 
-conformance!(memory, |_| Box::new(MemoryStore::default()));
-conformance!(sqlite, |folder| Box::new(SqliteStore::open(&folder.join("store.db")).unwrap()));
+conformance!(memory, |_| Arc::new(MemoryStore::default()));
+conformance!(sqlite, |folder| Arc::new(DatabaseFile::new(folder.join("store.db"))));

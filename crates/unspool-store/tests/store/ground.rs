@@ -9,8 +9,8 @@ use unspool_link::{Corpus, Table};
 use unspool_model::{Batch, Timestamp};
 use unspool_store::rows::SessionFacts;
 use unspool_store::{
-    Beside, Commit, Entry, Ground, GroundError, LogError, LogOptions, MemoryStore, Question, Scan, Scanned,
-    SqliteStore, Store,
+    Beside, Commit, DatabaseFile, Entry, Ground, GroundError, LogError, LogOptions, MemoryStore, Question,
+    Scan, Scanned, Store, StorePlace,
 };
 
 /// The lines of the fixtures of some formats.
@@ -64,14 +64,22 @@ fn derive(scan: Scan<'_>) -> Vec<SessionFacts> {
     corpus.flows().map(|flow| SessionFacts::of(&Arc::new(flow), &corpus.batch, &beside)).collect()
 }
 
-fn commit_all(ground: &mut Ground<impl Store>) -> Vec<SessionFacts> {
+fn database(folder: &Path) -> DatabaseFile {
+    DatabaseFile::new(folder.join("store.db"))
+}
+
+fn open(folder: &Path, holder: &str) -> Result<Ground, GroundError> {
+    Ground::open(folder, holder, &database(folder), LogOptions::default())
+}
+
+fn commit_all(ground: &mut Ground) -> Vec<SessionFacts> {
     let sessions = derive(ground.log().scan(0));
     let (version, through) = (ground.next_version().unwrap(), ground.log().end());
     ground.commit(&Commit { version, through, sessions: sessions.clone(), ..Commit::default() }).unwrap();
     sessions
 }
 
-fn stored(store: &impl Store) -> Vec<SessionFacts> {
+fn stored(store: &dyn Store) -> Vec<SessionFacts> {
     let page = store.sessions(&Question::default()).unwrap();
     page.sessions.iter().map(|row| store.session(row.id).unwrap().unwrap()).collect()
 }
@@ -79,7 +87,7 @@ fn stored(store: &impl Store) -> Vec<SessionFacts> {
 #[test]
 fn what_is_derived_can_be_thrown_away_and_made_again() {
     let folder = tempfile::tempdir().unwrap();
-    let open = || Ground::open(folder.path(), "the test", LogOptions::default()).unwrap();
+    let open = || open(folder.path(), "the test").unwrap();
     let entries = lines();
     let mut ground = open();
     for some in entries.chunks(7) {
@@ -118,13 +126,13 @@ fn what_is_derived_can_be_thrown_away_and_made_again() {
 fn records_of_a_process_that_stopped_before_its_commit_are_underived() {
     let files = FaultyFiles::default();
     let entries = lines();
-    let mut ground =
-        Ground::over(Arc::new(files.clone()), MemoryStore::default(), LogOptions::default()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let store = || database(folder.path()).open().unwrap();
+    let mut ground = Ground::over(Arc::new(files.clone()), store(), LogOptions::default()).unwrap();
     ground.append(entries[..20].to_vec()).unwrap();
     commit_all(&mut ground);
     ground.append(entries[20..].to_vec()).unwrap();
-    let store = ground.store().clone();
-    let ground = Ground::over(Arc::new(files.after_crash(|_| 0)), store, LogOptions::default()).unwrap();
+    let ground = Ground::over(Arc::new(files.after_crash(|_| 0)), store(), LogOptions::default()).unwrap();
     let first = ground.underived().unwrap().next().unwrap().unwrap();
     assert_eq!(first, Scanned::Record(20, entries[20].clone()));
     assert_eq!(ground.underived().unwrap().count(), entries.len() - 20);
@@ -134,7 +142,8 @@ fn records_of_a_process_that_stopped_before_its_commit_are_underived() {
 fn a_log_that_lost_what_the_store_has_seen_says_so() {
     let mut store = MemoryStore::default();
     store.commit(&Commit { version: 1, through: 7, ..Commit::default() }).unwrap();
-    let ground = Ground::over(Arc::new(FaultyFiles::default()), store, LogOptions::default()).unwrap();
+    let ground =
+        Ground::over(Arc::new(FaultyFiles::default()), Box::new(store), LogOptions::default()).unwrap();
     let damage = &ground.recovery().damages[0];
     assert!(damage.is_loss() && damage.to_string().contains("7 records from 0 to 6 are lost"), "{damage}");
     assert_eq!(ground.append(vec![lines().remove(0)]).unwrap().first, 7);
@@ -143,8 +152,8 @@ fn a_log_that_lost_what_the_store_has_seen_says_so() {
 #[test]
 fn a_second_process_is_told_who_is_first() {
     let folder = tempfile::tempdir().unwrap();
-    let _first = Ground::open(folder.path(), "unspool serve, process 4711", LogOptions::default()).unwrap();
-    let error = Ground::open(folder.path(), "another", LogOptions::default()).err().unwrap();
+    let _first = open(folder.path(), "unspool serve, process 4711").unwrap();
+    let error = open(folder.path(), "another").err().unwrap();
     assert!(
         matches!(&error, GroundError::Log(LogError::Held { holder, .. }) if holder.contains("4711")),
         "{error}"
@@ -156,7 +165,7 @@ fn a_second_process_is_told_who_is_first() {
 fn retention_takes_sessions_and_the_segments_nobody_needs() {
     let folder = tempfile::tempdir().unwrap();
     let options = LogOptions { segment_bytes: 2_000, ..LogOptions::default() };
-    let mut ground: Ground<SqliteStore> = Ground::open(folder.path(), "the test", options).unwrap();
+    let mut ground = Ground::open(folder.path(), "the test", &database(folder.path()), options).unwrap();
     let entries = lines();
     for entry in &entries {
         ground.append(vec![entry.clone()]).unwrap();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use unspool_model::Id;
 use unspool_store::rows::{Checkpoint, EdgeRow, SessionFacts, SessionRow, SourceReceipt, StepRow};
-use unspool_store::{Commit, Question, SqliteStore, Standing, Store, StoreError, bring_in};
+use unspool_store::{Commit, DatabaseFile, Question, SqliteStore, Standing, Store, StoreError};
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -108,12 +108,12 @@ fn what_was_written_beside_the_file_is_brought_in_while_others_write_and_read() 
         std::fs::copy(&path, &copy).unwrap();
         SqliteStore::open(&copy).unwrap().standing().unwrap().version
     };
-    bring_in(&path).unwrap();
+    DatabaseFile::new(&path).bring_in().unwrap();
     for version in 1..=500 {
         writer.commit(&Commit { version, ..released() }).unwrap();
     }
     assert_eq!(alone(), 0, "whoever writes does not wait for the disk");
-    bring_in(&path).unwrap();
+    DatabaseFile::new(&path).bring_in().unwrap();
     assert_eq!(alone(), 500);
     writer.commit(&Commit { version: 501, ..released() }).unwrap();
     assert_eq!(reader.standing().unwrap().version, 501);
