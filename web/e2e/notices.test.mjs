@@ -86,7 +86,7 @@ test("what could not be recorded is told where somebody is, as it happens, until
   });
 });
 
-test("the timeline hides what the client asked for itself, counts it, and shows it when asked to", async () => {
+test("timeline, graph and workflow hide what the client asked for itself, count it, and show it when asked to", async () => {
   await ask("own", [user("quota")], { max_tokens: 1 });
   await ask("own", [user("Fix it")], { system: "You help.", tools: [{ name: "Bash", input_schema: {} }] });
   await ask("own", [user("Fix it")], {}, "/v1/messages/count_tokens");
@@ -113,5 +113,14 @@ test("the timeline hides what the client asked for itself, counts it, and shows 
     await page.getByRole("button", { name: "Open internal quota" }).click();
     await page.getByRole("treegrid").getByText("quota", { exact: true }).first().waitFor();
     assert.deepEqual(await violations({ of: page }), []);
+    for (const view of ["graph", "workflow"]) {
+      await page.goto(`${server.base}/sessions/${id}?view=${view}`);
+      await page.getByText("(2 hidden)").waitFor();
+      const nodes = async () => Number((await page.getByText(/\d+ nodes?, \d+ edges?$/).innerText()).match(/\d+/)[0]);
+      const usual = await nodes();
+      await own.check();
+      await page.getByText("(2)", { exact: true }).waitFor();
+      await until(async () => (await nodes()) > usual, `more nodes in the ${view}`);
+    }
   });
 });

@@ -740,6 +740,10 @@ export type PlacedGraphDoc = {
   looks: string[];
   /** What became of the steps and edges of the session; null for a workflow. */
   tally?: TallyDoc | null;
+  /** Steps of internal agents: what the client asked for itself. They are drawn only with `full`. */
+  internal_steps: number;
+  /** Those of them that failed. */
+  internal_errors: number;
 };
 
 /** A level that is not drawn because of its size. */

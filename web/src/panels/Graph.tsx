@@ -18,7 +18,7 @@ import { isLater, playedMs } from "../state/replay.ts";
 import { query, route, select, selected, selectedEdge, selectLink, sessionId } from "../state/route.ts";
 import { palette } from "../state/schema.ts";
 import { chain, lighter, onPath, point, queryTrouble, type Lighter } from "../state/session.ts";
-import { timeline } from "../state/timeline.ts";
+import { isFull, timeline } from "../state/timeline.ts";
 import { Canvas, type Size } from "../widgets/Canvas.tsx";
 import { Empty, Loading } from "../widgets/States.tsx";
 import { useCamera } from "./graph-camera.ts";
@@ -71,7 +71,7 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
       const { params } = route.value;
       const { direction, sure } = params;
       const where = queryTrouble.value ? undefined : query.value;
-      return JSON.stringify(drawn === "workflow" ? workflowAsked(params, where) : { level: graphLevel(), direction, where, open: openAgents(), shut: shutAgents(), min_confidence: sure ? Number(sure) : undefined, fit: true });
+      return JSON.stringify(drawn === "workflow" ? workflowAsked(params, where) : { level: graphLevel(), direction, where, open: openAgents(), shut: shutAgents(), min_confidence: sure ? Number(sure) : undefined, full: isFull.value || undefined, fit: true });
     });
     return answerOf(() => {
       const [id, asked] = [sessionId.value, key.value];

@@ -9,7 +9,7 @@ import { lookTitle, words } from "../state/schema.ts";
 import { Swatch } from "../widgets/Small.tsx";
 import { Wrong } from "../widgets/States.tsx";
 import { RunChoice } from "./RunChoice.tsx";
-import { ColourChoice, PathChoice } from "./TimelineTools.tsx";
+import { ColourChoice, OwnChoice, PathChoice } from "./TimelineTools.tsx";
 
 const SURE = [["", "all links"], ["0.8", "80 % sure"], ["1", "sure links"]] as const;
 
@@ -74,6 +74,7 @@ export function GraphTools({ drawn, graph, loading, chosen, fit }: ToolsProps) {
       <span class="grow" />
       {graph && graph.level === "pattern" && route.value.params["of"] && <span class="quiet">{graph.title}</span>}
       {graph && <span class="quiet">{plural(graph.nodes.length, "node")}, {plural(graph.edges.length, "edge")}{loading && " …"}</span>}
+      {graph && <OwnChoice data={graph} />}
       <ColourChoice />
       {drawn === "dag" && <PathChoice />}
       <button class="small" onClick={fit}>Fit</button>

@@ -56,7 +56,7 @@ export function RunChoice() {
 
 /** The question to the server for a workflow, by the address. */
 export function workflowAsked(params: Readonly<Record<string, string>>, where: string | undefined) {
-  const { direction, of, runs, share } = params;
+  const { direction, full, of, runs, share } = params;
   if (of === "runs" || of === "project") return { view: "process", direction, project: of === "project" || undefined, min_share: share ? Number(share) : undefined };
-  return { view: "workflow", direction, where, run: chosenRuns(runs) };
+  return { view: "workflow", direction, where, full: full === "true" || undefined, run: chosenRuns(runs) };
 }

@@ -77,7 +77,7 @@ function ArrowChoice({ data }: { data: TimelineDoc }) {
 }
 
 /** What the client asked for itself: hidden until asked for, and counted. */
-export function OwnChoice({ data }: { data: TimelineDoc }) {
+export function OwnChoice({ data }: { data: Pick<TimelineDoc, "internal_steps" | "internal_errors"> }) {
   const { internal_steps: steps, internal_errors: errors } = data;
   if (steps === 0) return null;
   const words = `${count(steps)}${isFull.value ? "" : " hidden"}${errors > 0 ? `, ${count(errors)} failed` : ""}`;

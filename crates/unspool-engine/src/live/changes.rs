@@ -5,7 +5,7 @@
 
 use super::held;
 use super::numbers::Numbers;
-use super::shown::{EdgeChanges, OtherChanges, ShownSession};
+use super::shown::{EdgeChanges, EdgeEnds, OtherChanges, ShownSession};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
@@ -14,6 +14,10 @@ use unspool_store::rows::{SessionFacts, SessionRow};
 
 /// So many changes are kept for listeners: `max_changes_kept`.
 const MAX_CHANGES_KEPT: usize = 8192;
+/// They take so many bytes: `max_changes_kept_bytes`. The last one is kept however large it is.
+const MAX_CHANGES_KEPT_BYTES: usize = 16 << 20;
+/// And so many when nothing has happened for a while: whoever still listens has heard them.
+const RESTING_BYTES: usize = 1 << 20;
 
 /// A session became different.
 #[derive(Clone, Debug)]
@@ -43,6 +47,18 @@ pub struct Change {
     pub whole: bool,
 }
 
+impl Change {
+    /// About how many bytes it takes.
+    fn bytes(&self) -> usize {
+        let ids = [&self.steps, &self.removed, &self.agents, &self.agents_removed];
+        let ids: usize = ids.iter().map(|ids| ids.capacity()).sum();
+        let edges = self.edges.changed.capacity() + self.edges.removed.capacity();
+        let row =
+            self.row.as_ref().map_or(0, |row| size_of::<SessionRow>() + row.title.len() + row.cwd.len());
+        size_of::<Change>() + ids * size_of::<Id>() + edges * size_of::<EdgeEnds>() + row
+    }
+}
+
 /// Some news.
 #[derive(Clone, Debug, Default)]
 pub struct Feed {
@@ -52,9 +68,29 @@ pub struct Feed {
     pub missed: bool,
 }
 
+#[derive(Default)]
+struct Kept {
+    changes: VecDeque<Arc<Change>>,
+    bytes: usize,
+}
+
+impl Kept {
+    fn push(&mut self, change: Change) {
+        self.bytes += change.bytes();
+        self.changes.push_back(Arc::new(change));
+    }
+
+    /// Lets go of the oldest until the rest fits.
+    fn fit(&mut self, most_bytes: usize) {
+        while self.changes.len() > MAX_CHANGES_KEPT || (self.changes.len() > 1 && self.bytes > most_bytes) {
+            self.bytes -= self.changes.pop_front().map_or(0, |change| change.bytes());
+        }
+    }
+}
+
 /// All news that are kept.
 pub struct Changes {
-    kept: Mutex<VecDeque<Arc<Change>>>,
+    kept: Mutex<Kept>,
     last: watch::Sender<u64>,
     numbers: Arc<Numbers>,
 }
@@ -75,11 +111,9 @@ impl Changes {
         self.numbers.used(sequence + changes.len() as u64);
         for change in changes {
             sequence += 1;
-            kept.push_back(Arc::new(Change { sequence, ..change }));
+            kept.push(Change { sequence, ..change });
         }
-        while kept.len() > MAX_CHANGES_KEPT {
-            kept.pop_front();
-        }
+        kept.fit(MAX_CHANGES_KEPT_BYTES);
         drop(kept);
         self.last.send_replace(sequence);
     }
@@ -91,11 +125,18 @@ impl Changes {
 
     /// Changes behind a number.
     pub fn since(&self, sequence: u64) -> Feed {
-        let kept = held(&self.kept);
+        let kept = &held(&self.kept).changes;
         let first = kept.front().map_or(self.last().saturating_add(1), |change| change.sequence);
         let from = kept.partition_point(|change| change.sequence <= sequence);
         let missed = sequence + 1 < first || sequence > self.last();
         Feed { changes: kept.range(from..).cloned().collect(), missed }
+    }
+
+    /// Nothing happens for a while: most of them are let go.
+    pub(crate) fn rest(&self) {
+        let mut kept = held(&self.kept);
+        kept.fit(RESTING_BYTES);
+        kept.changes.shrink_to_fit();
     }
 
     /// Tells when there is more; closed when the engine is.
@@ -153,5 +194,36 @@ pub(crate) fn change(
         agents_removed,
         others: now.others_since(before),
         whole: known.is_none(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Changes, MAX_CHANGES_KEPT_BYTES, RESTING_BYTES, gone_change};
+    use crate::live::numbers::Numbers;
+    use std::sync::Arc;
+    use unspool_model::{Id, Timestamp};
+
+    #[test]
+    fn what_is_kept_for_listeners_has_a_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let (numbers, _) = Numbers::open(folder.path(), || Timestamp::NONE);
+        let changes = Changes::new(&Arc::new(numbers));
+        let before = changes.last();
+        let mut large = gone_change(Id::of(&[b"a"]), Timestamp::NONE);
+        large.steps = vec![Id::of(&[b"step"]); RESTING_BYTES / size_of::<Id>() / 4 * 3];
+        let most = MAX_CHANGES_KEPT_BYTES / (RESTING_BYTES / 4 * 3);
+        changes.publish(vec![large.clone(); most]);
+        assert!(!changes.since(before).missed);
+        changes.publish(vec![large.clone()]);
+        assert!(changes.since(before).missed, "the first had to go");
+        assert_eq!(changes.since(before + 1).changes.len(), most);
+        changes.rest();
+        let last = changes.last() - 1;
+        assert!(changes.since(last - 1).missed && !changes.since(last).missed);
+        assert_eq!(changes.since(last).changes.len(), 1);
+        large.steps = vec![Id::of(&[b"step"]); MAX_CHANGES_KEPT_BYTES];
+        changes.publish(vec![large]);
+        assert_eq!(changes.since(last + 1).changes.len(), 1, "the last is kept however large it is");
     }
 }

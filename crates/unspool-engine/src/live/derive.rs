@@ -167,6 +167,7 @@ impl Deriver {
         self.files.clear();
         self.growing.clear();
         self.shared.snapshots.rest();
+        self.shared.changes.rest();
         self.shared.log.rest();
         self.ground.store().rest();
         self.families.rest();

@@ -77,6 +77,8 @@ pub struct LogOptions {
     pub segment_bytes: u64,
     /// So is one whose blocks, before they are compressed, have.
     pub segment_block_bytes: u64,
+    /// And one with more blocks when nothing happens for a while: knowing them again takes memory.
+    pub resting_blocks: u32,
     /// A frame that has grown to this, before it is compressed, is followed by another.
     pub frame_bytes: usize,
     /// No record may be larger: `max_log_record_bytes`.
@@ -97,6 +99,7 @@ impl Default for LogOptions {
         LogOptions {
             segment_bytes: 64 << 20,
             segment_block_bytes: 256 << 20,
+            resting_blocks: 1 << 16,
             frame_bytes: 1 << 20,
             max_record_bytes: 256 << 20,
             cache_bytes: 32 << 20,

@@ -68,7 +68,7 @@ impl Log {
     /// Nothing happens for a while: the frames that were read lately, and other memory, are let go.
     pub fn rest(&self) {
         *held(&self.cache) = Cache::default();
-        held(&self.writer).rest();
+        held(&self.writer).rest(&self.options);
     }
 
     /// The record at that position; `None` before the first, behind the last and where it was dropped.

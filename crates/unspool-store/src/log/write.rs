@@ -36,8 +36,9 @@ impl Writer {
     }
 
     /// Lets go of memory that is not needed for a while.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn rest(&mut self, options: &LogOptions) {
         self.packer.rest();
+        self.open = self.open.take().filter(|open| open.index.count() <= options.resting_blocks);
     }
 
     /// Whether there is a segment to go on in.

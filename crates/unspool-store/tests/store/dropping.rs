@@ -10,6 +10,7 @@ use unspool_store::{Entry, Log, LogOptions, Scanned};
 const SMALL: LogOptions = LogOptions {
     segment_bytes: 1500,
     segment_block_bytes: 1 << 20,
+    resting_blocks: 1 << 16,
     frame_bytes: 700,
     max_record_bytes: 1 << 20,
     cache_bytes: 1 << 20,

@@ -202,6 +202,23 @@ fn old_segments_can_be_dropped() {
 }
 
 #[test]
+fn a_pause_ends_a_segment_of_many_blocks_alone() {
+    let files = FaultyFiles::default();
+    let options = LogOptions { resting_blocks: 3, ..LogOptions::default() };
+    let (log, _) = Log::open(Arc::new(files.clone()), options).unwrap();
+    let long = |n: u64| Entry { bytes: format!("{n}").repeat(200).into_bytes(), ..entry(n) };
+    for (n, segments) in [(0, 1), (1, 1), (2, 1), (3, 1), (4, 2)] {
+        log.append(vec![long(n)]).unwrap();
+        assert_eq!(log.size().segments, segments, "record {n}");
+        log.rest();
+    }
+    assert_eq!(records(&log), (0..5).map(long).collect::<Vec<_>>());
+    let (again, recovery) = Log::open(Arc::new(files), options).unwrap();
+    assert!(recovery.is_clean());
+    assert_eq!(records(&again), records(&log));
+}
+
+#[test]
 fn on_a_disk_only_the_owner_may_read() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("data").join("log");

@@ -21,6 +21,8 @@ const WORDS_BYTES: usize = 4000;
 const TICK_MS: f64 = 10.0;
 /// How long the proxy rests at the end.
 const REST: Duration = Duration::from_secs(30);
+/// Memory is looked at so often while the requests are made.
+const PARTS: u64 = 10;
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A way to the model.
@@ -35,7 +37,7 @@ struct Way {
     first_bytes_us: Vec<u32>,
     rates: Vec<f64>,
     cpu_ms: Option<(f64, f64)>,
-    /// Before, after requests, after as many again, and after a rest.
+    /// Before, after each part of the requests, and after a rest.
     memory_mb: Vec<u64>,
     /// Exchanges it carried, and those that were not recorded whole.
     recorded: Option<(u64, u64)>,
@@ -118,8 +120,8 @@ fn measure(wanted: &Wanted, folder: &Path) -> std::io::Result<()> {
     }
     for way in ways.iter_mut().filter(|way| way.process.is_some()) {
         way.note_memory();
-        for _ in 0..2 {
-            load(way, 32, PATIENCE * 100, wanted.requests, &numbers);
+        for _ in 0..PARTS {
+            load(way, 32, PATIENCE * 100, wanted.requests / PARTS, &numbers);
             way.settle();
             way.note_memory();
         }
@@ -388,7 +390,7 @@ fn table(ways: &[Way], wanted: &Wanted) -> String {
         ),
         (
             format!(
-                "memory MB: before, after {0} requests, after {0} more, {1} s later",
+                "memory MB: before, after each tenth of {} requests, {} s later",
                 wanted.requests,
                 REST.as_secs()
             ),

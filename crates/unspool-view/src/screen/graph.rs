@@ -8,6 +8,7 @@ use crate::export::graph_json::{
 use crate::graph::Graph;
 use crate::labels::agent_name;
 use crate::layout::{Options, Path, Point, Previous, Rect, layered};
+use crate::screen::timeline::internal_steps;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,6 +42,10 @@ pub struct PlacedGraphDoc {
     pub looks: Vec<&'static str>,
     /// What became of the steps and edges of the session; null for a workflow.
     pub tally: Option<TallyDoc>,
+    /// Steps of internal agents: what the client asked for itself. They are drawn only with `full`.
+    pub internal_steps: usize,
+    /// Those of them that failed.
+    pub internal_errors: usize,
 }
 
 /// A level that is not drawn because of its size.
@@ -151,6 +156,7 @@ pub fn placed_graph(
     options: &Options,
     before: Option<&Previous>,
 ) -> (PlacedGraphDoc, Previous) {
+    let internal = internal_steps(flow);
     let picture = Picture::of(graph);
     let shape = to_layout(&picture);
     let keys: Vec<&str> = graph.nodes.iter().map(|node| node.id.as_str()).collect();
@@ -221,6 +227,8 @@ pub fn placed_graph(
         groups: groups.collect(),
         looks: looks.into_iter().map(class).collect(),
         tally,
+        internal_steps: internal.len(),
+        internal_errors: internal.iter().filter(|step| step.is_error).count(),
     };
     (placed, previous)
 }

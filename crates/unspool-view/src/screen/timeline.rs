@@ -219,7 +219,7 @@ pub(crate) fn has_bar(flow: &Flow, n: u32, step: &Step, full: bool) -> bool {
 }
 
 /// What has a bar only where steps of internal agents are wanted, too.
-fn internal_steps(flow: &Flow) -> Vec<&Step> {
+pub(super) fn internal_steps(flow: &Flow) -> Vec<&Step> {
     let steps = (0u32..).zip(&flow.steps).filter(|(_, step)| is_internal(flow, step));
     let timed = steps.filter(|(n, step)| step.started.is_some() && has_bar(flow, *n, step, true));
     timed.map(|(_, step)| step).collect()
