@@ -3,6 +3,7 @@
 //! In: plain words, with a code where they are an issue. Out: the same, for whoever asks how it stands or what is odd; and how many
 //! records are lost. Never here: what is odd in records.
 
+use super::past::{Past, PastIssue};
 use super::{Engine, Shared, held};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -40,9 +41,9 @@ impl Notice {
 }
 
 /// All of them, and what they say is lost.
-#[derive(Default)]
 pub(crate) struct Notices {
     kept: Mutex<Vec<Notice>>,
+    past: Past,
     said: AtomicU64,
     lost: Mutex<Lost>,
     /// Ids of sessions of which records are lost, their own and those that sources gave them.
@@ -50,9 +51,15 @@ pub(crate) struct Notices {
 }
 
 impl Notices {
-    /// What opening the log found.
-    pub(crate) fn of(recovery: &Recovery) -> Notices {
-        let notices = Notices::default();
+    /// What opening the log found, and what earlier processes told of.
+    pub(crate) fn of(recovery: &Recovery, past: Past) -> Notices {
+        let notices = Notices {
+            kept: Mutex::default(),
+            past,
+            said: AtomicU64::new(0),
+            lost: Mutex::default(),
+            sessions: Mutex::default(),
+        };
         for damage in &recovery.damages {
             held(&notices.lost).add(&damage.positions);
             notices.say(Notice::of(damage));
@@ -73,6 +80,7 @@ impl Notices {
         if kept.iter().any(|known| known.words == notice.words) {
             return;
         }
+        self.past.remember(&notice);
         if kept.len() < MAX_NOTICES {
             kept.push(notice);
         } else if let Some(last) = kept.last_mut() {
@@ -186,6 +194,11 @@ impl Engine {
     /// Those of them that are issues.
     pub fn own_issues(&self) -> Vec<Notice> {
         held(&self.shared.notices.kept).iter().filter(|notice| notice.code.is_some()).cloned().collect()
+    }
+
+    /// Issues that earlier processes told of, and this one has not.
+    pub fn past_issues(&self) -> Vec<PastIssue> {
+        self.shared.notices.past.without(&held(&self.shared.notices.kept))
     }
 
     /// Another number whenever there is more to say.

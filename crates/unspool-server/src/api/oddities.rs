@@ -134,6 +134,10 @@ pub(crate) fn issues(call: &Call) -> Result<Reply, ApiError> {
             for notice in engine.own_issues() {
                 sums.add_own(notice);
             }
+            for past in engine.past_issues() {
+                let words = format!("{} (told on {} by an earlier process)", past.words, past.at);
+                sums.add_own(Notice { code: Some(past.code), words, session: None });
+            }
         }
     }
     let mut issues: Vec<(Code, IssueSumDoc)> = sums.by_code.into_iter().collect();

@@ -1,0 +1,143 @@
+//! Issues of the engine's own that earlier processes told of.
+//!
+//! In: issues as they are told. Out: the same in later processes, each with when it was first told. They are lines of a file; whoever cannot read or
+//! write it goes on without, because what is still so is told again.
+
+use super::held;
+use super::notices::Notice;
+use serde_json::{Value, json};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use unspool_model::{Code, Timestamp};
+use unspool_store::files::private_file;
+
+const FILE: &str = "issues.jsonl";
+/// The last so many are remembered: `max_past_issues`.
+const MAX_PAST_ISSUES: usize = 100;
+/// For so many days: `max_past_issue_days`.
+const MAX_PAST_ISSUE_DAYS: i64 = 30;
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// All that are remembered.
+pub(crate) struct Past {
+    path: PathBuf,
+    now: fn() -> Timestamp,
+    known: Mutex<Vec<PastIssue>>,
+}
+
+/// One that an earlier process told of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastIssue {
+    /// When it was first told.
+    pub at: Timestamp,
+    /// Which issue it is.
+    pub code: Code,
+    /// In plain words.
+    pub words: String,
+}
+
+impl PastIssue {
+    fn read(line: &str) -> Option<PastIssue> {
+        let line: Value = serde_json::from_str(line).ok()?;
+        let code = Code::ALL.iter().find(|code| Some(code.name()) == line["code"].as_str())?;
+        let at = line["at_ns"].as_i64().map_or(Timestamp::NONE, Timestamp::from_ns);
+        Some(PastIssue { at, code: *code, words: line["words"].as_str()?.into() })
+    }
+
+    fn line(&self) -> String {
+        format!("{}\n", json!({"at_ns": self.at.ns(), "code": self.code.name(), "words": self.words}))
+    }
+}
+
+impl Past {
+    /// Those of a folder. What is too old or too much goes.
+    pub(crate) fn open(folder: &Path, now: fn() -> Timestamp) -> Past {
+        let path = folder.join(FILE);
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let mut known: Vec<PastIssue> = text.lines().filter_map(PastIssue::read).collect();
+        let is_old =
+            |one: &PastIssue| now().ms_since(one.at).is_some_and(|age| age > MAX_PAST_ISSUE_DAYS * DAY_MS);
+        known.retain(|one| !is_old(one));
+        known.drain(..known.len().saturating_sub(MAX_PAST_ISSUES));
+        if known.len() < text.lines().count() {
+            // If it fails, there is more to read the next time.
+            drop(write(&path, &known));
+        }
+        Past { path, now, known: Mutex::new(known) }
+    }
+
+    /// Remembers an issue that is told, unless it is known. Those of a session are found again with it.
+    pub(crate) fn remember(&self, notice: &Notice) {
+        let (Some(code), None) = (notice.code, notice.session) else { return };
+        let mut known = held(&self.known);
+        if known.iter().any(|one| one.words == notice.words) {
+            return;
+        }
+        let one = PastIssue { at: (self.now)(), code, words: notice.words.clone() };
+        // A disk that refuses this is mostly what the issue is about; it is told all the same.
+        let file = private_file().append(true).create(true).open(&self.path);
+        drop(file.and_then(|mut file| file.write_all(one.line().as_bytes())));
+        known.push(one);
+    }
+
+    /// Those that are not among what this process has told, in the order they were told.
+    pub(crate) fn without(&self, told: &[Notice]) -> Vec<PastIssue> {
+        let is_told = |one: &&PastIssue| told.iter().any(|notice| notice.words == one.words);
+        held(&self.known).iter().filter(|one| !is_told(one)).cloned().collect()
+    }
+}
+
+fn write(path: &Path, known: &[PastIssue]) -> std::io::Result<()> {
+    let new = path.with_extension("new");
+    let text: String = known.iter().map(PastIssue::line).collect();
+    private_file().write(true).create(true).truncate(true).open(&new)?.write_all(text.as_bytes())?;
+    std::fs::rename(new, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FILE, MAX_PAST_ISSUES, Past};
+    use crate::live::notices::Notice;
+    use unspool_model::{Code, Timestamp};
+
+    fn now() -> Timestamp {
+        Timestamp::from_ms(1_767_348_000_000)
+    }
+
+    fn later() -> Timestamp {
+        Timestamp::from_ms(1_767_348_000_000 + 31 * super::DAY_MS)
+    }
+
+    #[test]
+    fn what_was_told_is_remembered_once_for_a_while_and_up_to_a_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let past = Past::open(folder.path(), now);
+        let notice = |n: usize| Notice::new(Code::WriteRefused, format!("refused {n}"));
+        for n in [0, 1, 0] {
+            past.remember(&notice(n));
+        }
+        let again = Past::open(folder.path(), now);
+        let known = again.without(&[notice(1)]);
+        assert_eq!((known.len(), &*known[0].words, known[0].at), (1, "refused 0", now()));
+        for n in 0..MAX_PAST_ISSUES + 1 {
+            again.remember(&notice(n));
+        }
+        let known = Past::open(folder.path(), now).without(&[]);
+        assert_eq!((known.len(), &*known[0].words), (MAX_PAST_ISSUES, "refused 1"));
+        assert_eq!(Past::open(folder.path(), later).without(&[]), []);
+        assert_eq!(std::fs::read(folder.path().join(FILE)).unwrap(), b"");
+    }
+
+    #[test]
+    fn a_file_that_is_damaged_costs_no_more_than_its_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        Past::open(folder.path(), now).remember(&Notice::new(Code::LogDamaged, "damaged"));
+        let path = folder.path().join(FILE);
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, format!("{{\"at_ns\":1\n[]\n{text}{{\"code\":\"no_such\",\"words\":\"x\"}}\n"))
+            .unwrap();
+        assert_eq!(Past::open(folder.path(), now).without(&[]).len(), 1);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    }
+}
