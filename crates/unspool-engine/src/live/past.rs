@@ -120,7 +120,7 @@ mod tests {
         let again = Past::open(folder.path(), now);
         let known = again.without(&[notice(1)]);
         assert_eq!((known.len(), &*known[0].words, known[0].at), (1, "refused 0", now()));
-        for n in 0..MAX_PAST_ISSUES + 1 {
+        for n in 0..=MAX_PAST_ISSUES {
             again.remember(&notice(n));
         }
         let known = Past::open(folder.path(), now).without(&[]);
