@@ -352,9 +352,21 @@ impl Work {
         if let Some(known) = known
             && known.is_part_of(&head, &mut file)?
         {
-            reached.offset = known.offset;
+            // Written to, and no longer than before: bytes that no sample looks at may be others. That is rare, so all of them are looked at.
+            if known.offset < meta.len() || self.is_kept(&name, &mut file) {
+                reached.offset = known.offset;
+            }
+            if reached.offset == meta.len() {
+                held(&self.known).insert(name, reached.up_to(meta.len(), &mut file)?);
+                return Ok(());
+            }
         }
         self.lines(parcel, path, &mut file, reached, to_the_end)
+    }
+
+    /// Whether what is kept of a file is what it has. Where that cannot be told, it is.
+    fn is_kept(&self, name: &str, file: &mut File) -> bool {
+        !self.engine.file_differs(name, file).unwrap_or(false)
     }
 
     /// Reads a file of lines from where it was left, up to its last whole line.

@@ -5,6 +5,7 @@
 //! version counts.
 
 use super::decode::Decoded;
+use std::io::{Read, Seek, SeekFrom};
 use unspool_formats::{Decoder, Detail, Framing, SNIFF_BYTES, best};
 use unspool_model::Batch;
 use unspool_store::{Entry, Log, LogError, StreamPart};
@@ -61,6 +62,24 @@ pub(crate) fn read(
         batch.streams.iter_mut().skip(stream).for_each(|row| row.name = name);
     }
     Ok(known.then(|| Decoded { batch, ..Decoded::default() }))
+}
+
+/// Whether a file has other bytes than a version of it, or fewer, at the place of any part that can be read.
+pub(crate) fn differs(
+    log: &Log,
+    parts: &[StreamPart],
+    file: &mut (impl Read + Seek),
+) -> Result<bool, LogError> {
+    let mut bytes = Vec::new();
+    for part in parts {
+        let Some(entry) = sound(log, part.position, &mut Vec::new())? else { continue };
+        bytes.resize(entry.bytes.len(), 0);
+        let read = file.seek(SeekFrom::Start(part.offset)).and_then(|_| file.read_exact(&mut bytes));
+        if read.is_err() || bytes != entry.bytes {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The bytes of one version, part by part, each byte once.

@@ -62,6 +62,7 @@ use queue::Queue;
 use repair::Databases;
 use snapshots::Snapshots;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -441,6 +442,14 @@ impl Engine {
         let last = self.with_families(|families| families.stream(&streams::file(path)))?.last().copied();
         let last = last.map(|part| self.shared.log.read(part.position)).transpose()?.flatten();
         Ok(last.map_or(0, |part| part.offset + part.bytes.len() as u64))
+    }
+
+    /// Whether a file that comes in parts says something else than what is kept of it, at the place of any part that is shown.
+    pub fn file_differs(&self, path: &str, file: &mut (impl Read + Seek)) -> Result<bool, GroundError> {
+        let parts = self.with_families(|families| families.stream(&streams::file(path)))?;
+        let differs =
+            files::versions(&parts).last().map(|parts| files::differs(&self.shared.log, parts, file));
+        Ok(differs.transpose()?.unwrap_or(false))
     }
 
     /// What became of the records of each source (`otlp-http`, `files`, …), in order of their names.

@@ -54,7 +54,10 @@ impl Reached {
 
     /// The same file, read up to an offset. Where the file is read from next is for the caller to say.
     pub(super) fn up_to(&self, offset: u64, file: &mut File) -> io::Result<Reached> {
-        Ok(Reached { offset, before: Some(before(file, offset)?), ..self.clone() })
+        let meta = file.metadata()?;
+        // It may have grown since it was first looked at.
+        let changed_ns = if meta.len() == offset { changed_ns(&meta) } else { self.changed_ns };
+        Ok(Reached { offset, changed_ns, before: Some(before(file, offset)?), ..self.clone() })
     }
 
     /// Whether a file that begins with these bytes still has what was read of it, as far as that can be told cheaply.

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use unspool_engine::Watcher;
 use unspool_engine::live::{Engine, Options};
 use unspool_model::Timestamp;
@@ -154,6 +154,36 @@ fn a_file_that_was_written_anew_and_longer_is_read_anew() {
     scene.counts(32, 15 + 24);
     assert_eq!(scene.bytes() - before, line(200).len() as u64, "only what is new is read");
     assert_eq!(scene.engine.health().sessions, 1);
+}
+
+#[test]
+fn a_byte_that_was_changed_in_a_long_file_is_seen() {
+    let (data, watched) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = watched.path().join("s1.jsonl");
+    let text = lines(0..1000);
+    std::fs::write(&path, &text).unwrap();
+    let scene = Scene::open(data.path(), watched.path());
+    scene.counts(1000, 0);
+    let (mut stored, mut seen) = (1000, 1000);
+    for (n, file) in [(500, "in place"), (650, "another one")] {
+        let changed = text.replace(&format!("message {n}\""), &format!("massage {n}\""));
+        assert!(changed != text && changed.len() == text.len());
+        if file == "in place" {
+            // Nobody sees it cut off.
+            let mut file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+            file.write_all(changed.as_bytes()).unwrap();
+        } else {
+            replace(&path, &changed);
+        }
+        (stored, seen) = (stored + 1, seen + 1000);
+        scene.counts(stored, seen - stored);
+    }
+    // Who only says that it was changed changed nothing.
+    let before = scene.bytes();
+    std::fs::OpenOptions::new().append(true).open(&path).unwrap().set_modified(SystemTime::now()).unwrap();
+    std::fs::write(watched.path().join("s2.jsonl"), line(2000)).unwrap();
+    scene.counts(stored + 1, seen - stored);
+    assert_eq!(scene.bytes() - before, line(2000).len() as u64);
 }
 
 #[test]
