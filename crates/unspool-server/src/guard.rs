@@ -226,13 +226,28 @@ pub(crate) async fn http(State(door): State<Door>, request: Request, next: Next)
     response
 }
 
-/// Over gRPC, which no page of a browser speaks: a token is all that is asked for.
+/// Over gRPC. No page of a browser speaks it, but one can send the bytes of it, as plain text and without asking first: so they have to be called what they are, and names
+/// and origins are looked at as everywhere.
 pub(crate) async fn grpc(State(door): State<Door>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
-    match door.check_token(&parts, Scope::Ingest).await {
+    let checked = match check_grpc(&parts.headers).and_then(|()| door.check_names(&parts)) {
+        Ok(()) => door.check_token(&parts, Scope::Ingest).await,
+        Err(error) => Err(error),
+    };
+    match checked {
         Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err(error) => refuse(&error),
     }
+}
+
+fn check_grpc(headers: &HeaderMap) -> Result<(), ApiError> {
+    let said = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let rest = said.strip_prefix("application/grpc").map(str::as_bytes);
+    if rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';'))) {
+        return Ok(());
+    }
+    let error = ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "no_grpc", format!("`{said}` is not gRPC"));
+    Err(error.with_hint("this address takes application/grpc; OTLP over HTTP goes to the page's address"))
 }
 
 #[cfg(test)]

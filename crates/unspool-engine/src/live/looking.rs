@@ -1,12 +1,14 @@
-//! The thread that looks through the log once, for damage that nobody has come upon.
+//! The thread that looks through the log once, and through what says which of it belongs together, for damage that nobody has come upon.
 //!
 //! In: the segments that opening the log does not read. Out: what is damaged in them, said; what is lost goes from what is shown. It works when
 //! nothing else is to be done, and rests longer than it works.
 
 use super::Shared;
+use super::repair::{damage, families_file};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use unspool_model::Code;
+use unspool_store::{Families, StoreError};
 
 /// It rests so many times as long as a segment took.
 const REST: u32 = 3;
@@ -15,7 +17,22 @@ const GLANCE: Duration = Duration::from_millis(50);
 
 impl Shared {
     /// Looks through everything, unless the engine is closed before.
-    pub(crate) fn look_through_the_log(&self) {
+    pub(crate) fn look_through(&self) {
+        self.look_through_families();
+        self.look_through_the_log();
+    }
+
+    /// A page that is lost says that nothing is there, to whoever asks for what it had. A store is too large for this, and its pages are not asked for by what they lack.
+    fn look_through_families(&self) {
+        let file = families_file(&self.options);
+        let checked = Families::open(file.path()).and_then(|families| families.check());
+        if let Some(why) = damage(checked) {
+            let name = file.path().display().to_string();
+            drop(self.heed(Err::<(), _>(StoreError::Damaged { name, why })));
+        }
+    }
+
+    fn look_through_the_log(&self) {
         let is_stopping = || self.stopping.load(Ordering::Acquire);
         let mut began: Option<Instant> = None;
         let go_on = || {

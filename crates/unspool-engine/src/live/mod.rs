@@ -270,7 +270,18 @@ impl Engine {
 
     /// Opens the folder, or makes it, and goes on where the last process stopped.
     pub fn open(options: Options) -> Result<Engine, OpenError> {
-        Engine::open_after(options, |_| Ok(()))
+        let opened = Engine::open_after(options.clone(), |_| Ok(()));
+        let Err(OpenError::Ground(error)) = &opened else { return opened };
+        let Some(found) = error.damage() else { return opened };
+        // It could be opened, and what is read first is damaged.
+        let lock = FolderLock::take(&options.folder, &options.holder).map_err(GroundError::from)?;
+        let notices = repair::replace(&options, Some(found))?.notices;
+        drop(lock);
+        let engine = Engine::open_after(options, |_| Ok(()))?;
+        for words in notices {
+            engine.shared.say(Code::DatabaseRemade, words);
+        }
+        Ok(engine)
     }
 
     /// The same, after something was done to the databases.
@@ -338,7 +349,7 @@ impl Engine {
             // Whoever searches can wait longer than whoever looks on.
             engine.start("index", true, move || indexer.run())?;
             let shared = Arc::clone(&engine.shared);
-            engine.start("look-through", true, move || shared.look_through_the_log())?;
+            engine.start("look-through", true, move || shared.look_through())?;
         }
         Ok(engine)
     }

@@ -93,6 +93,63 @@ fn rows(engine: &Engine) -> Vec<SessionRow> {
     engine.sessions(&Question::default()).unwrap().sessions
 }
 
+/// Any page of the databases may be lost: zeros, or what was never written. Everything is shown again, without a word from anybody.
+#[test]
+fn whatever_page_is_lost_everything_is_shown_again() {
+    let folder = spoken();
+    let mut cases: Vec<(&str, usize, u8)> = Vec::new();
+    for name in ["families.db", "store.db"] {
+        let pages = std::fs::read(folder.path().join(name)).unwrap().len() / PAGE_BYTES;
+        cases.extend((0..pages).flat_map(|page| [(name, page, 0), (name, page, 0xa5)]));
+    }
+    assert!(cases.len() > 60);
+    let place = folder.path();
+    // Mending rests before it tries again: several at a time.
+    std::thread::scope(|scope| {
+        for some in cases.chunks(cases.len().div_ceil(16)) {
+            scope.spawn(move || {
+                for (name, page, filling) in some {
+                    lose(place, name, *page, *filling);
+                }
+            });
+        }
+    });
+}
+
+const PAGE_BYTES: usize = 4096;
+
+/// Opens a copy of a folder of three sessions, in which a page of a database is overwritten, and waits until all is well.
+fn lose(folder: &Path, name: &str, page: usize, filling: u8) {
+    let place = tempfile::tempdir().unwrap();
+    copy(folder, place.path());
+    let lost = page * PAGE_BYTES..(page + 1) * PAGE_BYTES;
+    change(&place.path().join(name), |bytes| bytes[lost].fill(filling));
+    let engine = open(place.path());
+    let is_shown = |row: &SessionRow| {
+        let steps = engine.with_store(|store| store.steps(row.id, 0..9));
+        steps.is_ok_and(|steps| steps.len() == 1)
+            && engine.snapshot(row.id).is_ok_and(|found| found.is_some())
+    };
+    until(&format!("{name}, page {page}, {filling}"), || {
+        let rows = engine.sessions(&Question::default()).map(|page| page.sessions).unwrap_or_default();
+        rows.len() == 3 && rows.iter().all(is_shown)
+    });
+    until("it says that it is well", || engine.broken().is_none());
+}
+
+fn copy(from: &Path, to: &Path) {
+    for file in std::fs::read_dir(from).unwrap() {
+        let file = file.unwrap();
+        let to = to.join(file.file_name());
+        if file.file_type().unwrap().is_dir() {
+            std::fs::create_dir(&to).unwrap();
+            copy(&file.path(), &to);
+        } else {
+            std::fs::copy(file.path(), to).unwrap();
+        }
+    }
+}
+
 /// Pages that only readers look at: one that is none any more, and one with a value that nobody wrote.
 #[test]
 fn damage_of_the_store_that_a_reader_finds_is_mended() {

@@ -147,15 +147,23 @@ fn payload_score(text: &[u8]) -> u8 {
             }
             // The payload may be nested, as an object or as JSON in a string.
             b"stdin" => {
-                let named = memmem::find(json.raw()?, b"hook_event_name").is_some();
+                let raw = json.raw();
+                // A long one is cut off where the head ends: what there is of it says as much.
+                let nested = raw.or_else(|error| rest_of(text, b"\"stdin\"").ok_or(error))?;
+                let named = memmem::find(nested, b"hook_event_name").is_some();
                 score = score.max(if named { 90 } else { 0 });
-                return Ok(());
+                return raw.map(drop);
             }
             _ => {}
         }
         json.skip()
     });
     score
+}
+
+/// What stands behind the first of these.
+fn rest_of<'t>(text: &'t [u8], key: &[u8]) -> Option<&'t [u8]> {
+    memmem::find(text, key).map(|at| &text[at + key.len()..])
 }
 
 fn known_event(name: &[u8]) -> bool {

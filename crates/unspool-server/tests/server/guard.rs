@@ -2,6 +2,7 @@
 
 use crate::overload::Export;
 use crate::running::{Answer, Running, now};
+use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use unspool_engine::live::{Engine, Options};
@@ -142,6 +143,32 @@ fn grpc_asks_for_a_token_too() {
     assert_eq!(server.app.refusals.all(), [("bad_token", 1), ("no_token", 1), ("wrong_scope", 1)]);
     assert_eq!(export(&server, Some(&ingest)), ok);
     assert_eq!(export(&Running::start(), None), ok);
+}
+
+/// A page can have a browser send the bytes of gRPC to this machine, as text and without asking first.
+#[test]
+fn grpc_is_not_for_pages_of_other_sites() {
+    let server = Running::start();
+    let send = |kind: &str, host: &str, more: &str| {
+        let mut stream = std::net::TcpStream::connect(server.grpc).unwrap();
+        let path = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {kind}\r\n{more}Content-Length: 5\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(&[head.as_bytes(), &[0; 5]].concat()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let status = answer.lines().find_map(|line| line.strip_prefix("grpc-status: ")).map(String::from);
+        status.unwrap_or_default()
+    };
+    let (own, grpc) = (server.grpc.to_string(), "application/grpc+proto");
+    let (denied, unimplemented) = ("7", "12");
+    assert_eq!(send("text/plain", &own, ""), unimplemented);
+    assert_eq!(send("application/grpcx", &own, ""), unimplemented);
+    assert_eq!(send(grpc, "evil.example", ""), denied);
+    assert_eq!(send(grpc, &own, "Origin: http://evil.example\r\n"), denied);
+    assert_eq!(server.app.refusals.all(), [("foreign_host", 1), ("foreign_origin", 1), ("no_grpc", 2)]);
+    assert_eq!(send(grpc, &own, ""), "", "taken: its status comes behind the message");
 }
 
 fn bind(access: Access, address: &str, token: bool) -> Result<(), ServeError> {

@@ -66,3 +66,20 @@ fn what_is_no_event_is_refused() {
     }
     assert_eq!(server.app.engine.log().end(), 0);
 }
+
+/// What tools return is often longer than what formats are told apart by.
+#[test]
+fn long_events_are_kept_too() {
+    let server = Running::start();
+    for (n, bytes) in [(1, 60_000), (2, 70_000), (3, 500_000)] {
+        let event = serde_json::json!({
+            "session_id": "long", "hook_event_name": "PostToolUse", "tool_name": "Read", "tool_use_id": format!("toolu_{n}"),
+            "tool_input": {"file_path": "a.txt"}, "tool_response": {"content": "word ".repeat(bytes / 5)},
+        });
+        let answer = server.post("/v1/hooks", event.to_string());
+        assert_eq!(answer.status, 200, "{}", String::from_utf8_lossy(&answer.body));
+    }
+    server.app.engine.settle();
+    let health = server.get("/api/v1/health").json();
+    assert_eq!((&health["records_stored"], &health["records_rejected"]), (&3.into(), &0.into()));
+}

@@ -160,6 +160,15 @@ pub(crate) fn make_private(path: &Path, name: &str) -> Result<(), StoreError> {
 }
 
 pub(crate) fn database_error(name: &str, error: &rusqlite::Error) -> StoreError {
+    use rusqlite::Error;
+    // What we wrote has its rows and their types: a page that was lost or overwritten has not.
+    if let Error::InvalidColumnType(..)
+    | Error::FromSqlConversionFailure(..)
+    | Error::IntegralValueOutOfRange(..)
+    | Error::QueryReturnedNoRows = error
+    {
+        return StoreError::Damaged { name: name.into(), why: error.to_string() };
+    }
     let hint = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Some("free some space; what was acknowledged is safe in the log"),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
