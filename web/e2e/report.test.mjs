@@ -100,6 +100,27 @@ test("a query is answered, and a wrong one says where it is wrong", async () => 
   await page.getByRole("alert").waitFor();
 });
 
+test("what is typed the moment something is asked for stays typed", async () => {
+  await page.goto(url("shop.html"));
+  const typed = page.evaluate(() => new Promise((resolve) => {
+    const replace = history.replaceState.bind(history);
+    history.replaceState = (...all) => {
+      replace(...all);
+      if (!location.hash.includes("q=kind")) return;
+      history.replaceState = replace;
+      setTimeout(() => {
+        const field = document.querySelector("#search");
+        Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(field, "kind:tool is:error");
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+        setTimeout(() => resolve(field.value), 1000);
+      });
+    };
+  }));
+  await page.locator("#search").fill("kind:tool");
+  assert.equal(await typed, "kind:tool is:error");
+  await until(() => param("q") === "kind:tool is:error", "it is asked for");
+});
+
 test("a link into the report leads there, and back goes back", async () => {
   const step = flow.steps[3].id;
   await page.goto(url("shop.html", `#/sessions/${flow.id}?view=tree&step=${step}`));

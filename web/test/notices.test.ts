@@ -22,6 +22,11 @@ test("what does not work comes first, and everything is told", () => {
   assert.equal(inShort(told), "Records are kept, but nothing new is shown: disk full, and 3 notices more");
 });
 
+test("what is refused is told once, first, and not as kept", () => {
+  const refused = "what is sent is refused: no space left";
+  assert.deepEqual(toldBy({ notices: ["the log was mended", refused], problem: refused }).words, [refused, "the log was mended"]);
+});
+
 test("what was put away stays away until it says something else", () => {
   const told = toldBy({ notices: [LOST] });
   assert.ok(isNews(told, ""));

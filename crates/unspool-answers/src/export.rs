@@ -232,10 +232,11 @@ fn write(seen: &Seen, choice: &Choice, out: &mut dyn Write) -> io::Result<()> {
             write_document(&mut out, &otlp::TracesDoc::new(spans))?;
         }
         (Format::ThoughtFlow, _) if choice.runs.is_empty() => {
-            write_document(&mut out, &thoughtflow::thoughtflow(flow, batch))?;
+            write_document(&mut out, &thoughtflow::thoughtflow(flow, batch, &mut seen.snapshot.natives()))?;
         }
         (Format::ThoughtFlow, _) => {
-            write_document(&mut out, &thoughtflow::thoughtflow_of_runs(flow, batch, &choice.runs))?;
+            let natives = &mut seen.snapshot.natives();
+            write_document(&mut out, &thoughtflow::thoughtflow_of_runs(flow, batch, natives, &choice.runs))?;
         }
         (Format::Causality, _) => {
             let mut document = causality::CausalityDoc::default();

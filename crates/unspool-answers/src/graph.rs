@@ -85,6 +85,11 @@ pub(crate) const GRAPH: &[Param] = &[
     Param::new("direction", Sort::Text, "where edges lead: down (the usual) or right"),
     Param::new("routing", Sort::Text, "how edges run: spline (the usual) or orthogonal"),
     Param::new(
+        "all_steps",
+        Sort::Flag,
+        "ids of all steps of a node, also beyond the first `max_node_steps` (1,000)",
+    ),
+    Param::new(
         "fit",
         Sort::Flag,
         "the next coarser level that has no more than `max_graph_nodes` (20,000) nodes, instead of a refusal",
@@ -169,6 +174,7 @@ pub(crate) fn placed(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     let before = seen.layouts.get(&key);
     let (doc, layout) = placed_graph(flow, batch, &graph, of, &options, before.as_deref());
     seen.layouts.put(key, layout);
+    let doc = if asked.flag("all_steps")? { doc } else { doc.with_first_steps() };
     Ok(Reply::json(PlacedGraphDoc { instead_of, ..doc }))
 }
 

@@ -11,7 +11,7 @@ use unspool_engine::live::{Arrival, Engine, Options, Part};
 use unspool_model::Timestamp;
 use unspool_store::{Question, Sort};
 use unspool_view::search::words::each_word;
-use unspool_view::search::{Chunks, TEXTS_VERSION};
+use unspool_view::search::{Chunks, TEXTS_VERSION, Told};
 
 const SAMPLES: usize = 20;
 
@@ -66,7 +66,7 @@ fn samples(engine: &Engine) -> Vec<[String; 3]> {
         let (flow, batch) = (&snapshot.flow, &snapshot.corpus.batch);
         let chunks = Chunks::of(flow, batch);
         let Some(chunk) = chunks.chunks.last() else { continue };
-        let texts = chunks.read(chunk, flow, batch, &mut snapshot.natives());
+        let texts = chunks.read(chunk, flow, batch, &mut snapshot.natives(), &mut Told::default());
         let longest = texts.all().split('\0').max_by_key(|text| text.len());
         let spaced = longest.map(|text| text.split_whitespace().collect::<Vec<_>>()).unwrap_or_default();
         let plain = |words: &&[&str]| words.iter().all(|word| word.chars().all(char::is_alphanumeric));

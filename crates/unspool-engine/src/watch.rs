@@ -20,7 +20,7 @@ use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use reached::Reached;
 use roots::Identity;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -29,6 +29,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use unspool_formats::{Framing, SNIFF_BYTES, best};
+use unspool_store::rows::Checkpoint;
 
 /// Bytes of a file that are handed over at a time.
 const PART_BYTES: usize = 4 << 20;
@@ -99,8 +100,8 @@ impl Drop for Watcher {
 #[derive(Default)]
 struct Parcel {
     parts: Vec<Part>,
-    /// How far each file is read with them.
-    reached: Vec<Reached>,
+    /// How far each file is read with them, by its name.
+    reached: Vec<(String, Reached)>,
     bytes: usize,
 }
 
@@ -332,8 +333,15 @@ impl Work {
     fn read_on(&self, parcel: &mut Parcel, path: &Path, to_the_end: bool) -> io::Result<()> {
         let name = path.to_string_lossy().into_owned();
         let meta = std::fs::metadata(path)?;
-        let known = self.known(&name);
+        // When another file has the name that a renamed one is kept under, that is a file of its own from now on.
+        let is_taken = |known: &Reached| known.kept_as.as_ref().is_some_and(|name| Path::new(name).exists());
+        let mut known = self.known(&name).filter(|known| !is_taken(known));
+        if known.is_none() {
+            known = self.renamed(&name, &meta);
+        }
         if known.as_ref().is_some_and(|known| known.is_all_of(&meta)) {
+            // One that has another name now is remembered by it.
+            held(&self.known).extend(known.map(|known| (name, known)));
             return Ok(());
         }
         let mut file = File::open(path)?;
@@ -353,8 +361,8 @@ impl Work {
             && known.is_part_of(&head, &mut file)?
         {
             // Written to, and no longer than before: bytes that no sample looks at may be others. That is rare, so all of them are looked at.
-            if known.offset < meta.len() || self.is_kept(&name, &mut file) {
-                reached.offset = known.offset;
+            if known.offset < meta.len() || self.is_kept(known.kept_as.as_ref().unwrap_or(&name), &mut file) {
+                (reached.offset, reached.kept_as) = (known.offset, known.kept_as);
             }
             if reached.offset == meta.len() {
                 held(&self.known).insert(name, reached.up_to(meta.len(), &mut file)?);
@@ -443,9 +451,10 @@ impl Work {
         reached: &Reached,
     ) -> io::Result<()> {
         let checkpoint = Some(reached.checkpoint(name));
+        let path = reached.kept_as.clone().unwrap_or_else(|| name.into());
         parcel.bytes += bytes.len();
-        parcel.parts.push(Part { path: name.into(), offset, bytes, checkpoint });
-        parcel.reached.push(reached.clone());
+        parcel.parts.push(Part { path, offset, bytes, checkpoint });
+        parcel.reached.push((name.into(), reached.clone()));
         if parcel.bytes >= PART_BYTES { self.hand_over(parcel) } else { Ok(()) }
     }
 
@@ -455,8 +464,10 @@ impl Work {
         if parts.is_empty() {
             return Ok(());
         }
+        let names: Vec<Checkpoint> =
+            reached.iter().filter_map(|(name, reached)| reached.name_of_number(name)).collect();
         loop {
-            match self.engine.take_parts(parts.clone()) {
+            match self.engine.take_parts(parts.clone(), names.clone()) {
                 Ok(()) => break,
                 Err(Refused::Stopping) => return Err(io::Error::other("the engine is closed")),
                 // A full disk, most likely; what was not acknowledged is handed over again.
@@ -465,7 +476,7 @@ impl Work {
             }
         }
         self.watched.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        held(&self.known).extend(parts.into_iter().map(|part| part.path).zip(reached));
+        held(&self.known).extend(reached);
         Ok(())
     }
 
@@ -477,6 +488,31 @@ impl Work {
         let reached = Reached::of(&checkpoint);
         held(&self.known).insert(name.into(), reached.clone());
         Some(reached)
+    }
+
+    /// How far a file was read under another name that it has no longer. It goes on as what it was: records that only their file tells apart are
+    /// nothing new because of its name.
+    fn renamed(&self, name: &str, meta: &Metadata) -> Option<Reached> {
+        let source = reached::source_of(meta)?;
+        let before = held(&self.known)
+            .iter()
+            .find(|(_, known)| known.is_of_number(meta))
+            .map(|(name, _)| name.clone());
+        let kept = || self.engine.with_store(|store| store.checkpoint(&source)).ok().flatten();
+        let before = before.or_else(|| kept().map(|checkpoint| reached::name_in(&checkpoint)))?;
+        let mut known = self.known(&before).filter(|known| known.is_of_number(meta))?;
+        // A copy by another name, or a name that another file has by now, is a file of its own.
+        if before == name
+            || !matches!(std::fs::symlink_metadata(&before), Err(error) if error.kind() == io::ErrorKind::NotFound)
+        {
+            return None;
+        }
+        let kept_as = known.kept_as.take().unwrap_or_else(|| before.clone());
+        // It may have its first name again.
+        known.kept_as = Some(kept_as).filter(|kept_as| kept_as != name);
+        held(&self.known).remove(&before);
+        held(&self.unfinished).remove(Path::new(&before));
+        Some(known)
     }
 
     fn stopping(&self) -> bool {

@@ -3,8 +3,8 @@
 use crate::agents::Origin;
 use crate::draft::{Draft, IssueDraft};
 use crate::steps::StepDraft;
-use rustc_hash::FxHashSet;
-use std::collections::BTreeMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BinaryHeap};
 use unspool_model::flow::NONE;
 use unspool_model::issue::Occurrence;
 use unspool_model::{
@@ -163,17 +163,18 @@ fn order_agents(draft: &Draft<'_>) -> Vec<u32> {
 }
 
 fn order_runs(draft: &Draft<'_>, step_index: &[u32]) -> Vec<u32> {
-    let mut order: Vec<u32> = (0..u32::try_from(draft.runs.len()).unwrap_or(NONE)).collect();
-    order.sort_by_key(|n| {
-        let run = &draft.runs[*n as usize];
-        (run.started, step_index[run.trigger as usize])
-    });
-    order
+    let runs = (0..).zip(&draft.runs);
+    in_order(runs.map(|(n, run)| (run.started, step_index[run.trigger as usize], n)))
+}
+
+/// Things by their moment and place. A heap is less code than a sort, and every report carries it.
+fn in_order(all: impl Iterator<Item = (Timestamp, u32, u32)>) -> Vec<u32> {
+    all.collect::<BinaryHeap<_>>().into_sorted_vec().into_iter().map(|(_, _, n)| n).collect()
 }
 
 fn agents(draft: &Draft<'_>, order: &[u32], index: &[u32], step_index: &[u32]) -> Vec<Agent> {
     let mut agents = Vec::new();
-    let mut task_number = 0;
+    let task_numbers = task_numbers(draft, order, step_index);
     for n in order {
         let agent = &draft.agents[*n as usize];
         let timeline = &draft.timeline[*n as usize];
@@ -181,8 +182,6 @@ fn agents(draft: &Draft<'_>, order: &[u32], index: &[u32], step_index: &[u32]) -
             continue;
         }
         let main = agent.is_main();
-        let counts = !main && !agent.internal;
-        task_number += u32::from(counts);
         let call = agent.spawn.map(|spawn| &draft.steps[spawn.step as usize]);
         let asked =
             |name| call.and_then(|call| draft.attr_text(call.first_event as usize, name)).unwrap_or_default();
@@ -206,7 +205,7 @@ fn agents(draft: &Draft<'_>, order: &[u32], index: &[u32], step_index: &[u32]) -
             status: agent.status,
             internal: agent.internal,
             main,
-            task_number: if counts { task_number } else { 0 },
+            task_number: task_numbers.get(n).copied().unwrap_or(0),
             spawn: agent.spawn.map(|mut spawn| {
                 spawn.step = step_index[spawn.step as usize];
                 spawn
@@ -221,6 +220,19 @@ fn agents(draft: &Draft<'_>, order: &[u32], index: &[u32], step_index: &[u32]) -
         });
     }
     agents
+}
+
+/// Sub-agents are counted in the order they were asked for, which for those of one answer is their place in it, and not when each began. One whose call is
+/// not known counts where it began.
+fn task_numbers(draft: &Draft<'_>, order: &[u32], step_index: &[u32]) -> FxHashMap<u32, u32> {
+    let asked = |n: u32| {
+        let call = draft.agents[n as usize].spawn.map(|spawn| spawn.step);
+        let first = call.or_else(|| draft.timeline[n as usize].first().copied())?;
+        Some((draft.steps[first as usize].started, step_index[first as usize], n))
+    };
+    let is_task = |n: &u32| !draft.agents[*n as usize].is_main() && !draft.agents[*n as usize].internal;
+    let tasks = order.iter().copied().filter(is_task).filter_map(asked);
+    in_order(tasks).into_iter().zip(1..).collect()
 }
 
 pub(crate) fn agent_id(draft: &Draft<'_>, n: u32) -> Id {

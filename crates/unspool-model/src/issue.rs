@@ -69,14 +69,15 @@ impl Code {
         use Code::{
             AgentTranscriptMissing, AgentUnlinked, DependencyMissing, FileCut, LimitReached, LineTooLong,
             LogDamaged, MainTranscriptMissing, NotAnObject, NotJson, NotProtobuf, ReferenceMissing,
-            ResponseMissing, ResultWithoutCall, SpanParentMissing, SpawnUnlinked, StreamInterrupted,
-            StreamTorn, TornLine,
+            ResponseMissing, ResultWithoutCall, SpanIdBad, SpanParentMissing, SpawnUnlinked,
+            StreamInterrupted, StreamTorn, TornLine,
         };
         matches!(
             self,
             NotJson
                 | NotAnObject
                 | NotProtobuf
+                | SpanIdBad
                 | TornLine
                 | LineTooLong
                 | FileCut
@@ -100,6 +101,7 @@ impl Code {
 codes! {
     NotJson "not_json" Error "A line is not JSON. It is kept as bytes and was not read.";
     NotAnObject "not_an_object" Error "A line, or an item of a list of records, is JSON but not an object. It is kept as bytes and was not read.";
+    SpanIdBad "span_id_bad" Error "A span has no trace id or none of its own: it is missing, all zeros or, in protobuf, not of 16 and 8 bytes, so nothing can say where it belongs. It is kept as bytes and was not read.";
     NotProtobuf "not_protobuf" Error "Bytes that should be protobuf are none, or end in the middle of a message. They are kept and were not read.";
     TornLine "torn_line" Warning "The last line ends in the middle of a value, as when a writer is still busy or was killed.";
     NulBytes "nul_bytes" Warning "A line holds NUL bytes, as after a crash of the machine that wrote it.";

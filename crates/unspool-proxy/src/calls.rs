@@ -5,11 +5,12 @@
 
 use crate::frames::Message;
 use crate::room::Loss;
+use crate::secrets::Secrets;
 use crate::seen::{Body, Cut, Sent, Watch};
 use crate::serve::Shared;
 use crate::tee::Ending;
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -42,6 +43,7 @@ pub(crate) struct Handshake {
     pub(crate) path: String,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) run: Option<Arc<str>>,
+    pub(crate) secrets: Secrets,
 }
 
 /// The calls over a socket.
@@ -118,7 +120,7 @@ impl Calls {
     }
 
     fn ask(&mut self, body: String, began: Instant) {
-        let Handshake { exchange, upstream, path, headers, run } = &self.handshake;
+        let Handshake { exchange, upstream, path, headers, run, secrets } = &self.handshake;
         let said = |(name, _): &&(HeaderName, HeaderValue)| {
             !name.as_str().starts_with(OF_HANDSHAKE)
                 && *name != header::CONNECTION
@@ -134,9 +136,9 @@ impl Calls {
             body: Body::empty(&self.shared.room),
             socket: Some(exchange.clone()),
             run: run.clone(),
+            secrets: secrets.clone(),
         };
-        let (room, recorder) = (Arc::clone(&self.shared.room), Arc::clone(&self.shared.recorder));
-        let watch = Arc::new(Watch::new(sent, began, room, recorder));
+        let watch = Arc::new(Watch::new(sent, began, &self.shared));
         watch.sent(&Bytes::from(body));
         watch.request_over();
         let ending = Ending::new(Arc::clone(&watch), Arc::clone(&self.shared.stopping));
@@ -205,7 +207,7 @@ impl Call {
             let status = told.status.filter(|status| *status >= 400).map(StatusCode::from_u16);
             let status = status.and_then(Result::ok).unwrap_or(StatusCode::OK);
             let events = HeaderValue::from_static("text/event-stream");
-            self.ending.answered(status, vec![(header::CONTENT_TYPE, events)]);
+            self.ending.answered(status, &HeaderMap::from_iter([(header::CONTENT_TYPE, events)]));
         }
         self.id = self.id.take().or_else(|| id.map(ToString::to_string));
         let mut event = format!("event: {}\ndata: ", told.kind).into_bytes();

@@ -242,7 +242,8 @@ impl Body for Driven {
                     joined.add(frame.into_data().unwrap_or_default());
                 }
                 Poll::Ready(other) => {
-                    if other.is_none() {
+                    // Behind trailers comes nothing.
+                    if other.as_ref().is_none_or(|frame| frame.as_ref().is_ok_and(Frame::is_trailers)) {
                         self.leave();
                     }
                     if joined.len() == 0 {

@@ -1,7 +1,7 @@
 //! One request: to its upstream and back.
 
 use crate::gathered::Flushes;
-use crate::headers::{asks_upgrade, clean, clean_request, keep_upgrade};
+use crate::headers::{GoesOn, asks_upgrade, clean_answer, clean_request};
 use crate::names::Names;
 use crate::reading::Reading;
 use crate::refusal::Refusal;
@@ -13,9 +13,10 @@ use crate::upstream::{self, Unanswered, causes, is_out_of_files};
 use bytes::Bytes;
 use http::header::{HOST, ORIGIN};
 use http::uri::Authority;
-use http::{HeaderName, HeaderValue, Request, Response, StatusCode, Version};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version, response};
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
+use hyper::ext::ReasonPhrase;
 use hyper::upgrade;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -58,28 +59,29 @@ async fn forward(
     let asked = request.uri().path_and_query().map_or("", |path| path.as_str()).to_string();
     let route = shared.routes.find(&asked).ok_or_else(|| Refusal::no_route(&shared.routes, &asked))?;
     let client = asks_upgrade(request.headers()).then(|| upgrade::on(&mut request));
+    let secrets = shared.masks.secrets(request.headers(), route.rest);
     let sent = Sent {
         exchange: shared.next_exchange(),
         upstream: route.upstream.name.clone(),
         received: SystemTime::now(),
         method: request.method().clone(),
-        path: shared.masks.path(route.rest),
-        headers: shared.masks.headers(request.headers()),
+        path: shared.masks.path(route.rest, &secrets),
+        headers: shared.masks.headers(request.headers(), &secrets),
         body: Body::empty(&shared.room),
         socket: None,
         run: route.run.map(Arc::from),
+        secrets,
     };
-    let watch = Watch::new(sent, began, Arc::clone(&shared.room), Arc::clone(&shared.recorder));
-    let watch = Arc::new(watch);
+    let watch = Arc::new(Watch::new(sent, began, shared));
     let mut ending = Ending::new(Arc::clone(&watch), Arc::clone(&shared.stopping));
     let (mut parts, body) = request.into_parts();
     parts.uri = route.uri;
     parts.version = Version::HTTP_11;
-    if client.is_some() {
-        keep_upgrade(&mut parts.headers, clean_request);
-    } else {
-        clean_request(&mut parts.headers);
-    }
+    // In HTTP/2, which only comes with encryption, the host is no header.
+    let upgrade = client.is_some();
+    let host = upgrade || parts.uri.scheme_str() == Some("http");
+    clean_request(&mut parts.headers, GoesOn { upgrade, host });
+    let is_head = parts.method == Method::HEAD;
     let body = RequestTee::new(body, Arc::clone(&watch));
     let request = Request::from_parts(parts, body.clone());
     let mut answer = match answer(shared, &watch, request).await {
@@ -93,17 +95,29 @@ async fn forward(
     };
     let upstream = upgrade::on(&mut answer);
     let (mut parts, body) = answer.into_parts();
-    ending.answered(parts.status, shared.masks.headers(&parts.headers));
+    ending.answered(parts.status, &parts.headers);
     parts.version = Version::HTTP_11;
     if let Some(client) = client.filter(|_| parts.status == StatusCode::SWITCHING_PROTOCOLS) {
         let reading = Reading::new(watch.handshake(), &parts.headers, Arc::clone(shared));
         next.set(Socket { client, upstream, ending, reading, shared: Arc::clone(shared) });
-        keep_upgrade(&mut parts.headers, clean);
+        clean_answer(&mut parts.headers, GoesOn { upgrade: true, host: true });
         return Ok(Response::from_parts(parts, Either::Right(Full::default())));
     }
-    clean(&mut parts.headers);
+    clean_answer(&mut parts.headers, GoesOn::default());
+    name_status(&mut parts);
+    if is_head || matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
+        // There is no body, and nobody asks for its end.
+        ending.end(None, None);
+    }
     let body = ResponseTee::new(body, ending, shared.silence, flushes);
     Ok(Response::from_parts(parts, Either::Left(body)))
+}
+
+/// A status that came without words and has no usual ones goes on without: nobody said any.
+fn name_status(parts: &mut response::Parts) {
+    if parts.status.canonical_reason().is_none() && parts.extensions.get::<ReasonPhrase>().is_none() {
+        parts.extensions.insert(ReasonPhrase::from_static(b""));
+    }
 }
 
 /// Whether a request is meant for us, and sent by a program or a page of this machine.

@@ -3,6 +3,7 @@
 use crate::sockets::Sockets;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 /// Why an exchange was not recorded, or not whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,13 +45,15 @@ pub struct Room {
     held: AtomicU64,
     exchanges: AtomicU64,
     lost: [AtomicU64; Loss::ALL.len()],
+    /// When the last was lost, in milliseconds since 1970.
+    lost_ms: AtomicU64,
 }
 
 impl Room {
     /// So much room.
     pub fn new(max_bytes: u64, max_body_bytes: u64) -> Arc<Room> {
-        let (sockets, held, exchanges, lost) = Default::default();
-        Arc::new(Room { max_bytes, max_body_bytes, sockets, held, exchanges, lost })
+        let (sockets, held, exchanges, lost, lost_ms) = Default::default();
+        Arc::new(Room { max_bytes, max_body_bytes, sockets, held, exchanges, lost, lost_ms })
     }
 
     /// Bytes held now.
@@ -69,7 +72,14 @@ impl Room {
 
     /// Counts an exchange that is not recorded, or not whole.
     pub fn count_loss(&self, loss: Loss) {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        self.lost_ms.fetch_max(u64::try_from(now.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
         self.lost[loss as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// When the last was lost, in milliseconds since 1970, if any was.
+    pub fn last_lost_ms(&self) -> Option<u64> {
+        Some(self.lost_ms.load(Ordering::Relaxed)).filter(|ms| *ms > 0)
     }
 
     /// Exchanges lost for a reason.

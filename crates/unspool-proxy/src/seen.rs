@@ -1,10 +1,13 @@
 //! What was seen of an exchange, without secrets.
 
 use crate::calls::Handshake;
+use crate::mask::Masks;
 use crate::room::{Held, Loss, Room};
+use crate::secrets::Secrets;
+use crate::serve::Shared;
 use crate::sockets::BothWays;
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
@@ -24,7 +27,7 @@ pub enum Seen {
     /// A request has been sent.
     Sent(Arc<Sent>),
     /// An exchange is over; the request may not have been told before.
-    Ended(Arc<Sent>, Option<Response>, Option<Failure>),
+    Ended(Arc<Sent>, Option<Box<Response>>, Option<Failure>),
 }
 
 /// A request.
@@ -48,6 +51,8 @@ pub struct Sent {
     pub socket: Option<String>,
     /// The command it belongs to, where its path said so.
     pub run: Option<Arc<str>>,
+    /// What the caller proved itself with. It is not to be kept, wherever in the exchange it is said.
+    pub secrets: Secrets,
 }
 
 /// A response.
@@ -63,6 +68,8 @@ pub struct Response {
     pub ended_at: Duration,
     /// Its body.
     pub body: Body,
+    /// Headers that came behind the body.
+    pub trailers: Vec<(HeaderName, HeaderValue)>,
     /// Why it has no end.
     pub cut: Option<Cut>,
     /// What went each way after it, where both sides agreed to speak another protocol.
@@ -179,6 +186,8 @@ pub(crate) struct Watch {
     pub(crate) began: Instant,
     pub(crate) room: Arc<Room>,
     recorder: Arc<dyn Recorder>,
+    masks: Masks,
+    secrets: Secrets,
     request: Mutex<Request>,
     /// When something last came from the client, in milliseconds.
     client_ms: AtomicU64,
@@ -195,7 +204,9 @@ enum Request {
 }
 
 impl Watch {
-    pub(crate) fn new(mut sent: Sent, began: Instant, room: Arc<Room>, recorder: Arc<dyn Recorder>) -> Watch {
+    pub(crate) fn new(mut sent: Sent, began: Instant, shared: &Shared) -> Watch {
+        let (room, recorder) = (Arc::clone(&shared.room), Arc::clone(&shared.recorder));
+        let (masks, secrets) = (shared.masks.clone(), sent.secrets.clone());
         let is_recorded = sent.body.hold_head(&sent.headers);
         if !is_recorded {
             room.count_loss(Loss::NoRoom);
@@ -207,11 +218,18 @@ impl Watch {
             began,
             room,
             recorder,
+            masks,
+            secrets,
             request: Mutex::new(Request::Coming(Box::new(sent))),
             client_ms: AtomicU64::new(0),
             is_lost: AtomicBool::new(!is_recorded),
             is_recorded,
         }
+    }
+
+    /// Headers of the answer without secrets.
+    pub(crate) fn safe(&self, headers: &HeaderMap) -> Vec<(HeaderName, HeaderValue)> {
+        self.masks.headers(headers, &self.secrets)
     }
 
     /// A body to be noted, of a response with these headers.
@@ -270,6 +288,7 @@ impl Watch {
             path: sent.path.clone(),
             headers: sent.headers.clone(),
             run: sent.run.clone(),
+            secrets: sent.secrets.clone(),
         };
         match &*self.request() {
             Request::Coming(sent) => of(sent),
@@ -298,7 +317,7 @@ impl Watch {
     pub(crate) fn over(&self, response: Option<Response>, failure: Option<Failure>) {
         let sent = over(&mut self.request());
         if let Some(sent) = sent.filter(|_| self.is_recorded) {
-            self.recorder.take(Seen::Ended(sent, response, failure));
+            self.recorder.take(Seen::Ended(sent, response.map(Box::new), failure));
         }
     }
 }

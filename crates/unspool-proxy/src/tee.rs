@@ -6,7 +6,7 @@ use crate::seen::{Cut, Failure, Response, Watch};
 use crate::sockets::BothWays;
 use crate::upstream::{Answer, causes};
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use std::io::{Error, ErrorKind};
@@ -73,7 +73,8 @@ impl Body for RequestTee {
         {
             self.watch.sent(bytes);
         }
-        if is_over || frame.is_none() {
+        let is_last = frame.as_ref().is_none_or(|frame| frame.as_ref().is_ok_and(Frame::is_trailers));
+        if is_over || is_last {
             self.watch.request_over();
         }
         Poll::Ready(frame)
@@ -105,15 +106,17 @@ impl Ending {
             head_at: Duration::ZERO,
             ended_at: Duration::ZERO,
             body,
+            trailers: Vec::new(),
             cut: None,
             socket: None,
         };
         Ending { watch, response: Some(response), stopping }
     }
 
-    pub(crate) fn answered(&mut self, status: StatusCode, headers: Vec<(HeaderName, HeaderValue)>) {
+    pub(crate) fn answered(&mut self, status: StatusCode, headers: &HeaderMap) {
         let head_at = self.watch.began.elapsed();
         if let Some(response) = &mut self.response {
+            let headers = self.watch.safe(headers);
             response.status = Some(status);
             response.body = self.watch.response_body(&headers);
             (response.headers, response.head_at) = (headers, head_at);
@@ -135,6 +138,13 @@ impl Ending {
     pub(crate) fn heard(&mut self, bytes: &Bytes) {
         if let Some(response) = &mut self.response {
             self.watch.heard(&mut response.body, bytes);
+        }
+    }
+
+    /// Notes what came behind the body.
+    pub(crate) fn trailed(&mut self, trailers: &HeaderMap) {
+        if let Some(response) = &mut self.response {
+            response.trailers = self.watch.safe(trailers);
         }
     }
 
@@ -179,9 +189,14 @@ pub(crate) struct ResponseTee {
     failed: Option<(u64, Error)>,
 }
 
+/// Whether all of a body has come: its end, or as many bytes as it was said to have.
+fn has_come(body: &Answer) -> bool {
+    body.is_end_stream() || body.size_hint().exact() == Some(0)
+}
+
 impl ResponseTee {
     pub(crate) fn new(inner: Answer, mut ending: Ending, silence: Duration, flushes: Flushes) -> ResponseTee {
-        if inner.is_end_stream() {
+        if has_come(&inner) {
             ending.end(None, None);
         }
         ResponseTee { inner, ending, silence, waiting: None, timer: None, flushes, failed: None }
@@ -245,8 +260,11 @@ impl Body for ResponseTee {
                 if let Some(bytes) = frame.data_ref() {
                     self.ending.heard(bytes);
                 }
-                // Whoever knows the length does not ask again.
-                if self.inner.is_end_stream() {
+                if let Some(trailers) = frame.trailers_ref() {
+                    self.ending.trailed(trailers);
+                }
+                // Whoever knows the length does not ask again, and behind trailers comes nothing.
+                if frame.is_trailers() || has_come(&self.inner) {
                     self.ending.end(None, None);
                 }
                 Some(Ok(frame))

@@ -24,6 +24,10 @@ pub(crate) enum Shape {
     /// `NAME=SECRET`, `NAME: SECRET` or `"NAME": "SECRET"` where the end of the name says what it is. It has letters and digits, so that
     /// neither numbers nor words of a program are taken.
     Named { ends: &'static [&'static str], least: usize },
+    /// What people and forms call a password.
+    Password,
+    /// `NAME=SECRET` in a query or form, where the name says what it is.
+    InQuery,
 }
 
 /// Which characters may follow.
@@ -53,6 +57,9 @@ impl Sort {
 const fn begins(name: &'static str, with: &'static [&'static str], then: Sort, least: usize) -> Kind {
     Kind { name, shape: Shape::Begins { with, then, least } }
 }
+
+/// What is known by the name before it.
+pub(crate) const NAMED: &str = "named-secret";
 
 /// All kinds; of two that fit at one place, the first counts.
 pub const KINDS: &[Kind] = &[
@@ -84,8 +91,10 @@ pub const KINDS: &[Kind] = &[
         shape: Shape::Follows { what: &["bearer ", "basic ", "token "], then: Sort::Wide, least: 20 },
     },
     Kind { name: "password-in-address", shape: Shape::InAddress },
+    Kind { name: NAMED, shape: Shape::InQuery },
+    Kind { name: NAMED, shape: Shape::Password },
     Kind {
-        name: "named-secret",
+        name: NAMED,
         shape: Shape::Named {
             ends: &[
                 "api_key",

@@ -8,6 +8,7 @@
 
 mod kinds;
 mod names;
+mod passwords;
 mod rules;
 mod scan;
 mod spots;
@@ -85,6 +86,23 @@ impl Masker {
             self.tag(&bytes[secret.clone()], secret.len(), room, &mut masked);
             self.count(kind);
             (done, from) = (secret.end, secret.end);
+        }
+        if done == 0 {
+            return None;
+        }
+        masked.extend_from_slice(&bytes[done..]);
+        Some(masked)
+    }
+
+    /// A form (`NAME=VALUE&…`) without the values whose names say that they are secrets; none when there are none.
+    pub fn mask_form(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut masked = Vec::new();
+        let mut done = 0;
+        for value in passwords::in_form(bytes) {
+            masked.extend_from_slice(&bytes[done..value.start]);
+            self.tag(&bytes[value.clone()], value.len(), Room::Any, &mut masked);
+            self.count(kinds::NAMED);
+            done = value.end;
         }
         if done == 0 {
             return None;

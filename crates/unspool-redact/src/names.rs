@@ -1,22 +1,28 @@
 //! Names that say that what they name is a secret: of headers, of parameters of a query.
 
-/// A name with a word that ends like this names a secret. Words are parted by `-`, `_` and `.`; `tokens` counts something and is none.
-const ENDS: [&str; 15] = [
+/// A name with a word that ends like this, but for a number behind it, names a secret. Words are parted by `-`, `_` and `.`; `tokens` counts
+/// something and is none.
+const ENDS: [&str; 20] = [
     "key",
     "token",
     "secret",
     "auth",
     "authorization",
+    "authentication",
+    "bearer",
     "cookie",
+    "cookies",
     "credential",
     "credentials",
     "password",
     "passwd",
     "passphrase",
+    "passcode",
     "pwd",
     "signature",
     "sig",
     "jwt",
+    "hmac",
 ];
 
 /// Whether a value of this name is to be kept from others. It errs on the side of secrets: `idempotency-key` is taken for one.
@@ -26,6 +32,7 @@ pub fn is_secret_name(name: &str) -> bool {
 }
 
 fn is_secret_word(word: &str) -> bool {
+    let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
     let ends = |end: &&str| {
         let start = word.len().checked_sub(end.len());
         start.is_some_and(|start| word.as_bytes()[start..].eq_ignore_ascii_case(end.as_bytes()))
@@ -52,6 +59,13 @@ mod tests {
             "x-auth-token",
             "helicone-auth",
             "Set-Cookie",
+            "cookie2",
+            "Set-Cookie2",
+            "x-cookies",
+            "x-api-key-2",
+            "token1",
+            "x-hub-signature-256",
+            "x-amz-hmac",
             "key",
             "apiKey",
             "access_token",
@@ -78,6 +92,9 @@ mod tests {
             "x-stainless-runtime",
             "max_tokens",
             "keys",
+            "x-amz-content-sha256",
+            "x-b3-traceid",
+            "2",
             "alt",
             "beta",
             "design",

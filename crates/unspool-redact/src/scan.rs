@@ -3,6 +3,7 @@
 //! In: bytes that may be cut anywhere and may be JSON. Out: where the next secret lies. A secret never takes a quote or half of an escape with it.
 
 use crate::kinds::{KINDS, Shape, Sort};
+use crate::passwords;
 use std::ops::Range;
 
 /// A secret.
@@ -16,11 +17,11 @@ const MAX_BLOCK_BYTES: usize = 32 << 10;
 /// The shortest thing inside a block that is a key and not talk of one.
 const LEAST_BLOCK: usize = 40;
 /// Names and users are not longer than this.
-const MAX_NAME: usize = 64;
+pub(crate) const MAX_NAME: usize = 64;
 /// What is given to a name without quotes is at least so long.
 const LEAST_BARE: usize = 16;
 /// What is given to a name, or stands in an address, is not longer than this.
-const MAX_VALUE: usize = 512;
+pub(crate) const MAX_VALUE: usize = 512;
 
 /// The next secret that begins at `from` or later.
 pub(crate) fn next(bytes: &[u8], from: usize) -> Option<Found> {
@@ -36,7 +37,7 @@ pub(crate) fn next(bytes: &[u8], from: usize) -> Option<Found> {
 fn may_begin(byte: u8) -> bool {
     const fn marked() -> [bool; 256] {
         let mut table = [false; 256];
-        let (mut n, marks) = (0, b"-sAyghxrwnpdSebBtT:=");
+        let (mut n, marks) = (0, b"-sAyghxrwnpPdSebBtT:=");
         while n < marks.len() {
             table[marks[n] as usize] = true;
             n += 1;
@@ -55,11 +56,13 @@ fn find(bytes: &[u8], at: usize, shape: Shape) -> Option<Range<usize>> {
         Shape::WebToken => web_token(bytes, at),
         Shape::InAddress => in_address(bytes, at),
         Shape::Named { ends, least } => named(bytes, at, ends, least),
+        Shape::Password => passwords::password(bytes, at),
+        Shape::InQuery => passwords::in_query(bytes, at),
     }
 }
 
 /// How many bytes from there on are like that.
-fn run(bytes: &[u8], from: usize, is_it: impl Fn(u8) -> bool) -> usize {
+pub(crate) fn run(bytes: &[u8], from: usize, is_it: impl Fn(u8) -> bool) -> usize {
     bytes.get(from..).map_or(0, |rest| rest.iter().take_while(|byte| is_it(**byte)).count())
 }
 
@@ -77,7 +80,7 @@ fn is_no_text(byte: u8) -> bool {
     !byte.is_ascii() || (byte.is_ascii_control() && !byte.is_ascii_whitespace()) || byte == b'\n'
 }
 
-fn has_digit(bytes: &[u8]) -> bool {
+pub(crate) fn has_digit(bytes: &[u8]) -> bool {
     bytes.iter().any(u8::is_ascii_digit)
 }
 
@@ -162,7 +165,7 @@ fn in_address(bytes: &[u8], at: usize) -> Option<Range<usize>> {
 }
 
 /// Whether something stands for a value that is filled in elsewhere, or was masked before.
-fn is_placeholder(value: &[u8]) -> bool {
+pub(crate) fn is_placeholder(value: &[u8]) -> bool {
     value.first().is_some_and(|first| b"${<[*%(".contains(first))
 }
 

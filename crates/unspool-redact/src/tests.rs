@@ -113,6 +113,16 @@ fn what_is_no_secret_stays() {
         "eyJhbGciOiJIUzI1NiJ9 alone is no token",
         "AKIA is how a key id begins; AKIAABCDEFGH23456789XYZ is too long",
         "[redacted:1] and api_key=[redacted:2]",
+        "The password is required, and the password is base64-encoded with sha256.",
+        "Reset your password to continue; passwords: 12 characters or more, 3 of them digits.",
+        "password: Uint8Array, oldPassword: utf8String, password: newPassword2, password=user2.password1",
+        r#"{"password":"Passwort","confirm_password":"Repeat it!","password2":"********","password":"string"}"#,
+        "PWD=/home/user1/project2 OLDPWD=/srv/app1",
+        "password_hash: a1b2c3d4 is no password, and passwordless2 neither",
+        "--password is a flag, --password <value1> too, and --password $SECRET1",
+        "https://h.example/find?key=name&token=abc&sort=asc&page=2",
+        "a && password_file=x1y2z3w4 && b",
+        "{\"password\":100000e1,\"n\":\"password\"\r\n\r\n, \"a\":1}",
     ];
     for text in quiet {
         assert_eq!(masked(text), (text.to_string(), vec![]));
@@ -149,4 +159,38 @@ fn a_block_that_is_cut_off_goes_as_far_as_it_goes() {
     let text = format!("{{\"a\":\"-----BEGIN {}-----\\n{}\\\"\",\"b\":1}}", "PRIVATE KEY", digits(80));
     let (masked, _) = masked(&text);
     assert_eq!(masked, r#"{"a":"[redacted:1]\"","b":1}"#);
+}
+
+#[test]
+fn passwords_in_words_and_forms_are_masked() {
+    for around in [
+        "my password is {}.",
+        "The Password was `{}`",
+        "set the password to {} and go on",
+        "user: bob\npassword: {}\nhost: h",
+        "Password:{}",
+        "db_password={}",
+        "mysql --password {} -u root",
+        "mysql --db-password={} -u root",
+        "{\"password\":\"{}\"}",
+        "{\\\"password\\\": \\\"{}\\\"}",
+        "login(user='bob', password='{}')",
+        "user=bob&password={}&remember=1",
+        "password={}&user=bob",
+        "https://h.example/login?passwd={}#top",
+        "https://h.example/login?a=b&amp;pwd={}",
+        "Content-Disposition: form-data; name=\"password\"\r\n\r\n{}\r\n--x",
+    ] {
+        let (masked, counts) = masked(&around.replace("{}", "hunter2"));
+        assert_eq!(masked, around.replace("{}", "[redacted:1]"), "{around}");
+        assert_eq!(counts, [("named-secret".to_string(), 1)], "{around}");
+    }
+    // What a form or a query calls a password is one, whatever it is made of.
+    for around in ["user=bob&password={}", "password={}&user=bob", "http://h/?password={}"] {
+        assert_eq!(masked(&around.replace("{}", "swordfish")).0, around.replace("{}", "[redacted:1]"));
+    }
+    let mut masker = Masker::default();
+    let form = masker.mask_form(b"password=swordfish&a=b&client_secret=x%20y&api_key=&c").unwrap();
+    assert_eq!(form, b"password=[redacted:1]&a=b&client_secret=[redacted:2]&api_key=&c");
+    assert!(masker.mask_form(b"a=b").is_none());
 }

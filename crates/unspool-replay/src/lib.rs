@@ -7,8 +7,9 @@ mod difference;
 mod errors;
 mod matching;
 mod mock;
+mod request;
 mod send;
 
 pub use matching::{Found, How, Miss, Recordings};
 pub use mock::{Mock, Pace};
-pub use send::{Outcome, Sender, Target, Verdict};
+pub use send::{Outcome, Sender, Target, Verdict, only_asks};

@@ -1,19 +1,22 @@
 //! Which recorded exchange answers a request.
 //!
-//! In: recorded exchanges, and requests. Out: the exchange whose request is the same, in three grades, or the nearest one and where it differs.
+//! In: recorded exchanges, and requests. Out: the exchange whose request is the same, in grades, or the nearest one and where it differs.
 
 use crate::difference;
+use crate::request::Request;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use unspool_formats::{WholeExchange, WireApi};
+use unspool_formats::WholeExchange;
 
 /// How a request was matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum How {
-    /// The bodies are equal as JSON.
+    /// The bodies are equal as JSON; where no model is asked, method, path and query, too.
     Equal,
     /// The messages are equal; other things are not.
     Messages,
+    /// No model is asked, and method and path are equal; other things are not.
+    Path,
     /// It is the next in order.
     InOrder,
 }
@@ -24,6 +27,7 @@ impl How {
         match self {
             How::Equal => "equal",
             How::Messages => "messages",
+            How::Path => "path",
             How::InOrder => "in-order",
         }
     }
@@ -54,32 +58,12 @@ pub struct Recordings {
     in_order: bool,
 }
 
-/// A request as it is compared.
-struct Request {
-    /// What is asked for: the end of the path says it, whatever is before it.
-    kind: String,
-    body: Value,
-    said: Value,
-}
-
-impl Request {
-    fn of(kind: String, body: &[u8]) -> Option<Request> {
-        let body: Value = serde_json::from_slice(body).ok()?;
-        let said = said(&body);
-        Some(Request { kind, body, said })
-    }
-
-    fn streams(&self) -> bool {
-        self.body["stream"] == true
-    }
-}
-
 impl Recordings {
-    /// Exchanges in the order they were sent. Those that a log has twice are one: the one with an answer, or the longer one.
+    /// Exchanges in the order they were sent, but for handshakes. Those that a log has twice are one: the one with an answer, or the longer one.
     pub fn new(exchanges: Vec<WholeExchange>, in_order: bool) -> Recordings {
         let mut kept: Vec<WholeExchange> = Vec::with_capacity(exchanges.len());
         let mut known: BTreeMap<String, usize> = BTreeMap::new();
-        for exchange in exchanges {
+        for exchange in exchanges.into_iter().filter(|one| !one.is_handshake()) {
             let weight = |one: &WholeExchange| one.answer.as_ref().map_or(0, |answer| answer.body.len() + 1);
             match exchange.id.clone().and_then(|id| known.get(&id).copied()) {
                 Some(place) if kept[place].body == exchange.body => {
@@ -94,7 +78,7 @@ impl Recordings {
             }
         }
         kept.sort_by_key(|exchange| exchange.sent);
-        let requests = kept.iter().map(|one| Request::of(kind_of(one), &one.body)).collect();
+        let requests = kept.iter().map(Request::recorded).collect();
         Recordings { exchanges: kept, requests, given: BTreeSet::new(), in_order }
     }
 
@@ -104,22 +88,26 @@ impl Recordings {
     }
 
     /// The exchange that answers a request. Of several that are equal, each answers once, in order; the last answers from then on.
-    pub fn find(&mut self, path: &str, body: &[u8]) -> Result<Found, Miss> {
-        let asked = Request::of(kind(path), body).ok_or(Miss { nearest: None })?;
-        let fits = |one: &Request| one.kind == asked.kind;
-        let equal = self.take(|one| fits(one) && one.body == asked.body);
+    pub fn find(&mut self, method: &str, path: &str, body: &[u8]) -> Result<Found, Miss> {
+        let asked = Request::of(method, path, body).ok_or(Miss { nearest: None })?;
+        let equal = self.take(|one| one.is_equal(&asked));
         if let Some(place) = equal {
             return Ok(Found { place, how: How::Equal });
         }
-        let same = self.take(|one| fits(one) && one.streams() == asked.streams() && one.said == asked.said);
+        let (how, same) = if asked.asks_model {
+            let is_same = |one: &Request| one.streams() == asked.streams() && one.said == asked.said;
+            (How::Messages, self.take(|one| one.fits(&asked) && is_same(one)))
+        } else {
+            (How::Path, self.take(|one| one.fits(&asked)))
+        };
         if let Some(place) = same {
-            return Ok(Found { place, how: How::Messages });
+            return Ok(Found { place, how });
         }
         if self.in_order {
             let mut all = self.requests.iter().enumerate();
             let next = all.find(|(place, one)| {
-                !self.given.contains(place)
-                    && one.as_ref().is_some_and(|one| fits(one) && one.streams() == asked.streams())
+                let is_next = |one: &Request| one.fits(&asked) && one.streams() == asked.streams();
+                !self.given.contains(place) && one.as_ref().is_some_and(is_next)
             });
             if let Some((place, _)) = next {
                 self.given.insert(place);
@@ -139,9 +127,15 @@ impl Recordings {
         Some(place)
     }
 
-    /// The request that has the most of the conversation in common, and the most fields.
+    /// The request that has the most of the conversation in common, and the most fields; where no model is asked, one of another method.
     fn nearest(&self, asked: &Request) -> Option<(usize, String)> {
-        let all = self.requests.iter().enumerate().filter_map(|(place, one)| Some((place, one.as_ref()?)));
+        let mut all =
+            self.requests.iter().enumerate().filter_map(|(place, one)| Some((place, one.as_ref()?)));
+        if !asked.asks_model {
+            let (place, one) = all.find(|(_, one)| !one.asks_model && one.leads_to(asked))?;
+            return Some((place, format!("its method was {} and is {}", one.method, asked.method)));
+        }
+        let all = all.filter(|(_, one)| one.asks_model);
         let alike = |one: &Request| {
             let begin = common(&one.said, &asked.said);
             let fields = one.body.as_object().into_iter().flatten();
@@ -166,48 +160,6 @@ fn common(one: &Value, other: &Value) -> usize {
     list(one).iter().zip(&list(other)).take_while(|(one, other)| one == other).count()
 }
 
-fn kind_of(exchange: &WholeExchange) -> String {
-    let usual = || exchange.api().map_or("/", WireApi::usual_path);
-    kind(exchange.path.as_deref().unwrap_or_else(usual))
-}
-
-/// The end of a path that says what is asked for.
-fn kind(path: &str) -> String {
-    let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
-    let known = ["/messages/count_tokens", "/messages", "/chat/completions", "/responses"];
-    known.into_iter().find(|end| path.ends_with(end)).unwrap_or(path).into()
-}
-
-/// What a request says, whatever stands around it: the conversation, brought into one form.
-fn said(body: &Value) -> Value {
-    let list = match body.get("messages").or_else(|| body.get("input")) {
-        Some(Value::Array(messages)) => messages.iter().map(message).collect(),
-        Some(Value::String(text)) => vec![message(&serde_json::json!({"role": "user", "content": text}))],
-        _ => Vec::new(),
-    };
-    serde_json::json!({"said": list})
-}
-
-/// A message without marks for the cache, its text as blocks.
-fn message(message: &Value) -> Value {
-    let mut message = without_marks(message);
-    if let Some(Value::String(text)) = message.get("content") {
-        message["content"] = serde_json::json!([{"type": "text", "text": text}]);
-    }
-    message
-}
-
-fn without_marks(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let kept = fields.iter().filter(|(key, _)| *key != "cache_control");
-            Value::Object(kept.map(|(key, value)| (key.clone(), without_marks(value))).collect())
-        }
-        Value::Array(items) => items.iter().map(without_marks).collect(),
-        other => other.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Found, How, Recordings};
@@ -224,7 +176,7 @@ mod tests {
     }
 
     fn found(recordings: &mut Recordings, path: &str, body: &Value) -> Option<(usize, How)> {
-        let Found { place, how } = recordings.find(path, body.to_string().as_bytes()).ok()?;
+        let Found { place, how } = recordings.find("POST", path, body.to_string().as_bytes()).ok()?;
         Some((place, how))
     }
 
@@ -288,11 +240,73 @@ mod tests {
         let all = vec![exchange("/v1/messages", &two, 200), exchange("/v1/messages", &one, 200)];
         let mut recordings = Recordings::new(all, false);
         let asked = json!({"model": "m", "messages": [user("a"), user("c")]}).to_string();
-        let miss = recordings.find("/v1/messages", asked.as_bytes()).unwrap_err();
+        let miss = recordings.find("POST", "/v1/messages", asked.as_bytes()).unwrap_err();
         let (place, differs) = miss.nearest.unwrap();
         assert_eq!((place, differs.as_str()), (1, r#"messages[1].content[0].text was "b" and is "c""#));
-        let miss = recordings.find("/v1/responses", asked.as_bytes()).unwrap_err();
+        let miss = recordings.find("POST", "/v1/responses", asked.as_bytes()).unwrap_err();
         assert!(miss.nearest.unwrap().1.contains("/messages and not to /responses"));
-        assert_eq!(recordings.find("/v1/messages", b"no json").unwrap_err().nearest, None);
+        assert_eq!(recordings.find("POST", "/v1/messages", b"no json").unwrap_err().nearest, None);
+    }
+
+    #[test]
+    fn what_asks_no_model_is_known_by_its_method_and_path() {
+        let other = |method: &str, path: &str, body: &str, n: u8| {
+            let body = if body.is_empty() { json!({}) } else { json!({"text": body}) };
+            let mut request = json!({"method": method, "path": path});
+            request.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
+            let text = json!({"unspool": "exchange", "exchange": format!("e{n}"), "request": request,
+                "response": {"status": 200, "text": n.to_string()}});
+            WholeExchange::read(text.to_string().as_bytes()).unwrap()
+        };
+        let all = vec![
+            other("GET", "/v1/models?limit=5&key=masked:1", "", 0),
+            other("GET", "/v1/models?limit=9", "", 1),
+            other("POST", "/v1/files", "--one", 2),
+            other("POST", "/v1/files", "--two", 3),
+            other("DELETE", "/v1/files/f1", "", 4),
+            other("GET", "/v1/messages/batches", "", 5),
+        ];
+        let mut recordings = Recordings::new(all, false);
+        let mut find = |method: &str, path: &str, body: &str| {
+            recordings.find(method, path, body.as_bytes()).map(|found| (found.place, found.how))
+        };
+        assert_eq!(find("GET", "/anthropic/v1/models?key=other&limit=5", ""), Ok((0, How::Equal)));
+        assert_eq!(find("GET", "/models?limit=9", ""), Ok((1, How::Equal)));
+        assert_eq!(find("HEAD", "/v1/models", ""), Ok((1, How::Path)), "the last stays");
+        assert_eq!(find("POST", "/v1/files", "--two"), Ok((3, How::Equal)));
+        assert_eq!(find("POST", "/v1/files", "--new boundary"), Ok((2, How::Path)));
+        assert_eq!(find("DELETE", "/v1/files/f1", ""), Ok((4, How::Equal)));
+        assert_eq!(find("GET", "/v1/messages/batches", ""), Ok((5, How::Equal)));
+        let missed = find("PUT", "/v1/files", "").unwrap_err().nearest.unwrap();
+        assert_eq!((missed.0, missed.1.as_str()), (2, "its method was POST and is PUT"));
+        assert_eq!(find("GET", "/v1/other", "").unwrap_err().nearest, None);
+        assert_eq!(find("GET", "/", "").unwrap_err().nearest, None);
+    }
+
+    /// What a model says to one thing is no answer to another, whichever API it is.
+    #[test]
+    fn models_of_other_apis_are_asked_in_words_too() {
+        let all = vec![
+            exchange("/v1/embeddings", &json!({"model": "e", "input": "a"}), 200),
+            exchange(
+                "/v1beta/models/g:generateContent",
+                &json!({"model": "g", "contents": [{"parts": [{"text": "a"}]}]}),
+                200,
+            ),
+            exchange("/v1/completions", &json!({"model": "c", "prompt": "a", "n": 1}), 200),
+        ];
+        let mut recordings = Recordings::new(all, false);
+        let ask = |recordings: &mut Recordings, path: &str, body: Value| found(recordings, path, &body);
+        let of = &mut recordings;
+        assert_eq!(
+            ask(of, "/openai/v1/embeddings", json!({"input": "a", "model": "f"})),
+            Some((0, How::Messages))
+        );
+        assert_eq!(ask(of, "/v1/embeddings", json!({"model": "e", "input": "b"})), None);
+        let said = |text: &str| json!({"contents": [{"parts": [{"text": text}]}], "more": 1});
+        assert_eq!(ask(of, "/v1beta/models/g:generateContent", said("a")), Some((1, How::Messages)));
+        assert_eq!(ask(of, "/v1beta/models/g:generateContent", said("b")), None);
+        assert_eq!(ask(of, "/completions", json!({"prompt": "a"})), Some((2, How::Messages)));
+        assert_eq!(ask(of, "/v1/chat/completions", json!({"prompt": "a"})), None);
     }
 }

@@ -105,11 +105,8 @@ impl Mock {
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
         let came = Instant::now();
-        let path = request.uri().path().to_string();
-        let api = WireApi::of_path(&path);
-        if path == "/" && (request.method() == Method::HEAD || request.method() == Method::GET) {
-            return whole(StatusCode::OK, "application/json", Bytes::from_static(b"{}"));
-        }
+        let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_string();
+        let (method, api) = (request.method().clone(), WireApi::of_path(&path));
         let limited = http_body_util::Limited::new(request.into_body(), MAX_MOCK_BODY_BYTES);
         let body = match limited.collect().await {
             Ok(body) => body.to_bytes(),
@@ -122,7 +119,7 @@ impl Mock {
         };
         let found = {
             let mut recordings = self.recordings.lock().unwrap_or_else(PoisonError::into_inner);
-            match recordings.find(&path, &body) {
+            match recordings.find(method.as_str(), &path, &body) {
                 Ok(found) => Ok((found.how, recordings.exchanges()[found.place].clone())),
                 Err(miss) => Err(describe(&miss, recordings.exchanges())),
             }
@@ -134,8 +131,13 @@ impl Mock {
                 response.headers_mut().insert("x-unspool-mock", HeaderValue::from_static(how.name()));
                 response
             }
+            // Whether somebody is there is answered, whoever was asked that then.
+            Err(_) if path == "/" && matches!(method, Method::HEAD | Method::GET) => {
+                whole(StatusCode::OK, "application/json", Bytes::from_static(b"{}"))
+            }
             Err(why) => {
-                (self.missed)(&format!("{path}: {why}"));
+                let place = path.split('?').next().unwrap_or_default();
+                (self.missed)(&format!("{method} {place}: {why}"));
                 failed(api, StatusCode::NOT_FOUND, "not_found_error", &why)
             }
         }
@@ -178,7 +180,9 @@ impl Mock {
         } else {
             "text/event-stream"
         };
-        response.headers_mut().entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(kind));
+        if !answer.body.is_empty() {
+            response.headers_mut().entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(kind));
+        }
         response
     }
 

@@ -3,6 +3,7 @@
 //! In: an exchange, and where to send it with whose keys. Out: what came back, and whether it says what was said then. Only headers that are known
 //! to say nothing about who calls are sent as recorded.
 
+use crate::request::{ASKING, is_safe};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use http_body_util::{BodyExt, Full};
@@ -84,10 +85,10 @@ impl Target {
                 insert(&mut headers, &name, value);
             }
         }
-        if !headers.contains_key("content-type") {
+        if !headers.contains_key("content-type") && !exchange.body.is_empty() {
             insert(&mut headers, "content-type", "application/json");
         }
-        if exchange.api() == Some(WireApi::Messages) {
+        if is_for_anthropic(exchange) {
             if !headers.contains_key("anthropic-version") {
                 insert(&mut headers, "anthropic-version", USUAL_ANTHROPIC_VERSION);
             }
@@ -101,6 +102,15 @@ impl Target {
             headers.insert(name, value.clone());
         }
         headers
+    }
+}
+
+/// Whether a request is one of Anthropic's API: by what it asks for, or else by headers that only those have.
+fn is_for_anthropic(exchange: &WholeExchange) -> bool {
+    let is_own = |name: &str| name.starts_with("anthropic-") || name == "x-api-key";
+    match exchange.api() {
+        Some(api) => api == WireApi::Messages,
+        None => exchange.headers.iter().any(|(name, _)| is_own(&name.to_ascii_lowercase())),
     }
 }
 
@@ -121,6 +131,8 @@ pub enum Verdict {
     NothingRecorded,
     /// Nothing came back.
     NoAnswer(String),
+    /// It was not sent, because it changes something.
+    NotSent,
 }
 
 /// What became of a request.
@@ -178,6 +190,7 @@ impl Sender {
             Ok((answer, first_ms)) => {
                 let said = answer.said();
                 let verdict = match &exchange.answer {
+                    Some(then) if is_answered_by_body(exchange) => compare_bodies(then, &answer),
                     Some(then) => compare(then, &answer, &said),
                     None => Verdict::NothingRecorded,
                 };
@@ -193,7 +206,7 @@ impl Sender {
     async fn exchange(&self, exchange: &WholeExchange, began: Instant) -> Result<(WholeAnswer, f64), String> {
         let path =
             exchange.path.as_deref().or_else(|| exchange.api().map(WireApi::usual_path)).unwrap_or("/");
-        let method = exchange.method.as_deref().unwrap_or("POST").parse().unwrap_or(Method::POST);
+        let method = exchange.method().parse().unwrap_or(Method::POST);
         let address = self.target.address(path).map_err(|error| error.to_string())?;
         let mut request = Request::new(Full::new(Bytes::copy_from_slice(&exchange.body)));
         (*request.method_mut(), *request.uri_mut()) = (method, address);
@@ -219,11 +232,65 @@ impl Sender {
     }
 }
 
+/// Parts of paths under which something is made, changed or removed.
+const CHANGING: [&str; 13] = [
+    "files",
+    "uploads",
+    "batches",
+    "fine_tuning",
+    "fine-tunes",
+    "assistants",
+    "threads",
+    "vector_stores",
+    "containers",
+    "conversations",
+    "evals",
+    "skills",
+    "organizations",
+];
+/// Whether sending a request again changes nothing but what it costs: it only asks, for something or a model.
+pub fn only_asks(exchange: &WholeExchange) -> bool {
+    let path = exchange.path.as_deref().unwrap_or_default().split('?').next().unwrap_or_default();
+    if is_safe(exchange.method()) {
+        return true;
+    }
+    if exchange.method() != "POST" || path.split('/').any(|part| CHANGING.contains(&part)) {
+        return false;
+    }
+    let body: serde_json::Value = serde_json::from_slice(&exchange.body).unwrap_or_default();
+    exchange.api().is_some() || ASKING.iter().any(|name| body.get(name).is_some())
+}
+
+/// Whether an answer is compared as it is, because no model says it.
+fn is_answered_by_body(exchange: &WholeExchange) -> bool {
+    let path = exchange.path.as_deref().unwrap_or_default().split('?').next().unwrap_or_default();
+    is_safe(exchange.method()) || path.ends_with("/count_tokens")
+}
+
+/// Where the status of an answer is another one.
+fn other_status(then: &WholeAnswer, now: &WholeAnswer) -> Option<Verdict> {
+    let (was, is) = (then.status?, now.status.unwrap_or(0));
+    (was != is).then(|| Verdict::Different(format!("the status was {was} and is {is}")))
+}
+
+fn compare_bodies(then: &WholeAnswer, now: &WholeAnswer) -> Verdict {
+    if let Some(other) = other_status(then, now) {
+        return other;
+    }
+    let read = |answer: &WholeAnswer| {
+        let text = || serde_json::Value::from(String::from_utf8_lossy(&answer.body).as_ref());
+        serde_json::from_slice(&answer.body).unwrap_or_else(|_| text())
+    };
+    match crate::difference::first(&read(then), &read(now)) {
+        Some(differs) => Verdict::Different(differs),
+        None => Verdict::Equal,
+    }
+}
+
 fn compare(then: &WholeAnswer, now: &WholeAnswer, said: &Said) -> Verdict {
     let before = then.said();
-    if then.status.is_some() && then.status != now.status {
-        let (then, now) = (then.status.unwrap_or(0), now.status.unwrap_or(0));
-        return Verdict::Different(format!("the status was {then} and is {now}"));
+    if let Some(other) = other_status(then, now) {
+        return other;
     }
     let words = |said: &Said| serde_json::json!({"text": said.texts.concat(), "error": said.error});
     if let Some(differs) = crate::difference::first(&words(&before), &words(said)) {
@@ -258,7 +325,7 @@ fn causes(error: &dyn Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Target, Verdict, compare};
+    use super::{Target, Verdict, compare, compare_bodies, only_asks};
     use unspool_formats::{WholeAnswer, WholeExchange};
 
     fn target(upstream: &str) -> Target {
@@ -290,6 +357,23 @@ mod tests {
         assert_eq!(target.headers(&exchange)["x-api-key"], "mine");
         let chat = WholeExchange::read(br#"{"path":"/v1/chat/completions","body":{"model":"m"}}"#).unwrap();
         assert_eq!(target.headers(&chat)["authorization"], "Bearer sk-o");
+        target.headers.clear();
+        for (header, sent) in [
+            ("x-api-key", "x-api-key"),
+            ("anthropic-version", "x-api-key"),
+            ("authorization", "authorization"),
+        ] {
+            let listed = format!(
+                r#"{{"unspool":"exchange","request":{{"method":"GET","path":"/v1/models","headers":[["{header}","masked:1"]]}}}}"#
+            );
+            let headers = target.headers(&WholeExchange::read(listed.as_bytes()).unwrap());
+            let keys = ["x-api-key", "authorization"].map(|name| headers.contains_key(name));
+            assert_eq!(
+                keys,
+                [sent == "x-api-key", sent == "authorization"],
+                "nobody gets the key of another"
+            );
+        }
     }
 
     #[test]
@@ -326,5 +410,40 @@ mod tests {
         let other = verdict(&answer("a", 200), &answer("b", 200));
         assert_eq!(other, Verdict::Different(r#"text was "a" and is "b""#.into()));
         assert!(matches!(verdict(&answer("a", 200), &answer("a", 529)), Verdict::Different(_)));
+    }
+
+    #[test]
+    fn what_changes_something_is_known() {
+        let asks = |method: &str, path: &str, body: &str| {
+            let body = if body.is_empty() { String::new() } else { format!(r#","body":{body}"#) };
+            let text = format!(
+                r#"{{"unspool":"exchange","request":{{"method":"{method}","path":"{path}"{body}}}}}"#
+            );
+            only_asks(&WholeExchange::read(text.as_bytes()).unwrap())
+        };
+        assert!(asks("GET", "/v1/models", "") && asks("HEAD", "/", "") && asks("GET", "/v1/files/f1", ""));
+        assert!(asks("POST", "/v1/messages?beta=true", r#"{"model":"m","messages":[]}"#));
+        assert!(asks("POST", "/v1/messages/count_tokens", r#"{"model":"m","messages":[]}"#));
+        assert!(asks("POST", "/v1/embeddings", r#"{"model":"m","input":"a"}"#));
+        assert!(asks("POST", "/v1beta/models/g:generateContent", r#"{"contents":[]}"#));
+        for path in ["/v1/files", "/v1/messages/batches", "/v1/fine_tuning/jobs", "/v1/threads/t/messages"] {
+            assert!(!asks("POST", path, r#"{"model":"m","input":"a"}"#), "{path}");
+        }
+        assert!(!asks("DELETE", "/v1/responses/r1", "") && !asks("POST", "/v1/things", r#"{"a":1}"#));
+        assert!(!asks("POST", "/v1/responses/r1/cancel", ""));
+    }
+
+    #[test]
+    fn what_no_model_says_is_compared_as_it_is() {
+        let answer = |body: &str| WholeAnswer {
+            status: Some(200),
+            body: body.as_bytes().to_vec(),
+            ..WholeAnswer::default()
+        };
+        let verdict = |then: &str, now: &str| compare_bodies(&answer(then), &answer(now));
+        assert_eq!(verdict(r#"{"data":[{"id":"a"}]}"#, r#"{ "data": [{"id": "a"}] }"#), Verdict::Equal);
+        let other = verdict(r#"{"data":[{"id":"a"}]}"#, r#"{"data":[{"id":"b"}]}"#);
+        assert_eq!(other, Verdict::Different(r#"data[0].id was "a" and is "b""#.into()));
+        assert!(matches!(verdict("words", "others"), Verdict::Different(_)));
     }
 }

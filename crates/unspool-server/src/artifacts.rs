@@ -39,12 +39,14 @@ impl Artifact {
         match self {
             Artifact::Json => {
                 let failed = |error: serde_json::Error| ApiError::bad_request("not_json", error.to_string());
-                serde_json::to_vec(&thoughtflow::thoughtflow(flow, batch)).map_err(failed)
+                serde_json::to_vec(&thoughtflow::thoughtflow(flow, batch, &mut snapshot.natives()))
+                    .map_err(failed)
             }
             Artifact::D2 => {
                 let view = View { group_by: GroupBy::Run, ..View::default() };
                 let mut drawn = graph(flow, batch, &engine.options().prices, &view, &|_| true);
                 name_lanes(flow, &mut drawn);
+                thoughtflow::tell_payloads(flow, batch, &mut snapshot.natives(), &mut drawn);
                 let mut bytes = Vec::new();
                 let boards = d2::Boards { drill_down: false, chained: true };
                 // Writing to memory does not fail.

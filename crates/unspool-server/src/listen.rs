@@ -3,7 +3,7 @@
 use crate::api::Stopping;
 use crate::app::{App, router};
 use crate::guard::{self, Access, Door, Keys};
-use crate::proxy::{Bound, Carrying};
+use crate::proxy::{Carrying, RunningProxy};
 use crate::{connections, grpc, refusals};
 use axum::middleware::from_fn_with_state;
 use std::future::Future;
@@ -81,27 +81,45 @@ pub struct Server {
     app: Arc<App>,
     http: (TcpListener, Door),
     grpc: (TcpListener, Door),
-    proxy: Option<Bound>,
+    proxy: Option<RunningProxy>,
 }
 
 impl Server {
     /// Takes the addresses.
     pub async fn bind(app: Arc<App>, addresses: &Addresses) -> Result<Server, ServeError> {
-        let keys = Arc::new(Keys::of(&app.engine.options().folder));
-        let http = bind(&addresses.http, Place::Page, &keys, &app.access).await?;
-        let grpc = bind(&addresses.grpc, Place::Grpc, &keys, &app.access).await?;
+        let http = listen(&addresses.http, Place::Page).await?;
+        Server::take_over(app, http, addresses).await
+    }
+
+    /// The same where somebody listened for HTTP before it.
+    pub async fn take_over(
+        app: Arc<App>,
+        http: TcpListener,
+        addresses: &Addresses,
+    ) -> Result<Server, ServeError> {
+        let keys = Arc::new(Keys::of(app.engine.folder()));
+        let http = guarded(http, &addresses.http, Place::Page, &keys, &app.access)?;
+        let grpc = listen(&addresses.grpc, Place::Grpc).await?;
+        let grpc = guarded(grpc, &addresses.grpc, Place::Grpc, &keys, &app.access)?;
         Ok(Server { app, http, grpc, proxy: None })
     }
 
-    /// Takes the address of a proxy, too, and says which one that is.
+    /// Starts a proxy beside it, and says where that listens.
     pub async fn bind_proxy(&mut self, carrying: &Carrying) -> Result<SocketAddr, ServeError> {
-        let (bound, local) = Bound::new(&self.app, carrying).await?;
-        self.proxy = Some(bound);
-        let routes = carrying.routes.all().iter();
-        let routes = routes.map(|upstream| (upstream.name.clone(), upstream.url.to_string())).collect();
-        // A server has one proxy.
-        drop(self.app.proxy.set((local, routes)));
+        let recorder = self.app.recorder.clone();
+        let recorder = recorder.ok_or_else(|| ServeError::Proxy("nothing records".into()))?;
+        let proxy = RunningProxy::start(self.app.engine.folder(), recorder, carrying).await?;
+        let local = proxy.local();
+        self.beside(proxy);
         Ok(local)
+    }
+
+    /// Has a proxy beside it that runs already, and ends with it.
+    pub fn beside(&mut self, mut proxy: RunningProxy) {
+        proxy.keep_key(self.app.engine.folder());
+        // A server has one proxy.
+        drop(self.app.proxy.set(proxy.place()));
+        self.proxy = Some(proxy);
     }
 
     /// Where it listens: HTTP, and gRPC.
@@ -127,8 +145,9 @@ impl Server {
         let carried = {
             let (proxy, stopped) = (self.proxy, until(stopped.clone()));
             async move {
-                if let Some(Bound { listener, proxy }) = proxy {
-                    proxy.serve(listener, stopped).await;
+                stopped.await;
+                if let Some(proxy) = proxy {
+                    proxy.end().await;
                 }
             }
         };
@@ -163,14 +182,21 @@ async fn take_spooled(app: Arc<App>, stopped: impl Future<Output = ()>) {
     }
 }
 
-async fn bind(
+/// Takes an address.
+pub(crate) async fn listen(address: &str, place: Place) -> Result<TcpListener, ServeError> {
+    let failed = |source| ServeError::Listen { address: address.into(), place, source };
+    TcpListener::bind(address).await.map_err(failed)
+}
+
+/// A listener with who may come in there; an error where everybody could and nobody said that this is meant.
+pub(crate) fn guarded(
+    listener: TcpListener,
     address: &str,
     place: Place,
     keys: &Arc<Keys>,
     access: &Access,
 ) -> Result<(TcpListener, Door), ServeError> {
     let failed = |source| ServeError::Listen { address: address.into(), place, source };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
     let door = Door::of(keys, access, address, listener.local_addr().map_err(failed)?)?;
     let door = door.ok_or_else(|| ServeError::Unguarded { address: address.into() })?;
     Ok((listener, door))

@@ -3,6 +3,7 @@
 //! In: requests for the page or its parts. Out: the files, which hold no data; the page asks for that itself. Paths that the page
 //! understands, such as `/sessions/ID`, get the page.
 
+use crate::api::{has_tag, known_tags};
 use crate::app::App;
 use axum::Router;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -53,7 +54,10 @@ fn part(part: Part) -> MethodRouter<Arc<App>> {
 }
 
 fn answer(part: Part, tag: &HeaderValue, headers: &HeaderMap) -> Response {
-    let is_known = headers.get(header::IF_NONE_MATCH) == Some(tag);
+    let is_known = match (known_tags(headers), tag.to_str()) {
+        (Some(known), Ok(tag)) => has_tag(&known, tag),
+        _ => false,
+    };
     let mut response =
         if is_known { StatusCode::NOT_MODIFIED.into_response() } else { part.bytes.into_response() };
     let set = response.headers_mut();

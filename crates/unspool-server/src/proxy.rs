@@ -4,11 +4,15 @@ use crate::app::App;
 use crate::listen::{Place, ServeError};
 use crate::recorder::Recorder;
 use axum::http::HeaderName;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use unspool_proxy::{Masks, Names, Options, Proxy, Routes, StartError, host_of};
-use unspool_store::secret_key;
+use unspool_store::{is_of_the_disk, keep_key, new_key, secret_key};
 
 /// The key by which secrets are masked, in the data folder.
 const KEY_FILE: &str = "proxy-key";
@@ -39,16 +43,24 @@ impl Carrying {
     }
 }
 
-/// A proxy that listens and carries nothing yet.
-pub(crate) struct Bound {
-    pub(crate) listener: TcpListener,
-    pub(crate) proxy: Proxy,
+/// A proxy that carries.
+pub struct RunningProxy {
+    local: SocketAddr,
+    routes: BTreeMap<String, String>,
+    task: JoinHandle<()>,
+    stop: watch::Sender<bool>,
+    /// A key that could not be kept.
+    unkept: Option<[u8; 32]>,
 }
 
-impl Bound {
-    /// Takes the address. It is for this machine only, unless somebody said otherwise: whoever sends is asked for no token, because
-    /// what a client sends is for the upstream.
-    pub(crate) async fn new(app: &App, carrying: &Carrying) -> Result<(Bound, SocketAddr), ServeError> {
+impl RunningProxy {
+    /// Takes the address and begins to carry. It is for this machine only, unless somebody said otherwise: whoever sends is asked for no token, because
+    /// what a client sends is for the upstream. That nothing can be kept in the folder now is no reason not to.
+    pub async fn start(
+        folder: &Path,
+        recorder: Arc<Recorder>,
+        carrying: &Carrying,
+    ) -> Result<RunningProxy, ServeError> {
         let address = || carrying.listen.clone();
         let failed = |source| ServeError::Listen { address: address(), place: Place::Proxy, source };
         let listener = TcpListener::bind(&carrying.listen).await.map_err(failed)?;
@@ -57,8 +69,14 @@ impl Bound {
             return Err(ServeError::OpenProxy { address: address() });
         }
         let failed = |source: std::io::Error| ServeError::Proxy(source.to_string());
-        let key = secret_key(&app.engine.options().folder, KEY_FILE).map_err(failed)?;
-        let recorder = app.recorder.clone().ok_or_else(|| ServeError::Proxy("nothing records".into()))?;
+        let (key, unkept) = match secret_key(folder, KEY_FILE) {
+            Ok(key) => (key, None),
+            Err(error) if is_of_the_disk(&error) => {
+                let key = new_key().map_err(failed)?;
+                (key, Some(key))
+            }
+            Err(error) => return Err(failed(error)),
+        };
         let room = Arc::clone(recorder.room());
         let masks = Masks::new(key, carrying.masked.clone());
         let mut options = Options::new(carrying.routes.clone(), masks, room, recorder as Arc<_>);
@@ -67,7 +85,37 @@ impl Bound {
             StartError::NoCertificates => ServeError::NoCertificates,
             StartError::System(source) => failed(source),
         })?;
-        Ok((Bound { listener, proxy }, local))
+        let (stop, mut stopped) = watch::channel(false);
+        let task = tokio::spawn(async move {
+            // An error means that nobody can stop it any more, which is the end, too.
+            proxy.serve(listener, async { drop(stopped.wait_for(|stopped| *stopped).await) }).await;
+        });
+        let routes = carrying.routes.all().iter();
+        let routes = routes.map(|upstream| (upstream.name.clone(), upstream.url.to_string())).collect();
+        Ok(RunningProxy { local, routes, task, stop, unkept })
+    }
+
+    /// Where it listens.
+    pub fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Where it listens, and where its routes lead.
+    pub(crate) fn place(&self) -> (SocketAddr, BTreeMap<String, String>) {
+        (self.local, self.routes.clone())
+    }
+
+    /// Keeps its key in the folder if that was not possible before. If it still is not, the next start has another one.
+    pub(crate) fn keep_key(&mut self, folder: &Path) {
+        if let Some(key) = self.unkept.take() {
+            drop(keep_key(folder, KEY_FILE, &key));
+        }
+    }
+
+    /// Takes no more requests; exchanges under way are finished, as far as they do in time.
+    pub async fn end(self) {
+        self.stop.send_replace(true);
+        drop(self.task.await);
     }
 }
 

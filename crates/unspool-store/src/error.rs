@@ -88,6 +88,12 @@ impl LogError {
     }
 }
 
+/// Whether a disk refused that is full or lets nothing be written; who owns a file is another matter.
+pub fn is_of_the_disk(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge | ReadOnlyFilesystem)
+}
+
 /// What can be done about what a disk refused, if that is known.
 pub(crate) fn disk_hint(kind: io::ErrorKind) -> Option<&'static str> {
     match kind {

@@ -22,7 +22,7 @@ mod store;
 mod texts;
 mod tokens;
 
-pub use error::{LogError, StoreError};
+pub use error::{LogError, StoreError, is_of_the_disk};
 pub use families::{Families, FamilyId, LooseIssue, Placed, RecordCounts, StreamPart};
 pub use from_flow::{ACTIVITY_PARTS, Beside};
 pub use ground::{Ground, GroundError, Retired};
@@ -31,8 +31,11 @@ pub use log::{
 };
 pub use memory::MemoryStore;
 pub use question::{Cursor, Facet, FacetValues, Filter, MAX_FACET_VALUES, Page, Question, Sort};
-pub use secret::secret_key;
+pub use secret::{keep_key, new_key, secret_key};
 pub use sqlite::{DatabaseFile, SqliteStore};
 pub use store::{Changed, Commit, Forgotten, Standing, Store, StorePlace, Totals};
-pub use texts::{ChunkId, NewChunk, PackedText, SessionNumber, TextPacker, Texts, TextsReader, WantedWord};
+pub use texts::{
+    ChunkId, KeptText, KnownChunk, NewChunk, PackedText, SessionNumber, TextPacker, Texts, TextsReader,
+    WantedWord,
+};
 pub use tokens::{NewToken, Scope, Stamp, Token, TokenError, Tokens};

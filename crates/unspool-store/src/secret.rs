@@ -14,22 +14,30 @@ pub fn secret_key(folder: &Path, name: &str) -> Result<[u8; 32]> {
             bytes.try_into().map_err(|_| why())
         }
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => new_key(folder, name),
+        _ => {
+            let key = new_key()?;
+            keep_key(folder, name, &key)?;
+            Ok(key)
+        }
     }
 }
 
-/// Makes a key that is there whole or not at all.
-fn new_key(folder: &Path, name: &str) -> Result<[u8; 32]> {
-    let files = DiskFiles::new(folder)?;
+/// A key that is nowhere yet.
+pub fn new_key() -> Result<[u8; 32]> {
     let mut key = [0; 32];
     getrandom::fill(&mut key).map_err(Error::other)?;
+    Ok(key)
+}
+
+/// Keeps a key in that file of a folder: whole or not at all.
+pub fn keep_key(folder: &Path, name: &str, key: &[u8; 32]) -> Result<()> {
+    let files = DiskFiles::new(folder)?;
     let part = format!("{name}.{}.part", std::process::id());
     let mut file = private_file().write(true).create(true).truncate(true).open(folder.join(&part))?;
-    file.write_all(&key)?;
+    file.write_all(key)?;
     file.sync_all()?;
     files.rename(&part, name)?;
-    files.sync_folder()?;
-    Ok(key)
+    files.sync_folder()
 }
 
 #[cfg(test)]

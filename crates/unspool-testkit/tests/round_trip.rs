@@ -6,11 +6,12 @@
 
 use proptest::prelude::*;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use unspool_link::{Corpus, Table};
-use unspool_model::Timestamp;
+use unspool_model::{Batch, RecordIx, Timestamp};
 use unspool_testkit::{Layout, Mode, Prompts, Replay, Shape, Tree, generate, hide, read};
 use unspool_view::Prices;
 use unspool_view::diff::{Part, Side, diff};
@@ -24,6 +25,7 @@ use unspool_view::graph::{Level, View, graph};
 use unspool_view::metrics::metrics;
 use unspool_view::path::{Paths, Scope};
 use unspool_view::rows::{Filter, rows};
+use unspool_view::search::NativeBytes;
 use unspool_view::tree_json::tree_doc;
 use unspool_view::workflow::{Options, items, workflow};
 
@@ -266,9 +268,63 @@ fn every_fixture_comes_back_from_spans() {
 }
 
 /// The `ThoughtFlow` files of a corpus: one per session in which something happened.
-fn thoughtflow_files(corpus: &Corpus) -> Vec<Value> {
+fn thoughtflow_files(tree: &Tree, corpus: &Corpus) -> Vec<Value> {
     let with_steps = corpus.flows().filter(|flow| !flow.steps.is_empty());
-    with_steps.map(|flow| serde_json::to_value(thoughtflow(&flow, &corpus.batch)).unwrap()).collect()
+    let mut natives = Files { tree, batch: &corpus.batch };
+    let written = with_steps.map(|flow| thoughtflow(&flow, &corpus.batch, &mut natives));
+    written.map(|document| serde_json::to_value(document).unwrap()).collect()
+}
+
+/// The bytes of records in the files they were read from.
+struct Files<'a> {
+    tree: &'a Tree,
+    batch: &'a Batch,
+}
+
+impl NativeBytes for Files<'_> {
+    fn bytes(&mut self, record: RecordIx) -> Option<&[u8]> {
+        let record = self.batch.records.get(record as usize)?;
+        let name = self.batch.text.get(self.batch.streams[record.stream as usize].name);
+        let start = usize::try_from(record.offset).ok()?;
+        self.tree.files.get(name)?.get(start..start + record.len as usize)
+    }
+
+    fn readable(&mut self, _: RecordIx) -> Option<Cow<'_, str>> {
+        None
+    }
+}
+
+/// As it was told, a session comes back as it was: payloads, labels and dependencies as well.
+#[test]
+fn what_a_thoughtflow_source_told_is_written_as_it_told_it() {
+    let steps_of = |document: &Value| -> Vec<(Value, Value)> {
+        let runs = ["runs", "conversations"].into_iter().filter_map(|name| document[name].as_array());
+        let id = |run: &Value| run.get("run_id").or(run.get("conversation_id")).or(run.get("id")).cloned();
+        let of_run = |run: &Value| {
+            let steps = run["steps"].as_array().into_iter().flatten().filter(|step| step.is_object());
+            steps.map(|step| (id(run).unwrap_or_default(), step.clone())).collect::<Vec<_>>()
+        };
+        runs.flatten().flat_map(of_run).collect()
+    };
+    let mut compared = 0;
+    for (case, tree) in fixtures().into_iter().filter(|(case, _)| case.starts_with("thoughtflow-json/")) {
+        let written: Vec<(Value, Value)> =
+            thoughtflow_files(&tree, &corpus(&tree)).iter().flat_map(steps_of).collect();
+        for bytes in tree.files.values() {
+            let Ok(document) = serde_json::from_slice::<Value>(bytes) else { continue };
+            for (run, told) in steps_of(&document) {
+                let found =
+                    written.iter().find(|(of, step)| *of == run && step["step_id"] == told["step_id"]);
+                let (_, found) = found.unwrap_or_else(|| panic!("{case}: {told}"));
+                for field in ["label", "payload_started", "payload_completed"] {
+                    let is_told = told.get(field).is_some_and(|value| !value.is_null());
+                    assert!(!is_told || found[field] == told[field], "{case}: {field} of {told}: {found}");
+                    compared += usize::from(is_told);
+                }
+            }
+        }
+    }
+    assert!(compared >= 20, "{compared}");
 }
 
 /// What a `ThoughtFlow` file must carry of a session: messages, model calls and tool calls, and what failed.
@@ -291,7 +347,7 @@ fn kept_by_thoughtflow(corpus: &Corpus, session: &Value) -> Vec<String> {
 /// What differs when a `ThoughtFlow` file is read back.
 fn thoughtflow_there_and_back(tree: &Tree) -> Option<String> {
     let before = corpus(tree);
-    thoughtflow_files(&before).into_iter().find_map(|there| {
+    thoughtflow_files(tree, &before).into_iter().find_map(|there| {
         let session = &there["session_id"];
         let back = corpus(&file("session.thoughtflow.json", serde_json::to_vec(&there).unwrap()));
         let (had, has) = (kept_by_thoughtflow(&before, session), kept_by_thoughtflow(&back, session));
@@ -353,7 +409,9 @@ fn ask_everything(corpus: &Corpus) {
             rows(&flow, batch, &prices, &Filter::default()).rows.len(),
             serde_json::to_string(&tree_doc(&flow, batch)).unwrap().len(),
             otlp::encode(&otlp::spans(&flow, batch)).len(),
-            serde_json::to_string(&thoughtflow(&flow, batch)).unwrap().len(),
+            serde_json::to_string(&thoughtflow(&flow, batch, &mut Files { tree: &Tree::default(), batch }))
+                .unwrap()
+                .len(),
             TimelinePicture::of(&flow, batch, true).1.len(),
         ]
         .iter()

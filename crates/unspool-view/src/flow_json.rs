@@ -115,7 +115,7 @@ pub struct AgentDoc {
     pub internal: bool,
     /// The main agent of a session.
     pub main: bool,
-    /// Position among the session's sub-tasks, from 1; null for main and internal agents.
+    /// Position among the session's sub-tasks in the order they were asked for, from 1; null for main and internal agents.
     pub task_number: Option<u32>,
     /// How it was started; null when it has no parent or none was found.
     pub spawn: Option<SpawnDoc>,

@@ -1,4 +1,4 @@
-//! Recorded exchanges of a session or a file, wherever they are kept.
+//! Recorded exchanges of sessions or files, wherever they are kept.
 //!
 //! In: what the user named. Out: the exchanges whole, in the order they were sent. A path is read; an id is looked for in the data folder, or asked of the
 //! server that has it, and then in the usual places.
@@ -22,9 +22,9 @@ use unspool_view::search::NativeBytes;
 /// What holds the exchanges.
 #[derive(clap::Args)]
 pub(crate) struct RecordedArgs {
-    /// A session id or a unique start of one, or a file or folder of recorded traffic.
-    #[arg(value_name = "SESSION|PATH")]
-    target: PathBuf,
+    /// Session ids or unique starts of them, or files or folders of recorded traffic.
+    #[arg(value_name = "SESSION|PATH", required = true)]
+    targets: Vec<PathBuf>,
     #[command(flatten)]
     places: Places,
     /// Where sessions are kept, if no server has them (default: `$UNSPOOL_DATA_DIR`, else unspool in your data folder).
@@ -47,39 +47,47 @@ enum InFolder {
 }
 
 impl RecordedArgs {
-    /// How the user named it.
+    /// How the user named them.
     pub(crate) fn shown(&self) -> String {
-        self.target.display().to_string()
+        let names: Vec<String> = self.targets.iter().map(|target| target.display().to_string()).collect();
+        names.join(", ")
     }
 
     /// The exchanges.
     pub(crate) fn read(&self, args: &Args, in_order: bool) -> Result<Recordings, CliError> {
-        let name = self.shown();
-        let is_path = std::fs::symlink_metadata(&self.target).is_ok() || name == "-" || name.contains('/');
-        let exchanges = if is_path || !self.places.look_in.is_empty() {
-            self.in_files(args)?
-        } else if self.server.is_some() {
-            in_server(&RunningServer::named(self.server.as_deref()), &name)?
-        } else {
-            match self.in_folder(args, &name)? {
-                InFolder::Found(exchanges) => exchanges,
-                InFolder::NoFolder => self.in_files(args)?,
-                InFolder::Missing { folder, sessions } => {
-                    self.in_files(args).map_err(|error| self.missing(error, &name, &folder, sessions))?
-                }
-            }
-        };
+        let mut exchanges = Vec::new();
+        for target in &self.targets {
+            exchanges.extend(self.exchanges(args, target)?);
+        }
         let recordings = Recordings::new(exchanges, in_order);
         if recordings.exchanges().is_empty() {
-            let why = format!("{name} has no recorded requests");
+            let why = format!("{} has no recorded requests", self.shown());
             let hint = "recorded traffic is what `unspool proxy` keeps, or what docs/traffic.md lists".into();
             return Err(CliError::Data { why, hint: Some(hint) });
         }
         Ok(recordings)
     }
 
-    fn in_files(&self, args: &Args) -> Result<Vec<WholeExchange>, CliError> {
-        let loaded = load(args, std::slice::from_ref(&self.target), &self.places.look_in, Detail::Full)?;
+    fn exchanges(&self, args: &Args, target: &PathBuf) -> Result<Vec<WholeExchange>, CliError> {
+        let name = target.display().to_string();
+        let is_path = std::fs::symlink_metadata(target).is_ok() || name == "-" || name.contains('/');
+        if is_path || !self.places.look_in.is_empty() {
+            return self.in_files(args, target);
+        }
+        if self.server.is_some() {
+            return in_server(&RunningServer::named(self.server.as_deref()), &name);
+        }
+        match self.in_folder(args, &name)? {
+            InFolder::Found(exchanges) => Ok(exchanges),
+            InFolder::NoFolder => self.in_files(args, target),
+            InFolder::Missing { folder, sessions } => {
+                self.in_files(args, target).map_err(|error| self.missing(error, &name, &folder, sessions))
+            }
+        }
+    }
+
+    fn in_files(&self, args: &Args, target: &PathBuf) -> Result<Vec<WholeExchange>, CliError> {
+        let loaded = load(args, std::slice::from_ref(target), &self.places.look_in, Detail::Full)?;
         let mut bytes = Bytes::new(&loaded.natives, &loaded.corpus.batch);
         Ok(loaded.sessions.iter().flat_map(|session| whole(&loaded.corpus, *session, &mut bytes)).collect())
     }

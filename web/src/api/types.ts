@@ -469,7 +469,7 @@ export type AgentDoc = {
   internal: boolean;
   /** The main agent of a session. */
   main: boolean;
-  /** Position among the session's sub-tasks, from 1; null for main and internal agents. */
+  /** Position among the session's sub-tasks in the order they were asked for, from 1; null for main and internal agents. */
   task_number?: number | null;
   /** How it was started; null when it has no parent or none was found. */
   spawn?: SpawnDoc | null;
@@ -790,6 +790,8 @@ export type PlacedNodeDoc = {
   look: string;
   /** Positions of its steps in the depth-first order of the tree, as `step_ids` lists them. */
   seqs: number[];
+  /** Its steps beyond the limit `max_node_steps`, which `step_ids`, `span_ids` and `seqs` leave out; `all_steps` asks for them. */
+  steps_left_out: number;
   /** The place of its agent's colour in the schema; null when it is of several types of agents, or of none. */
   colour?: number | null;
   /** The first line, cut to the box. */
@@ -3019,7 +3021,7 @@ export interface Questions {
   "/api/v1/sessions/{id}/export": { format?: string | undefined; view?: string | undefined; theme?: string | undefined; drill_down?: boolean | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; where?: string | undefined; run?: string[] | undefined; project?: boolean | undefined; min_share?: number | undefined };
   "/api/v1/sessions/{id}/failures": {  };
   "/api/v1/sessions/{id}/findings": { only?: string[] | undefined };
-  "/api/v1/sessions/{id}/graph": { view?: string | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; open?: string[] | undefined; shut?: string[] | undefined; where?: string | undefined; run?: string[] | undefined; project?: boolean | undefined; min_share?: number | undefined; direction?: string | undefined; routing?: string | undefined; fit?: boolean | undefined };
+  "/api/v1/sessions/{id}/graph": { view?: string | undefined; level?: string | undefined; group_by?: string | undefined; agent?: string[] | undefined; kind?: string[] | undefined; tool?: string[] | undefined; after?: string | undefined; before?: string | undefined; status?: string | undefined; edge?: string[] | undefined; min_confidence?: number | undefined; sequential?: boolean | undefined; full?: boolean | undefined; open?: string[] | undefined; shut?: string[] | undefined; where?: string | undefined; run?: string[] | undefined; project?: boolean | undefined; min_share?: number | undefined; direction?: string | undefined; routing?: string | undefined; all_steps?: boolean | undefined; fit?: boolean | undefined };
   "/api/v1/sessions/{id}/line": {  };
   "/api/v1/sessions/{id}/links": {  };
   "/api/v1/sessions/{id}/metrics": {  };

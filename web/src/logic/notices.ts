@@ -31,9 +31,11 @@ const ABOUT: Record<string, string> = {
 /** What the server wants people to know. */
 export function toldBy({ notices, problem, index_problem: index, proxy }: Pick<HealthDoc, "notices" | "problem" | "index_problem" | "proxy">): Told {
   const packed = proxy?.still_packed ?? 0;
+  // What is refused is a notice, too, and says so itself.
+  const isNotice = typeof problem === "string" && notices.includes(problem);
   const words = [
-    ...(problem ? [`Records are kept, but nothing new is shown: ${problem}`] : []),
-    ...notices,
+    ...(problem ? [isNotice ? problem : `Records are kept, but nothing new is shown: ${problem}`] : []),
+    ...notices.filter((notice) => notice !== problem),
     ...(packed > 0 ? [`${packed === 1 ? "1 body is" : `${packed} bodies are`} kept packed`] : []),
     ...(index ? [`Words do not find what is new: ${index}`] : []),
   ];

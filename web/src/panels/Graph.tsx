@@ -71,7 +71,7 @@ export function Graph({ drawn }: { drawn: "dag" | "workflow" }) {
       const { params } = route.value;
       const { direction, sure } = params;
       const where = queryTrouble.value ? undefined : query.value;
-      return JSON.stringify(drawn === "workflow" ? workflowAsked(params, where) : { level: graphLevel(), direction, where, open: openAgents(), shut: shutAgents(), min_confidence: sure ? Number(sure) : undefined, full: isFull.value || undefined, fit: true });
+      return JSON.stringify(drawn === "workflow" ? workflowAsked(params, where) : { level: graphLevel(), direction, where, open: openAgents(), shut: shutAgents(), min_confidence: sure ? Number(sure) : undefined, full: isFull.value || undefined, fit: true, all_steps: true });
     });
     return answerOf(() => {
       const [id, asked] = [sessionId.value, key.value];

@@ -60,10 +60,20 @@ export function QueryBox() {
   const [caret, setCaret] = useState<number | undefined>(undefined);
   const [at, setAt] = useState(0);
   const [left, setLeft] = useState(0);
-  useEffect(() => setText(query.value), [query.value]);
+  // What was typed and asked for comes back with the address, maybe when more has been typed: only what others put there is taken from it.
+  const asked = useRef(query.value);
+  const ask = (q: string) => {
+    asked.current = q;
+    replaceParams({ q });
+  };
+  useEffect(() => {
+    if (query.value === asked.current) return;
+    asked.current = query.value;
+    setText(query.value);
+  }, [query.value]);
   useEffect(() => {
     if (text === query.peek()) return;
-    const timer = setTimeout(() => replaceParams({ q: text }), PAUSE_MS);
+    const timer = setTimeout(() => ask(text), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
   const shown = caret === undefined ? NONE : offersAt(text, caret, words.value?.query_fields ?? [], values.value);
@@ -117,7 +127,7 @@ export function QueryBox() {
           onInput={(event) => { setText(event.currentTarget.value); isInWord(event.currentTarget) ? open() : setCaret(undefined); }} onScroll={(event) => setLeft(event.currentTarget.scrollLeft)}
         />
         <Underline text={text} left={left} trouble={trouble} />
-        {text !== "" && <button class="clear" aria-label="Clear the filter" onClick={() => { setText(""); replaceParams({ q: "" }); input.current?.focus(); }}>×</button>}
+        {text !== "" && <button class="clear" aria-label="Clear the filter" onClick={() => { setText(""); ask(""); input.current?.focus(); }}>×</button>}
         {!isOpen && trouble && isTypedIn.value && text === query.value && <Hint trouble={trouble} />}
         {isOpen && <OfferList offers={shown.offers} at={at} take={take} />}
       </div>

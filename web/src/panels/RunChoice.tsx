@@ -58,5 +58,5 @@ export function RunChoice() {
 export function workflowAsked(params: Readonly<Record<string, string>>, where: string | undefined) {
   const { direction, full, of, runs, share } = params;
   if (of === "runs" || of === "project") return { view: "process", direction, project: of === "project" || undefined, min_share: share ? Number(share) : undefined };
-  return { view: "workflow", direction, where, full: full === "true" || undefined, run: chosenRuns(runs) };
+  return { view: "workflow", direction, where, full: full === "true" || undefined, run: chosenRuns(runs), all_steps: true };
 }

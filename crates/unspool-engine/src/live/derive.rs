@@ -199,7 +199,7 @@ impl Deriver {
     pub(super) fn place_and_derive(&mut self, all: bool) -> Result<(), GroundError> {
         while let Some(mut waiting) = self.backlog.pop_front() {
             let decoded = waiting.decoded();
-            self.checkpoints.extend(waiting.place.checkpoint.take());
+            self.checkpoints.append(&mut waiting.place.checkpoints);
             self.place(&waiting, decoded)?;
             self.placed = waiting.position + 1;
         }

@@ -2,10 +2,9 @@
 
 use super::decode::{Counted, Decoded, decode};
 use super::queue::{Reading, Waiting};
-use super::{Shared, held, streams};
+use super::{Shared, streams};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use unspool_model::Code;
 use unspool_store::rows::Checkpoint;
 use unspool_store::{Entry, LogError, Packing, Receipt};
 
@@ -47,7 +46,7 @@ pub struct Part {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Place {
     pub(crate) offset: u64,
-    pub(crate) checkpoint: Option<Checkpoint>,
+    pub(crate) checkpoints: Vec<Checkpoint>,
 }
 
 /// A receipt: everything is on the disk.
@@ -90,15 +89,15 @@ impl Shared {
         match arrival {
             Arrival::Body { source, name, bytes } => self.body(&source, &name, bytes),
             Arrival::Part(part) => {
-                let positions = self.parts(vec![part])?;
+                let positions = self.parts(vec![part], Vec::new())?;
                 Ok(Taken { position: positions.first, counted: Counted::default() })
             }
         }
     }
 
     /// Keeps parts of files, all with one write; waits for room. When much waits already, as when a folder is read for the first time, they are
-    /// packed quickly.
-    pub(crate) fn parts(&self, parts: Vec<Part>) -> Result<Receipt, Refused> {
+    /// packed quickly. More checkpoints may be kept with the last of them.
+    pub(crate) fn parts(&self, parts: Vec<Part>, more: Vec<Checkpoint>) -> Result<Receipt, Refused> {
         let room = parts.iter().map(|part| part.bytes.len() as u64).sum();
         if !self.queue.promise_when_there_is_room(room, &self.stopping) {
             return Err(Refused::Stopping);
@@ -110,7 +109,7 @@ impl Shared {
             let stream = streams::file(&path);
             waiting.push(Waiting {
                 position: 0,
-                place: Place { offset, checkpoint },
+                place: Place { offset, checkpoints: checkpoint.into_iter().collect() },
                 stream: stream.clone(),
                 received,
                 bytes: bytes.len() as u64,
@@ -119,6 +118,9 @@ impl Shared {
                 read: if offset == 0 { Reading::done(decode(&path, &bytes)) } else { Reading::FromLog },
             });
             entries.push(Entry { stream, offset, received, bytes });
+        }
+        if let Some(last) = waiting.last_mut() {
+            last.place.checkpoints.extend(more);
         }
         let appended = self.append(entries, packing(self.is_behind()));
         let receipt = appended.inspect_err(|_| self.queue.release(room))?;
@@ -190,14 +192,11 @@ impl Shared {
     fn append(&self, entries: impl Into<Arc<[Entry]>>, packing: Packing) -> Result<Receipt, LogError> {
         let appended = self.log.append_packed(entries, packing);
         match &appended {
-            Ok(_) => *held(&self.unwritten) = None,
+            Ok(_) => self.takes(),
             Err(error @ LogError::Io { doing, source, .. }) => {
                 let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
                 // Without the name of the file, which is another one with every try.
-                let words =
-                    format!("what is sent is refused: could not {doing} the record log: {source}{hint}");
-                self.say(Code::WriteRefused, &words);
-                *held(&self.unwritten) = Some(words);
+                self.refuses(&format!("could not {doing} the record log: {source}"), &hint);
             }
             Err(_) => {}
         }

@@ -15,8 +15,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use unspool_model::{Code, Id, Timestamp};
-use unspool_store::{Changed, GroundError, NewChunk, TextPacker, Texts};
-use unspool_view::search::{Chunks, WordList};
+use unspool_store::{Changed, GroundError, KeptText, KnownChunk, NewChunk, TextPacker, Texts};
+use unspool_view::search::{Chunks, Told, WordList};
 
 /// A change waits at least so long for others to be indexed with it.
 const CROWD: Duration = Duration::from_millis(100);
@@ -324,7 +324,7 @@ impl Indexer {
                 while begun.len() <= self.crew()
                     && let Some(next) = left.next()
                 {
-                    let known: FxHashSet<Id> = self.texts.sums(next.id)?.into_iter().collect();
+                    let known = self.texts.known(next.id)?;
                     let (give, prepared) = sync_channel(PREPARED);
                     begun.push_back(Begun { session: next, is_known: !known.is_empty(), prepared });
                     let shared = &shared;
@@ -411,7 +411,7 @@ struct Prepared {
 }
 
 /// Reads the texts of a session that the index does not know, some at a time, until nobody wants them.
-fn prepare(shared: &Shared, changed: &Changed, mut known: FxHashSet<Id>, give: &SyncSender<Prepared>) {
+fn prepare(shared: &Shared, changed: &Changed, known: Vec<KnownChunk>, give: &SyncSender<Prepared>) {
     let found = if changed.exists { shared.snapshot(changed.id) } else { Ok(None) };
     // Nobody wants it when the engine is about to end.
     let nothing = |new| drop(give.send(Prepared { all: Arc::default(), new, bytes: 0 }));
@@ -424,19 +424,23 @@ fn prepare(shared: &Shared, changed: &Changed, mut known: FxHashSet<Id>, give: &
     let (flow, batch) = (&snapshot.flow, &snapshot.corpus.batch);
     let chunks = Chunks::of(flow, batch);
     let all: Arc<[Id]> = chunks.chunks.iter().map(|chunk| chunk.sum).collect();
+    let (mut stay, mut told) = staying(known, &all);
     let mut natives = snapshot.natives();
     let mut new: Vec<NewChunk> = Vec::new();
     let mut bytes = 0;
     let (mut words, mut packer) = (WordList::default(), TextPacker::default());
-    for chunk in chunks.chunks.iter().filter(|chunk| known.insert(chunk.sum)) {
-        let texts = chunks.read(chunk, flow, batch, &mut natives);
+    for chunk in chunks.chunks.iter().filter(|chunk| stay.insert(chunk.sum)) {
+        let texts = chunks.read(chunk, flow, batch, &mut natives, &mut told);
         words.add(texts.all());
         bytes += texts.all().len();
         let text = (!chunks.is_small()).then(|| packer.pack(&texts.to_bytes())).transpose();
-        match text {
-            Ok(text) => new.push(NewChunk { sum: chunk.sum, words: words.take(), text }),
+        let text = match text {
+            Ok(packed) => {
+                packed.map(|packed| KeptText { packed, marks: texts.marks().to_vec(), leans: texts.leans() })
+            }
             Err(error) => return fail(error.into()),
-        }
+        };
+        new.push(NewChunk { sum: chunk.sum, words: words.take(), text });
         if bytes >= PUT_BYTES {
             let some = Prepared { all: Arc::clone(&all), new: Ok(std::mem::take(&mut new)), bytes };
             if give.send(some).is_err() {
@@ -446,4 +450,44 @@ fn prepare(shared: &Shared, changed: &Changed, mut known: FxHashSet<Id>, give: &
         }
     }
     drop(give.send(Prepared { all, new: Ok(new), bytes }));
+}
+
+/// Which of the chunks that the index knows can stay, and the texts that they have told. One that left texts out is read again when
+/// any that came before it goes, since those may have been its texts.
+fn staying(known: Vec<KnownChunk>, all: &[Id]) -> (FxHashSet<Id>, Told) {
+    let wanted: FxHashSet<Id> = all.iter().copied().collect();
+    let (mut stay, mut marks, mut has_gone) = (FxHashSet::default(), Vec::new(), false);
+    for chunk in known {
+        if wanted.contains(&chunk.sum) && !(chunk.leans && has_gone) {
+            stay.insert(chunk.sum);
+            marks.extend(chunk.marks);
+        } else {
+            has_gone = true;
+        }
+    }
+    (stay, Told::with(marks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::staying;
+    use unspool_model::Id;
+    use unspool_store::KnownChunk;
+
+    /// Chunks 1 to 4 are known, of which the second and the fourth left texts out.
+    fn stay(wanted: &[u128]) -> Vec<u128> {
+        let known = |n| KnownChunk { sum: Id::from_u128(n), marks: Vec::new(), leans: n % 2 == 0 };
+        let all: Vec<Id> = wanted.iter().copied().map(Id::from_u128).collect();
+        let (stay, _) = staying((1..=4).map(known).collect(), &all);
+        (1..=9).filter(|n| stay.contains(&Id::from_u128(*n))).collect()
+    }
+
+    #[test]
+    fn what_leans_on_a_chunk_that_goes_is_read_again() {
+        assert_eq!(stay(&[1, 2, 3, 4, 9]), [1, 2, 3, 4]);
+        assert_eq!(stay(&[2, 3, 4]), [3], "both lean, and may have on the first");
+        assert_eq!(stay(&[1, 2, 4]), [1, 2], "the second was there before the third");
+        assert_eq!(stay(&[1, 2, 3]), [1, 2, 3]);
+        assert_eq!(stay(&[]), []);
+    }
 }

@@ -88,7 +88,7 @@ impl Deriver {
 
     fn start_over(&mut self, failed: &GroundError) -> Result<(), GroundError> {
         // That files have been read so far is true whatever becomes of the rest: it is in the log.
-        let read = self.backlog.drain(..).filter_map(|waiting| waiting.place.checkpoint);
+        let read = self.backlog.drain(..).flat_map(|waiting| waiting.place.checkpoints);
         self.checkpoints.extend(read);
         self.hot = Hot::default();
         self.files.clear();
@@ -143,7 +143,7 @@ impl Deriver {
             bytes += entry.bytes.len() as u64;
             self.backlog.push_back(Waiting {
                 position,
-                place: Place { offset: entry.offset, checkpoint: None },
+                place: Place { offset: entry.offset, checkpoints: Vec::new() },
                 stream: entry.stream,
                 received: entry.received,
                 bytes: 0,

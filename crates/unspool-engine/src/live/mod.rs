@@ -25,6 +25,7 @@ mod parts;
 mod past;
 mod queue;
 mod rebuild;
+mod refusing;
 mod relink;
 mod repair;
 mod retain;
@@ -70,10 +71,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use unspool_link::Table;
 use unspool_model::{Code, Id, Timestamp};
-use unspool_store::files::{FolderLock, make_private_folder};
+use unspool_store::files::{FolderLock, keep_reserve, make_private_folder, release_reserve};
+use unspool_store::rows::Checkpoint;
 use unspool_store::{
     DatabaseFile, Families, FamilyId, Ground, GroundError, Log, LogError, LogOptions, LogSize, LooseIssue,
-    Page, Question, RecordCounts, Recovery, Store, StoreError, StorePlace, Texts,
+    Page, Question, RecordCounts, Recovery, Store, StoreError, StorePlace, Texts, is_of_the_disk,
 };
 use unspool_view::Prices;
 
@@ -185,7 +187,7 @@ pub(crate) struct Shared {
     /// The deriver found something it cannot go on from; what it was.
     pub(crate) broken: Mutex<Option<String>>,
     /// Why the last record that was sent is not in the log, if that is so.
-    pub(crate) unwritten: Mutex<Option<String>>,
+    pub(crate) refusing: Mutex<refusing::Refusing>,
     /// Databases that were mended.
     pub(crate) mended: Mutex<BTreeMap<String, Mended>>,
     pub(crate) stopping: AtomicBool,
@@ -235,6 +237,17 @@ impl OpenError {
         matches!(self, OpenError::Ground(GroundError::Log(LogError::Held { .. })))
     }
 
+    /// Whether the disk refused, as one does that is full or broken. It may be mended without anybody telling this process.
+    pub fn is_of_the_disk(&self) -> bool {
+        match self {
+            OpenError::Ground(GroundError::Log(LogError::Io { source, .. }))
+            | OpenError::Folder { source, .. } => is_of_the_disk(source),
+            // What the system said is not told.
+            OpenError::Ground(GroundError::Store(StoreError::Database { .. })) => true,
+            _ => false,
+        }
+    }
+
     /// What the user can do, if anything.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -268,8 +281,31 @@ impl Engine {
         Engine::open(options)
     }
 
-    /// Opens the folder, or makes it, and goes on where the last process stopped.
+    /// Opens the folder, or makes it, and goes on where the last process stopped. On a full disk it takes the room that was kept for that.
     pub fn open(options: Options) -> Result<Engine, OpenError> {
+        let (folder, is_trial) = (options.folder.clone(), options.trial.is_some());
+        match Engine::open_or_mend(options.clone()) {
+            Ok(engine) => {
+                if !is_trial {
+                    // A disk without that room is full already.
+                    drop(keep_reserve(&folder));
+                }
+                Ok(engine)
+            }
+            Err(error) if error.is_of_the_disk() && release_reserve(&folder) => {
+                let engine = Engine::open_or_mend(options)?;
+                let words = format!(
+                    "at the start the disk was full ({error}), and the room that is kept for that was taken; free some space"
+                );
+                engine.shared.say(Code::WriteRefused, words);
+                Ok(engine)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The same; what is read first and turns out to be damaged is made again.
+    fn open_or_mend(options: Options) -> Result<Engine, OpenError> {
         let opened = Engine::open_after(options.clone(), |_| Ok(()));
         let Err(OpenError::Ground(error)) = &opened else { return opened };
         let Some(found) = error.damage() else { return opened };
@@ -320,7 +356,7 @@ impl Engine {
             refused: AtomicU64::new(0),
             large: Mutex::default(),
             broken: Mutex::default(),
-            unwritten: Mutex::default(),
+            refusing: Mutex::default(),
             mended: Mutex::default(),
             stopping: AtomicBool::new(false),
             reader: Mutex::new(again.store),
@@ -375,12 +411,12 @@ impl Engine {
         self.shared.refuse_when_full(bytes)
     }
 
-    /// Keeps parts of files, all with one write; waits until there is room for them.
-    pub fn take_parts(&self, parts: Vec<Part>) -> Result<(), Refused> {
+    /// Keeps parts of files, all with one write, and more checkpoints with them; waits until there is room for them.
+    pub fn take_parts(&self, parts: Vec<Part>, more: Vec<Checkpoint>) -> Result<(), Refused> {
         if self.shared.stopping.load(Ordering::Acquire) {
             return Err(Refused::Stopping);
         }
-        self.shared.parts(parts).map(drop)
+        self.shared.parts(parts, more).map(drop)
     }
 
     /// Keeps bodies of one source and name that some format is known to know, all with one write; waits until there is room for them.
@@ -525,7 +561,7 @@ impl Engine {
     /// Why nothing is derived any more, if that is so, and records are still kept; or why the last of them was not.
     pub fn broken(&self) -> Option<String> {
         let broken = held(&self.shared.broken).clone();
-        broken.or_else(|| held(&self.shared.unwritten).clone())
+        broken.or_else(|| held(&self.shared.refusing).why())
     }
 
     /// Everything before this position of the log is shown.

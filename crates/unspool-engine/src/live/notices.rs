@@ -89,6 +89,17 @@ impl Notices {
         self.said.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Says something else in the place of what was said, because that is over.
+    pub(crate) fn reword(&self, said: &[&str], notice: Notice) {
+        let mut kept = held(&self.kept);
+        let is_it = |known: &Notice| said.contains(&known.words.as_str());
+        let Some(first) = kept.iter().position(is_it) else { return };
+        self.past.reword(said, &notice);
+        kept[first] = notice;
+        kept.retain(|known| !is_it(known));
+        self.said.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Records that are lost, so far.
     pub(crate) fn lost(&self) -> Vec<Range<u64>> {
         held(&self.lost).ranges.clone()

@@ -24,6 +24,8 @@ pub(crate) struct Past {
     path: PathBuf,
     now: fn() -> Timestamp,
     known: Mutex<Vec<PastIssue>>,
+    /// How many were too many so far.
+    left_out: u64,
 }
 
 /// One that an earlier process told of.
@@ -56,15 +58,19 @@ impl Past {
         let path = folder.join(FILE);
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         let mut known: Vec<PastIssue> = text.lines().filter_map(PastIssue::read).collect();
+        let left_before: u64 = text.lines().filter_map(left_out).sum();
         let is_old =
             |one: &PastIssue| now().ms_since(one.at).is_some_and(|age| age > MAX_PAST_ISSUE_DAYS * DAY_MS);
         known.retain(|one| !is_old(one));
-        known.drain(..known.len().saturating_sub(MAX_PAST_ISSUES));
-        if known.len() < text.lines().count() {
+        let too_many = known.len().saturating_sub(MAX_PAST_ISSUES);
+        known.drain(..too_many);
+        // They were older than what is known, and go with the last of it.
+        let left_out = if known.is_empty() { 0 } else { left_before + too_many as u64 };
+        if known.len() + usize::from(left_before > 0) < text.lines().count() {
             // If it fails, there is more to read the next time.
-            drop(write(&path, &known));
+            drop(write(&path, left_out, &known));
         }
-        Past { path, now, known: Mutex::new(known) }
+        Past { path, now, known: Mutex::new(known), left_out }
     }
 
     /// Remembers an issue that is told, unless it is known. Those of a session are found again with it.
@@ -81,16 +87,42 @@ impl Past {
         known.push(one);
     }
 
-    /// Those that are not among what this process has told, in the order they were told.
+    /// Remembers an issue in other words, because what was told is over.
+    pub(crate) fn reword(&self, told: &[&str], notice: &Notice) {
+        let mut known = held(&self.known);
+        let is_it = |one: &PastIssue| told.contains(&one.words.as_str());
+        let Some(first) = known.iter().position(is_it) else { return };
+        known[first].words.clone_from(&notice.words);
+        known.retain(|one| !is_it(one));
+        // If it fails, a later process tells what was told first.
+        drop(write(&self.path, self.left_out, &known));
+    }
+
+    /// Those that are not among what this process has told, in the order they were told; before them, how many were too many.
     pub(crate) fn without(&self, told: &[Notice]) -> Vec<PastIssue> {
         let is_told = |one: &&PastIssue| told.iter().any(|notice| notice.words == one.words);
-        held(&self.known).iter().filter(|one| !is_told(one)).cloned().collect()
+        let known = held(&self.known);
+        let left_out = (self.left_out > 0).then(|| PastIssue {
+            at: known.first().map_or(Timestamp::NONE, |first| first.at),
+            code: Code::LimitReached,
+            words: format!(
+                "older issues that are no longer told, because of `max_past_issues`: {}",
+                self.left_out
+            ),
+        });
+        left_out.into_iter().chain(known.iter().filter(|one| !is_told(one)).cloned()).collect()
     }
 }
 
-fn write(path: &Path, known: &[PastIssue]) -> std::io::Result<()> {
+/// How many a line says were too many.
+fn left_out(line: &str) -> Option<u64> {
+    serde_json::from_str::<Value>(line).ok()?["left_out"].as_u64()
+}
+
+fn write(path: &Path, left_out: u64, known: &[PastIssue]) -> std::io::Result<()> {
     let new = path.with_extension("new");
-    let text: String = known.iter().map(PastIssue::line).collect();
+    let first = (left_out > 0).then(|| format!("{}\n", json!({ "left_out": left_out })));
+    let text: String = first.into_iter().chain(known.iter().map(PastIssue::line)).collect();
     private_file().write(true).create(true).truncate(true).open(&new)?.write_all(text.as_bytes())?;
     std::fs::rename(new, path)
 }
@@ -123,10 +155,30 @@ mod tests {
         for n in 0..=MAX_PAST_ISSUES {
             again.remember(&notice(n));
         }
-        let known = Past::open(folder.path(), now).without(&[]);
-        assert_eq!((known.len(), &*known[0].words), (MAX_PAST_ISSUES, "refused 1"));
+        for _ in 0..2 {
+            let known = Past::open(folder.path(), now).without(&[]);
+            assert_eq!((known.len(), &*known[1].words), (MAX_PAST_ISSUES + 1, "refused 1"));
+            assert_eq!(
+                known[0].words,
+                "older issues that are no longer told, because of `max_past_issues`: 1"
+            );
+            assert_eq!((known[0].code, known[0].at), (Code::LimitReached, now()));
+        }
         assert_eq!(Past::open(folder.path(), later).without(&[]), []);
         assert_eq!(std::fs::read(folder.path().join(FILE)).unwrap(), b"");
+    }
+
+    #[test]
+    fn what_is_over_is_remembered_as_that() {
+        let folder = tempfile::tempdir().unwrap();
+        let past = Past::open(folder.path(), now);
+        let told = |words: &str| Notice::new(Code::WriteRefused, words);
+        past.remember(&told("is refused"));
+        past.remember(&told("other"));
+        past.reword(&["is refused", "was refused before"], &told("was refused"));
+        let words = |past: &Past| past.without(&[]).into_iter().map(|one| one.words).collect::<Vec<_>>();
+        assert_eq!(words(&past), ["was refused", "other"]);
+        assert_eq!(words(&Past::open(folder.path(), now)), ["was refused", "other"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use unspool_model::Id;
 use unspool_store::rows::SessionRow;
 use unspool_store::{ChunkId, Cursor, GroundError, Question, SessionNumber, Store, TextsReader, WantedWord};
 use unspool_view::search::words::{Term, Terms};
-use unspool_view::search::{Chunks, Snippet, Texts, snippet};
+use unspool_view::search::{Chunks, Snippet, Texts, Told, snippet};
 
 /// Texts that are not kept but read again count as so many times as long as they are, because that takes so much longer.
 const READING_AGAIN: usize = 16;
@@ -144,7 +144,8 @@ impl Again {
     fn texts(&self, sum: Id) -> Option<Vec<u8>> {
         let chunk = self.chunks.chunks.iter().find(|chunk| chunk.sum == sum)?;
         let (flow, batch) = (&self.snapshot.flow, &self.snapshot.corpus.batch);
-        Some(self.chunks.read(chunk, flow, batch, &mut self.snapshot.natives()).to_bytes())
+        let mut natives = self.snapshot.natives();
+        Some(self.chunks.read(chunk, flow, batch, &mut natives, &mut Told::default()).to_bytes())
     }
 }
 

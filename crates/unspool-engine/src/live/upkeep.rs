@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::sync::Arc;
 use unspool_model::{Id, Timestamp};
-use unspool_store::files::{DiskFiles, FolderLock, make_private_folder};
+use unspool_store::files::{DiskFiles, FolderLock, RESERVE, make_private_folder};
 use unspool_store::{
     Compacted, DatabaseFile, Entry, GroundError, Log, LogError, LogOptions, Recovery, Scanned, Store, Totals,
 };
@@ -77,6 +77,8 @@ pub fn stats(options: &Options) -> Result<Stats, OpenError> {
     for name in [repair::FAMILIES, repair::TEXTS] {
         stats.files.push((name.into(), DatabaseFile::new(options.folder.join(name)).size()));
     }
+    let reserve = std::fs::metadata(options.folder.join(RESERVE)).map_or(0, |file| file.len());
+    stats.files.push((RESERVE.into(), reserve));
     for found in held.log.scan(0) {
         let Scanned::Record(position, entry) = found.map_err(GroundError::from)? else { continue };
         let shown = streams::Sort::of(&entry.stream).shown(position);

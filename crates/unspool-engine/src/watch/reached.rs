@@ -31,6 +31,8 @@ pub(super) struct Reached {
     number: u64,
     /// Hash of bytes before the offset; checkpoints of earlier versions have neither this nor a number.
     before: Option<u64>,
+    /// The name it is kept under, where it had another when it was first read.
+    pub(super) kept_as: Option<String>,
 }
 
 impl Reached {
@@ -72,14 +74,26 @@ impl Reached {
         }
     }
 
+    /// Whether a file of another name is the one that was read, by what its file system says.
+    pub(super) fn is_of_number(&self, meta: &Metadata) -> bool {
+        self.before.is_some() && self.number != 0 && self.number == number(meta)
+    }
+
     pub(super) fn checkpoint(&self, path: &str) -> Checkpoint {
         let mut numbers = vec![self.head, self.head_bytes, self.changed_ns];
         numbers.extend(self.before.iter().flat_map(|before| [*before, self.number]));
-        Checkpoint {
-            source: path.into(),
-            offset: i64::try_from(self.offset).unwrap_or(i64::MAX),
-            fingerprint: numbers.iter().flat_map(|number| number.to_le_bytes()).collect(),
+        let mut fingerprint: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        if let (Some(_), Some(name)) = (self.before, &self.kept_as) {
+            fingerprint.extend_from_slice(name.as_bytes());
         }
+        let offset = i64::try_from(self.offset).unwrap_or(i64::MAX);
+        Checkpoint { source: path.into(), offset, fingerprint }
+    }
+
+    /// What leads from the number of the file to the name it was read by, so that it is known when it has another.
+    pub(super) fn name_of_number(&self, path: &str) -> Option<Checkpoint> {
+        let source = source_of_number(self.number).filter(|_| self.before.is_some())?;
+        Some(Checkpoint { source, offset: 0, fingerprint: path.as_bytes().to_vec() })
     }
 
     pub(super) fn of(checkpoint: &Checkpoint) -> Reached {
@@ -94,8 +108,31 @@ impl Reached {
             changed_ns: number(2).unwrap_or(0),
             before: number(3),
             number: number(4).unwrap_or(0),
+            kept_as: checkpoint.fingerprint.get(NUMBERS * 8..).filter(|name| !name.is_empty()).map(text),
         }
     }
+}
+
+/// Numbers in a fingerprint; what follows them is a name.
+const NUMBERS: usize = 5;
+
+fn text(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).into_owned()
+}
+
+/// Where it is kept which name a file had, by its number; none where files have no numbers.
+fn source_of_number(number: u64) -> Option<String> {
+    (number != 0).then(|| format!("number of a file: {number}"))
+}
+
+/// The same for a file that is there.
+pub(super) fn source_of(meta: &Metadata) -> Option<String> {
+    source_of_number(number(meta))
+}
+
+/// The name in such a checkpoint.
+pub(super) fn name_in(checkpoint: &Checkpoint) -> String {
+    text(&checkpoint.fingerprint)
 }
 
 fn changed_ns(meta: &Metadata) -> u64 {

@@ -4,9 +4,11 @@ use crate::bodies::{assert_once, calls, padded, send, send_all};
 use crate::same::{never, open};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use unspool_engine::live::{Arrival, Engine, OpenError, Options, Part, Refused};
 use unspool_store::rows::Checkpoint;
+use unspool_store::{DatabaseFile, Store, StoreError, StorePlace};
 use unspool_testkit::PATIENCE;
 
 /// Waits for something that must happen.
@@ -47,6 +49,85 @@ fn a_database_that_refuses_costs_nothing_but_time() {
         assert_eq!(engine.broken(), None);
         assert_eq!(engine.health().steps_visible, 60, "{name} {table}");
     }
+}
+
+/// A store on a disk that is full while the reserve is there.
+#[derive(Debug)]
+struct Cramped {
+    store: DatabaseFile,
+    reserve: PathBuf,
+}
+
+impl StorePlace for Cramped {
+    fn name(&self) -> String {
+        StorePlace::name(&self.store)
+    }
+
+    fn short_name(&self) -> String {
+        self.store.short_name()
+    }
+
+    fn open(&self) -> Result<Box<dyn Store>, StoreError> {
+        if self.reserve.exists() {
+            let why = "disk I/O error".into();
+            return Err(StoreError::Database { name: self.store.short_name(), why, hint: None });
+        }
+        self.store.open()
+    }
+
+    fn bring_in(&self) -> Result<(), StoreError> {
+        StorePlace::bring_in(&self.store)
+    }
+
+    fn replace(&self, why: &str) -> Result<String, StoreError> {
+        self.store.replace(why)
+    }
+
+    fn copy(&self, folder: &Path) -> Result<Arc<dyn StorePlace>, StoreError> {
+        StorePlace::copy(&self.store, folder)
+    }
+
+    fn remove(&self) -> Result<(), StoreError> {
+        self.store.remove()
+    }
+
+    fn bytes(&self) -> u64 {
+        StorePlace::bytes(&self.store)
+    }
+}
+
+#[test]
+fn a_start_on_a_full_disk_takes_the_room_that_was_kept_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path());
+    send_all(&engine, 0..10);
+    engine.settle();
+    drop(engine);
+    let reserve = folder.path().join("reserve");
+    assert!(reserve.exists());
+    let store = DatabaseFile::new(folder.path().join("store.db"));
+    let store = Arc::new(Cramped { store, reserve: reserve.clone() });
+    let engine = Engine::open(Options { store, ..Options::new(folder.path(), never) }).unwrap();
+    assert_once(&engine, 0..10);
+    let said: Vec<String> = engine.notices().into_iter().collect();
+    assert!(
+        said.iter().any(|words| words.contains("the disk was full (the database store.db failed")),
+        "{said:?}"
+    );
+    assert!(!reserve.exists(), "it is not taken while there is no room");
+    drop(engine);
+    assert_once(&open(folder.path()), 0..10);
+    assert!(reserve.exists());
+}
+
+#[test]
+fn whoever_has_the_folder_keeps_its_reserve() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = open(folder.path());
+    let second = Engine::open(Options::new(folder.path(), never));
+    assert!(second.err().unwrap().is_held());
+    assert!(folder.path().join("reserve").exists());
+    drop(first);
 }
 
 /// An engine that shows one call and derives nothing more until what is given with it lets go; so many bytes may wait.

@@ -6,6 +6,7 @@ mod bodies;
 mod damage;
 mod faults;
 mod rebuild;
+mod repeats;
 mod retain;
 mod same;
 mod texts;

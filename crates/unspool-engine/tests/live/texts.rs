@@ -11,7 +11,7 @@ use unspool_model::Id;
 use unspool_store::{DatabaseFile, Ground, LogOptions, Question, Texts as Index};
 use unspool_testkit::{Layout, Mode, Random, Replay, Shape, generate};
 use unspool_view::search::words::{Terms, each_word};
-use unspool_view::search::{Chunks, TEXTS_VERSION, Texts};
+use unspool_view::search::{Chunks, TEXTS_VERSION, Texts, Told};
 
 /// Texts with the steps they are of.
 type Said = Vec<(Vec<Id>, String)>;
@@ -26,7 +26,7 @@ fn said(engine: &Engine) -> BTreeMap<Id, Said> {
         let mut natives = snapshot.natives();
         let mut all = Vec::new();
         for chunk in &chunks.chunks {
-            let texts = chunks.read(chunk, flow, batch, &mut natives).to_bytes();
+            let texts = chunks.read(chunk, flow, batch, &mut natives, &mut Told::default()).to_bytes();
             Texts::each(&texts, |steps, text| {
                 all.push((steps.collect(), text.to_string()));
                 true
@@ -69,7 +69,7 @@ fn typed(said: &BTreeMap<Id, Said>, random: &mut Random) -> String {
 }
 
 /// Compares some searches.
-fn compare(engine: &Engine, random: &mut Random) {
+pub(crate) fn compare(engine: &Engine, random: &mut Random) {
     engine.settle();
     engine.settle_texts();
     assert_eq!(engine.index_problem(), None);
@@ -170,7 +170,7 @@ fn transcript(session: &str, texts: &[String]) -> Vec<u8> {
     texts.iter().enumerate().map(line).collect::<String>().into_bytes()
 }
 
-fn part(path: &str, offset: usize, bytes: &[u8]) -> Arrival {
+pub(crate) fn part(path: &str, offset: usize, bytes: &[u8]) -> Arrival {
     Arrival::Part(Part { path: path.into(), offset: offset as u64, bytes: bytes.to_vec(), checkpoint: None })
 }
 

@@ -194,15 +194,86 @@ fn a_file_with_another_name_is_no_other_session() {
     let scene = Scene::open(data.path(), watched.path());
     scene.counts(3, 0);
     std::fs::rename(&old, &new).unwrap();
-    scene.counts(3, 3);
+    let before = scene.bytes();
     let mut file = std::fs::OpenOptions::new().append(true).open(&new).unwrap();
     file.write_all(line(3).as_bytes()).unwrap();
-    scene.counts(4, 3);
+    scene.counts(4, 0);
+    assert_eq!(scene.bytes() - before, line(3).len() as u64, "only what is new is read");
     assert_eq!(scene.engine.health().sessions, 1);
     drop(scene);
     let scene = Scene::open(data.path(), watched.path());
-    scene.counts(4, 3);
+    scene.counts(4, 0);
     assert_eq!(scene.bytes(), 0);
+}
+
+/// A line that says nothing of its session: only the name of its file does.
+fn nameless(n: u32) -> String {
+    format!(
+        "{{\"type\":\"file-history-snapshot\",\"messageId\":\"m{n}\",\"snapshot\":{{\"messageId\":\"m{n}\",\"trackedFileBackups\":{{}},\
+         \"timestamp\":\"2026-01-02T10:00:00Z\"}},\"isSnapshotUpdate\":false}}\n"
+    )
+}
+
+fn append(path: &Path, text: &str) {
+    std::fs::OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+#[test]
+fn no_line_of_a_renamed_file_is_stored_twice() {
+    let (data, watched) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = |name: &str| watched.path().join(name);
+    std::fs::create_dir_all(path("a")).unwrap();
+    std::fs::write(path("a/s1.jsonl"), nameless(0) + &lines(0..20)).unwrap();
+    let scene = Scene::open(data.path(), watched.path());
+    scene.counts(21, 0);
+    // Renamed while it grows: who writes to it goes on.
+    let mut file = std::fs::OpenOptions::new().append(true).open(path("a/s1.jsonl")).unwrap();
+    for n in 0..5 {
+        file.write_all((line(20 + 2 * n) + &nameless(20 + n)).as_bytes()).unwrap();
+        let names = [format!("a/name-{n}.jsonl"), format!("a/name-{}.jsonl", n + 1)].map(|name| path(&name));
+        let from = if n == 0 { path("a/s1.jsonl") } else { names[0].clone() };
+        std::fs::rename(from, &names[1]).unwrap();
+        file.write_all(line(21 + 2 * n).as_bytes()).unwrap();
+        scene.counts(21 + 3 * (u64::from(n) + 1), 0);
+    }
+    // Into a new folder, and nobody looks.
+    drop(scene);
+    std::fs::create_dir_all(path("b/c")).unwrap();
+    std::fs::rename(path("a/name-5.jsonl"), path("b/c/s1.jsonl")).unwrap();
+    let scene = Scene::open(data.path(), watched.path());
+    append(&path("b/c/s1.jsonl"), &line(100));
+    scene.counts(37, 0);
+    // Back to a name it had, while somebody looks.
+    std::fs::rename(path("b/c/s1.jsonl"), path("a/s1.jsonl")).unwrap();
+    append(&path("a/s1.jsonl"), &(nameless(101) + &line(101)));
+    scene.counts(39, 0);
+    assert_eq!(scene.engine.health().sessions, 1);
+}
+
+#[test]
+fn a_file_that_is_put_aside_and_begun_anew_loses_nothing_and_repeats_nothing() {
+    let (data, watched) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = |name: &str| watched.path().join(name);
+    std::fs::write(path("s1.jsonl"), lines(0..10)).unwrap();
+    let scene = Scene::open(data.path(), watched.path());
+    scene.counts(10, 0);
+    // Copied and cut off, as some programs do with their logs.
+    std::fs::copy(path("s1.jsonl"), path("s1-old.jsonl")).unwrap();
+    scene.counts(10, 10);
+    std::fs::write(path("s1.jsonl"), "").unwrap();
+    append(&path("s1.jsonl"), &lines(10..12));
+    scene.counts(12, 10);
+    // Renamed and begun anew under its name, as others do; who wrote to it may still do so.
+    std::fs::rename(path("s1.jsonl"), path("s1-older.jsonl")).unwrap();
+    append(&path("s1-older.jsonl"), &line(12));
+    scene.counts(13, 10);
+    std::fs::write(path("s1.jsonl"), line(13)).unwrap();
+    scene.counts(14, 10);
+    append(&path("s1-older.jsonl"), &line(14));
+    append(&path("s1.jsonl"), &line(15));
+    // The one put aside is a file of its own now, and read once more.
+    scene.counts(16, 13);
+    assert_eq!(scene.engine.health().sessions, 1);
 }
 
 #[test]

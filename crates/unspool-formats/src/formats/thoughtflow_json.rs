@@ -77,6 +77,7 @@ fn runs_look_right(mut runs: Json<'_>) -> bool {
 struct Top<'a> {
     session: Option<RawStr<'a>>,
     started: Option<&'a [u8]>,
+    ended: Option<&'a [u8]>,
     runs: Vec<Json<'a>>,
     oddities: Oddities<'a>,
     torn: Option<Malformed>,
@@ -89,6 +90,7 @@ impl<'a> Top<'a> {
         let read = json.object(|json, key| match key {
             b"session_id" => odd.text(json, key, &mut top.session),
             b"started_at" => odd.raw(json, key, &mut top.started),
+            b"ended_at" => odd.raw(json, key, &mut top.ended),
             b"runs" | b"conversations" if json.kind()? == Kind::Array => {
                 top.runs.push(json.clone());
                 json.skip()
@@ -232,7 +234,12 @@ impl<'a> Walk<'_, 'a> {
         self.top.oddities.report(out);
         let at = moment(self.top.started, out);
         out.begin(EventKind::SessionInfo, at);
-        out.key(KeyKind::Session, Role::Refers, self.session).end();
+        out.key(KeyKind::Session, Role::Refers, self.session).name("session.created").end();
+        let ended = moment(self.top.ended, out);
+        if ended.is_some() {
+            out.begin(EventKind::SessionInfo, ended);
+            out.key(KeyKind::Session, Role::Refers, self.session).name("session.ended").end();
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 
 use crate::agents::stated;
 use crate::draft::Draft;
+use crate::steps::StepDraft;
 use crate::structure::stated_runs::StatedRun;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -124,6 +125,10 @@ fn unfinished(draft: &Draft<'_>, last_at: Timestamp) -> Status {
     if fresh { Status::Running } else { Status::Unknown }
 }
 
+fn is_for_the_client(draft: &Draft<'_>, step: &StepDraft) -> bool {
+    draft.attr_text(step.first_event as usize, AttrName::Purpose).is_some()
+}
+
 fn by_last_step(draft: &Draft<'_>, steps: &[u32]) -> Status {
     let mut verdict = Status::Unknown;
     let mut root = None;
@@ -139,6 +144,14 @@ fn by_last_step(draft: &Draft<'_>, steps: &[u32]) -> Status {
                 verdict
             }
             StepKind::ModelCall if has(EventFlags::HAS_TEXT) && !has(EventFlags::HAS_TOOL_USE) => {
+                Status::Completed
+            }
+            // What a client asked for itself, and was answered.
+            StepKind::ModelCall | StepKind::System
+                if has(EventFlags::WHOLE)
+                    && !has(EventFlags::API_ERROR)
+                    && is_for_the_client(draft, step) =>
+            {
                 Status::Completed
             }
             StepKind::ModelCall => Status::Unknown,

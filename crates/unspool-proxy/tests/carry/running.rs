@@ -29,7 +29,7 @@ impl Keeper {
         }
         let all = std::mem::take(&mut *self.0.lock().unwrap());
         let over = all.into_iter().filter_map(|seen| match seen {
-            Seen::Ended(sent, response, failure) => Some((sent, response, failure)),
+            Seen::Ended(sent, response, failure) => Some((sent, response.map(|response| *response), failure)),
             Seen::Sent(_) => None,
         });
         over.collect()

@@ -37,7 +37,7 @@ fn head(client: &mut TcpStream) -> String {
 
 fn over(running: &Running) -> (Arc<Sent>, Response) {
     let Seen::Ended(sent, Some(response), _) = running.keeper.last_over() else { unreachable!() };
-    (sent, response)
+    (sent, *response)
 }
 
 /// Bytes that look like nothing.

@@ -28,7 +28,7 @@ pub(crate) enum Ask {
     Line(fn(&Snapshot, &Call) -> Result<Reply, ApiError>),
     /// About all sessions, known by the last change, the last that the index of texts knows and the last the server said about itself.
     All(fn(&Call) -> Result<Reply, ApiError>),
-    /// About this moment; never the same.
+    /// About this moment, known by its bytes.
     Now(fn(&Call) -> Result<Reply, ApiError>),
     /// Goes on until somebody ends it.
     Live,
@@ -109,8 +109,7 @@ pub(crate) fn route(endpoint: &'static Endpoint, n: usize, tally: &Arc<Tally>) -
                 Ok(asked) => {
                     let question = unspool_answers::Call { asked, path };
                     let call = Call { app, tally: Arc::clone(&tally), question };
-                    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
-                    let known = known.map(String::from);
+                    let known = known_tags(&headers);
                     send(move || outcome(endpoint, &call, known.as_deref())).await
                 }
                 Err(error) => Err(error.into()),
@@ -124,15 +123,13 @@ pub(crate) fn route(endpoint: &'static Endpoint, n: usize, tally: &Arc<Tally>) -
 
 fn outcome(endpoint: &Endpoint, call: &Call, known: Option<&str>) -> Result<Outcome, ApiError> {
     // A tag is taken before the answer, so that it is never newer than that.
-    let is_known = |tag: &str| known.is_some_and(|known| has_tag(known, tag));
     let about = |answer: &dyn Fn(&Arc<Snapshot>) -> Result<Reply, ApiError>| {
         let snapshot = find(&call.app, call.part("id"))?;
-        let tag = format!("W/\"s{:x}\"", snapshot.version);
-        let reply = if is_known(&tag) { None } else { Some(answer(&snapshot)?) };
         // What a query means may depend on the moment, and a project on other sessions.
-        let is_own = ["where", "project"].iter().all(|name| call.asked.text(name).is_none());
-        let tag = Some(tag).filter(|_| is_own);
-        Ok(Outcome { tag, reply })
+        if ["where", "project"].iter().any(|name| call.asked.text(name).is_some()) {
+            return Ok(Outcome::untagged(answer(&snapshot)?, known));
+        }
+        Outcome::tagged(tag_of(&snapshot), known, || answer(&snapshot))
     };
     match endpoint.ask {
         Ask::Session(answer) => about(&|snapshot| Ok(answer(&seen(&call.app, snapshot), call)?)),
@@ -141,17 +138,21 @@ fn outcome(endpoint: &Endpoint, call: &Call, known: Option<&str>) -> Result<Outc
             let engine = &call.app.engine;
             let (last, indexed, said) = (engine.changes().last(), engine.indexed(), engine.said());
             let tag = format!("W/\"a{last:x}.{indexed:x}.{said:x}\"");
-            let reply = if is_known(&tag) { None } else { Some(answer(call)?) };
-            Ok(Outcome { tag: Some(tag), reply })
+            Outcome::tagged(tag, known, || answer(call))
         }
-        Ask::Now(answer) => Ok(Outcome { tag: None, reply: Some(answer(call)?) }),
+        Ask::Now(answer) => Ok(Outcome::untagged(answer(call)?, known)),
         Ask::Live => Err(ApiError::new(StatusCode::NOT_FOUND, "no_such_path", "nothing answers here")),
     }
 }
 
-/// Whether a list of tags has one.
-fn has_tag(known: &str, tag: &str) -> bool {
-    known.split(',').map(str::trim).any(|one| one == "*" || one == tag || one == tag.trim_start_matches("W/"))
+/// What everything that is made of a session is known by.
+pub(crate) fn tag_of(snapshot: &Snapshot) -> String {
+    format!("W/\"s{:x}\"", snapshot.version)
+}
+
+/// The tags that whoever asks has.
+pub(crate) fn known_tags(headers: &HeaderMap) -> Option<String> {
+    headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok()).map(String::from)
 }
 
 /// The session of that id, or of that native id.

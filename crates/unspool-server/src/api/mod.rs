@@ -34,9 +34,10 @@ use endpoints::ENDPOINTS;
 use std::sync::Arc;
 use tally::Tally;
 
-pub(crate) use endpoint::find;
+pub(crate) use endpoint::{find, known_tags, tag_of};
 pub(crate) use live::Stopping;
 pub(crate) use openapi::ARTIFACT;
+pub(crate) use reply::{Outcome, has_tag, send};
 pub(crate) use sessions::line_of;
 
 /// Everything that can be asked.

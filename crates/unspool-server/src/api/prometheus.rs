@@ -141,6 +141,12 @@ fn proxy(page: &mut Page, recorder: &Recorder) {
     for loss in Loss::ALL {
         page.line("proxy_lost_total", &format!("{{reason=\"{}\"}}", loss.name()), room.lost(loss));
     }
+    if let Some(ms) = room.last_lost_ms() {
+        let about = "When an exchange was last not recorded, or not whole, in seconds since 1970.";
+        page.one("proxy_last_loss_timestamp_seconds", "gauge", about, ms / 1000);
+    }
+    let about = "1 while what is carried is kept, 0 while the record log refuses it.";
+    page.one("proxy_recording", "gauge", about, u64::from(recorder.is_kept()));
     let about = "Bodies of exchanges that could not be unpacked and are kept packed.";
     page.one("proxy_still_packed_total", "counter", about, recorder.still_packed());
     sockets(page, &room.sockets);

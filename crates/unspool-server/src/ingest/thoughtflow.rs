@@ -3,7 +3,7 @@
 //! In: events, or requests that say the same in their paths. Out: lines in one growing log per session, so that its reader knows what began
 //! before. When a session ends, its artifacts are written and announced; who asks for them gets them as its flow is then.
 
-use crate::api::{blocking, find};
+use crate::api::{Outcome, blocking, find, known_tags, send, tag_of};
 use crate::app::App;
 use crate::artifacts::{self, Artifact};
 use crate::body;
@@ -14,41 +14,17 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use unspool_answers::Reply;
 use unspool_engine::encoded;
-use unspool_engine::live::{Arrival, Part, Refused, sent_in_parts};
 
-/// Ends of logs that are remembered; others are looked up.
-const REMEMBERED: usize = 4096;
+mod ledger;
 
-/// Where they come from, in receipts and for retention.
-const SOURCE: &str = "thoughtflow";
-
-/// The path of a log, and where it ends.
-type End = (String, u64);
-
-/// Where the logs of sessions end that are written to.
-#[derive(Default)]
-pub(crate) struct Ledgers {
-    ends: Mutex<BTreeMap<String, Arc<Mutex<Option<End>>>>>,
-}
-
-impl Ledgers {
-    fn of(&self, session: &str) -> Arc<Mutex<Option<End>>> {
-        let mut ends = held(&self.ends);
-        if ends.len() >= REMEMBERED {
-            ends.retain(|_, end| Arc::strong_count(end) > 1);
-        }
-        Arc::clone(ends.entry(session.into()).or_default())
-    }
-}
-
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+pub(crate) use ledger::Ledgers;
+use ledger::{Must, write};
 
 type Answer = Result<Json<Value>, ApiError>;
 
@@ -75,22 +51,22 @@ pub(crate) async fn events(State(app): State<Arc<App>>, uri: Uri, headers: Heade
     if count == 0 {
         return Err(not_events("there is none"));
     }
-    let mut artifacts = Vec::new();
+    let (mut artifacts, mut unknown) = (Vec::new(), 0);
     for (session, events) in logs {
         let has_ended = events.iter().any(|event| text(event, "type") == "session.ended");
-        append(&app, &session, events).await?;
+        unknown += append(&app, &session, events, Must::Nothing).await?;
         if has_ended {
             artifacts.push(announce(&app, &session, &uri, &headers).await?);
         }
     }
-    Ok(Json(json!({"events": count, "artifacts": artifacts})))
+    Ok(Json(json!({"events": count, "unknown": unknown, "artifacts": artifacts})))
 }
 
 pub(crate) async fn session_start(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Answer {
     let mut fields = fields(&app, &headers, body).await?;
     let session = id_of(&mut fields, "session_id", "sess")?;
     let event = event("session.created", &[("session_id", &session)], fields);
-    append(&app, &session, vec![event]).await?;
+    append(&app, &session, vec![event], Must::Nothing).await?;
     Ok(Json(json!({"session_id": session})))
 }
 
@@ -103,7 +79,7 @@ pub(crate) async fn session_end(
 ) -> Answer {
     let fields = fields(&app, &headers, body).await?;
     let event = event("session.ended", &[("session_id", &session)], fields);
-    append(&app, &session, vec![event]).await?;
+    append(&app, &session, vec![event], Must::KnowSession).await?;
     announce(&app, &session, &uri, &headers).await.map(Json)
 }
 
@@ -116,7 +92,7 @@ pub(crate) async fn run_start(
     let mut fields = fields(&app, &headers, body).await?;
     let run = id_of(&mut fields, "run_id", "run")?;
     let event = event("run.started", &[("session_id", &session), ("run_id", &run)], fields);
-    append(&app, &session, vec![event]).await?;
+    append(&app, &session, vec![event], Must::Nothing).await?;
     Ok(Json(json!({"session_id": session, "run_id": run})))
 }
 
@@ -128,7 +104,7 @@ pub(crate) async fn run_end(
 ) -> Answer {
     let fields = fields(&app, &headers, body).await?;
     let event = event("run.completed", &[("session_id", &session), ("run_id", &run)], fields);
-    append(&app, &session, vec![event]).await?;
+    append(&app, &session, vec![event], Must::KnowRun(run.clone())).await?;
     Ok(Json(json!({"session_id": session, "run_id": run})))
 }
 
@@ -146,7 +122,7 @@ pub(crate) async fn step_start(
     }
     let step = id_of(&mut fields, "step_id", "step")?;
     let ids = [("session_id", session.as_str()), ("run_id", &run), ("step_id", &step)];
-    append(&app, &session, vec![event("step.started", &ids, fields)]).await?;
+    append(&app, &session, vec![event("step.started", &ids, fields)], Must::Nothing).await?;
     Ok(Json(json!({"session_id": session, "run_id": run, "step_id": step})))
 }
 
@@ -158,7 +134,12 @@ pub(crate) async fn step_end(
 ) -> Answer {
     let fields = fields(&app, &headers, body).await?;
     let ids = [("session_id", session.as_str()), ("run_id", &run), ("step_id", &step)];
-    append(&app, &session, vec![event("step.completed", &ids, fields)]).await?;
+    // One that says what it is may be told by its end alone: errors of tools are.
+    let must = match text(&fields, "label") {
+        "" => Must::KnowStep(run.clone(), step.clone()),
+        _ => Must::Nothing,
+    };
+    append(&app, &session, vec![event("step.completed", &ids, fields)], must).await?;
     Ok(Json(json!({"session_id": session, "run_id": run, "step_id": step})))
 }
 
@@ -166,14 +147,19 @@ pub(crate) async fn step_end(
 pub(crate) async fn artifact(
     State(app): State<Arc<App>>,
     Path(file): Path<String>,
+    headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let missing = || ApiError::not_found("artifact", &file).with_hint("ask for SESSION.json or SESSION.d2");
     let (session, ending) = file.rsplit_once('.').ok_or_else(missing)?;
     let wanted = Artifact::ALL.into_iter().find(|artifact| artifact.ending() == ending);
     let (session, wanted) = (session.to_string(), wanted.ok_or_else(missing)?);
-    let made = move || wanted.make(&app.engine, &*find(&app, &session)?);
-    let bytes = blocking(made).await??;
-    Ok(([(header::CONTENT_TYPE, wanted.media())], bytes).into_response())
+    let known = known_tags(&headers);
+    send(move || {
+        let snapshot = find(&app, &session)?;
+        let made = || Ok(Reply::ready(wanted.media(), wanted.make(&app.engine, &snapshot)?));
+        Outcome::tagged(tag_of(&snapshot), known.as_deref(), made)
+    })
+    .await
 }
 
 /// The fields a request gives; none are given by an empty body.
@@ -222,53 +208,22 @@ fn not_events(why: &str) -> ApiError {
         .with_hint("nothing of it was kept; send JSON objects with `type` and `session_id`, one per line")
 }
 
-/// Adds events to a session's log. One that names no moment happened now.
-async fn append(app: &Arc<App>, session: &str, events: Vec<Map<String, Value>>) -> Result<(), ApiError> {
+/// Adds events to a session's log, and says how many end what nobody began. One that names no moment happened now.
+async fn append(
+    app: &Arc<App>,
+    session: &str,
+    mut events: Vec<Map<String, Value>>,
+    must: Must,
+) -> Result<usize, ApiError> {
     let now = (app.engine.options().now)();
-    let mut lines = Vec::new();
-    for mut event in events {
+    for event in &mut events {
         if !["timestamp", "started_at", "ended_at"].iter().any(|name| event.contains_key(*name)) {
             event.insert("timestamp".into(), now.to_string().into());
         }
         event.entry("session_id").or_insert_with(|| session.into());
-        lines.extend_from_slice(Value::Object(event).to_string().as_bytes());
-        lines.push(b'\n');
     }
     let (app, session) = (Arc::clone(app), session.to_string());
-    blocking(move || write(&app, &session, lines)).await?
-}
-
-fn write(app: &App, session: &str, bytes: Vec<u8>) -> Result<(), ApiError> {
-    let limit = app.engine.options().max_pending_bytes;
-    if app.engine.health().pending_bytes + bytes.len() as u64 > limit {
-        return Err(Refused::Busy { limit }.into());
-    }
-    let ledger = app.ledgers.of(session);
-    let mut ledger = held(&ledger);
-    let (path, offset) = if let Some(end) = ledger.take() {
-        end
-    } else {
-        // What the last process kept may not be derived yet.
-        app.engine.settle();
-        end_of_log(app, session)?
-    };
-    let length = bytes.len() as u64;
-    app.engine.take(Arrival::Part(Part { path: path.clone(), offset, bytes, checkpoint: None }))?;
-    *ledger = Some((path, offset + length));
-    Ok(())
-}
-
-/// Where a session's log is and ends. One that was begun as a file among others goes on there.
-fn end_of_log(app: &App, session: &str) -> Result<End, ApiError> {
-    let name = format!("{}.jsonl", encoded(session));
-    let before = format!("{SOURCE}/{name}");
-    let end = app.engine.file_end(&before)?;
-    if end > 0 {
-        return Ok((before, end));
-    }
-    let path = sent_in_parts(SOURCE, &name);
-    let end = app.engine.file_end(&path)?;
-    Ok((path, end))
+    blocking(move || write(&app, &session, events, &must)).await?
 }
 
 /// Waits until the session is shown as it ended, writes its artifacts and tells where they are.

@@ -1,15 +1,20 @@
 //! An exchange as it is kept: docs/proxy.md says what each field is.
 
-use super::redact::redact;
+use super::redact::{hide, redact};
 use super::unpack::unpack;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use axum::http::{HeaderName, HeaderValue};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 use unspool_model::Timestamp;
-use unspool_proxy::{Body, BothWays, Cut, Failure, Response, Sent, Way, Went};
+use unspool_proxy::{Body, BothWays, Cut, Failure, Response, Secrets, Sent, Way, Went};
 use unspool_redact::Masker;
+
+/// What is said of a body of pairs of names and values.
+const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Writes envelopes.
 #[derive(Default)]
@@ -37,7 +42,7 @@ impl Writer {
     ) {
         self.open(sent, out);
         if let Some(response) = response {
-            self.response(sent.received, response, out);
+            self.response(sent, response, out);
         }
         if let Some(Failure { sort, message, at }) = failure {
             out.extend_from_slice(b",\"error\":{");
@@ -69,21 +74,24 @@ impl Writer {
         field(out, "method", sent.method.as_str());
         out.push(b',');
         field(out, "path", &sent.path);
-        headers(out, &sent.headers);
-        self.body(out, &sent.body, &sent.headers);
+        headers(out, "headers", &sent.headers);
+        self.body(out, &sent.body, &sent.headers, &sent.secrets);
         out.push(b'}');
     }
 
-    fn response(&mut self, received: SystemTime, response: &Response, out: &mut Vec<u8>) {
+    fn response(&mut self, sent: &Sent, response: &Response, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"response\":{");
-        field(out, "timestamp", &moment(received, response.ended_at).to_string());
+        field(out, "timestamp", &moment(sent.received, response.ended_at).to_string());
         if let Some(status) = response.status {
             let head = format!(",\"status\":{},\"head_ms\":{}", status.as_u16(), ms(response.head_at));
             out.extend_from_slice(head.as_bytes());
-            headers(out, &response.headers);
+            headers(out, "headers", &response.headers);
         }
-        let lengths = self.body(out, &response.body, &response.headers);
+        let lengths = self.body(out, &response.body, &response.headers, &sent.secrets);
         arrived(out, &response.body, &lengths);
+        if !response.trailers.is_empty() {
+            headers(out, "trailers", &response.trailers);
+        }
         if let Some(cut) = response.cut {
             out.push(b',');
             let why = match cut {
@@ -105,12 +113,16 @@ impl Writer {
         &mut self,
         out: &mut Vec<u8>,
         body: &Body,
-        headers: &[(axum::http::HeaderName, axum::http::HeaderValue)],
+        headers: &[(HeaderName, HeaderValue)],
+        secrets: &Secrets,
     ) -> Vec<usize> {
         let mut lengths: Vec<usize> = body.pieces.iter().map(|piece| piece.len).collect();
         let mut bytes = Cow::Borrowed(body.bytes.as_slice());
-        let packing = headers.iter().find(|(name, _)| name == "content-encoding");
-        let packing = packing.and_then(|(_, value)| value.to_str().ok()).map(str::trim);
+        let said = |wanted: &HeaderName| {
+            let found = headers.iter().find(|(name, _)| name == wanted);
+            found.and_then(|(_, value)| value.to_str().ok()).map(str::trim)
+        };
+        let packing = said(&CONTENT_ENCODING);
         let packing = packing.filter(|packing| !packing.is_empty() && *packing != "identity");
         let mut is_packed = false;
         if let Some(packing) = packing.filter(|_| !body.bytes.is_empty()) {
@@ -123,8 +135,13 @@ impl Writer {
                 is_packed = true;
             }
         }
-        if let Some(masked) = self.masker.as_mut().and_then(|masker| redact(masker, &bytes)) {
-            bytes = Cow::Owned(masked);
+        if let Some(safe) = hide(secrets, &bytes) {
+            bytes = Cow::Owned(safe);
+        }
+        let kind = said(&CONTENT_TYPE).and_then(|kind| kind.get(..FORM.len()));
+        let is_form = kind.is_some_and(|kind| kind.eq_ignore_ascii_case(FORM));
+        if let Some(safe) = self.masker.as_mut().and_then(|masker| redact(masker, &bytes, is_form)) {
+            bytes = Cow::Owned(safe);
         }
         write_body(out, &bytes, is_packed);
         if body.left_out > 0 {
@@ -179,8 +196,10 @@ fn socket(out: &mut Vec<u8>, went: &BothWays) {
     out.extend_from_slice(format!(",\"socket\":{{{}}}", each.join(",")).as_bytes());
 }
 
-fn headers(out: &mut Vec<u8>, headers: &[(axum::http::HeaderName, axum::http::HeaderValue)]) {
-    out.extend_from_slice(b",\"headers\":[");
+fn headers(out: &mut Vec<u8>, name: &str, headers: &[(HeaderName, HeaderValue)]) {
+    out.push(b',');
+    string(out, name);
+    out.extend_from_slice(b":[");
     for (n, (name, value)) in headers.iter().enumerate() {
         if n > 0 {
             out.push(b',');

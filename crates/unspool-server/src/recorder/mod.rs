@@ -5,6 +5,7 @@
 //! again, because what comes next needs the room.
 
 mod envelope;
+mod late;
 mod redact;
 mod runs;
 mod spool;
@@ -12,18 +13,22 @@ mod unpack;
 
 use crate::notices::{Notice, Notices};
 use envelope::Writer;
+use late::Waited;
 use runs::{OfRun, Runs};
 use spool::{Next, Spool};
 use std::collections::HashSet;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SendError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use unspool_engine::live::Engine;
+use unspool_model::Timestamp;
 use unspool_proxy::{Loss, Room, Seen, Sent};
 use unspool_redact::{Masker, Rules};
 
+pub use late::LateEngine;
 pub(crate) use runs::Carried;
 pub use runs::new_run;
 
@@ -64,6 +69,7 @@ type Message = Option<Seen>;
 
 /// Records exchanges.
 pub struct Recorder {
+    engine: Arc<LateEngine>,
     room: Arc<Room>,
     sender: Sender<Message>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -72,6 +78,7 @@ pub struct Recorder {
     runs: Arc<Runs>,
     limits: RecordingLimits,
     notices: Notices,
+    disk: Arc<Mutex<Disk>>,
 }
 
 impl unspool_proxy::Recorder for Recorder {
@@ -97,10 +104,22 @@ impl Recorder {
         redact: Option<Rules>,
         tell: fn(&str),
     ) -> std::io::Result<Recorder> {
+        let folder = engine.folder().to_path_buf();
+        Recorder::start_early(Arc::new(engine.into()), &folder, limits, redact, tell)
+    }
+
+    /// The same before everything is open that keeps it in that folder. Until then it waits in memory, as far as there is room.
+    pub fn start_early(
+        engine: Arc<LateEngine>,
+        folder: &Path,
+        limits: RecordingLimits,
+        redact: Option<Rules>,
+        tell: fn(&str),
+    ) -> std::io::Result<Recorder> {
         let (sender, messages) = channel();
         let room = Room::new(limits.bytes, limits.body_bytes);
         let still_packed = Arc::new(AtomicU64::new(0));
-        let spool = Arc::new(Spool::new(engine.folder(), limits.spool_bytes));
+        let spool = Arc::new(Spool::new(folder, limits.spool_bytes));
         let runs = Arc::<Runs>::default();
         let mut writing = Writing {
             room: Arc::clone(&room),
@@ -109,9 +128,10 @@ impl Recorder {
             spool: Arc::clone(&spool),
             written: Written::default(),
         };
-        let notices = Notices::default();
+        let (notices, disk) = (Notices::default(), Arc::<Mutex<Disk>>::default());
         let mut keeping = Keeping {
-            engine,
+            late: Arc::clone(&engine),
+            engine: None,
             room: Arc::clone(&room),
             spool: Arc::clone(&spool),
             still_packed: Arc::clone(&still_packed),
@@ -121,6 +141,7 @@ impl Recorder {
             told: None,
             told_at: None,
             why: None,
+            disk: Arc::clone(&disk),
         };
         let named = |name: &str| std::thread::Builder::new().name(name.into());
         let threads = vec![
@@ -128,6 +149,7 @@ impl Recorder {
             named("keep").spawn(move || keeping.run())?,
         ];
         Ok(Recorder {
+            engine,
             room,
             sender,
             threads: Mutex::new(threads),
@@ -136,6 +158,7 @@ impl Recorder {
             runs,
             limits,
             notices,
+            disk,
         })
     }
 
@@ -171,11 +194,21 @@ impl Recorder {
 
     /// What was lost so far, in words for people.
     pub fn notice(&self) -> Option<String> {
-        notice(&self.room, self.still_packed())
+        notice(&self.room, self.still_packed(), self.disk())
+    }
+
+    /// Whether what is carried is kept, as far as is known.
+    pub fn is_kept(&self) -> bool {
+        self.disk().refuses_since.is_none()
+    }
+
+    fn disk(&self) -> Disk {
+        *self.disk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps what was handed over, and ends.
     pub fn close(&self) {
+        self.engine.give_up();
         // An error means that it has ended.
         drop(self.sender.send(None));
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
@@ -191,7 +224,27 @@ impl Drop for Recorder {
     }
 }
 
-fn notice(room: &Room, still_packed: u64) -> Option<String> {
+/// Whether the record log takes what was recorded.
+#[derive(Clone, Copy, Default)]
+struct Disk {
+    /// Since when it does not.
+    refuses_since: Option<Timestamp>,
+    /// Since when it does again.
+    takes_since: Option<Timestamp>,
+}
+
+impl Disk {
+    fn note(&mut self, is_kept: bool, now: Timestamp) {
+        if !is_kept {
+            self.refuses_since = self.refuses_since.or(Some(now));
+            self.takes_since = None;
+        } else if self.refuses_since.take().is_some() {
+            self.takes_since = Some(now);
+        }
+    }
+}
+
+fn notice(room: &Room, still_packed: u64, disk: Disk) -> Option<String> {
     let lost = room.lost_in_all();
     let reasons =
         Loss::ALL.iter().map(|loss| (loss.name(), room.lost(*loss))).filter(|(_, count)| *count > 0);
@@ -199,7 +252,12 @@ fn notice(room: &Room, still_packed: u64) -> Option<String> {
     let mut said = Vec::new();
     if lost > 0 {
         let exchanges = if lost == 1 { "exchange was" } else { "exchanges were" };
-        said.push(format!("{lost} {exchanges} not recorded, or not whole: {}", reasons.join(", ")));
+        let last = room.last_lost_ms().and_then(|ms| i64::try_from(ms).ok()).map(Timestamp::from_ms);
+        let last = last.map(|at| format!(", the last at {at}")).unwrap_or_default();
+        said.push(format!("{lost} {exchanges} not recorded, or not whole: {}{last}", reasons.join(", ")));
+        let now = disk.refuses_since.map(|since| format!("nothing is recorded since {since}"));
+        let again = || disk.takes_since.map(|since| format!("what comes is recorded again since {since}"));
+        said.extend(now.or_else(again));
     }
     if still_packed > 0 {
         let bodies = if still_packed == 1 { "body was" } else { "bodies were" };
@@ -294,7 +352,7 @@ impl Writing {
                 Seen::Sent(sent) => self.writer.sent(sent, &mut written.bytes),
                 Seen::Ended(sent, response, failure) => {
                     written.over += 1;
-                    self.writer.ended(sent, response.as_ref(), failure.as_ref(), &mut written.bytes);
+                    self.writer.ended(sent, response.as_deref(), failure.as_ref(), &mut written.bytes);
                 }
             }
             written.of_runs.extend(OfRun::of(&seen, written.lengths.len() as u64));
@@ -313,7 +371,9 @@ impl Writing {
 
 /// What the thread that keeps has to itself.
 struct Keeping {
-    engine: Arc<Engine>,
+    late: Arc<LateEngine>,
+    /// None as long as it is not open.
+    engine: Option<Arc<Engine>>,
     room: Arc<Room>,
     spool: Arc<Spool>,
     still_packed: Arc<AtomicU64>,
@@ -325,10 +385,18 @@ struct Keeping {
     told_at: Option<Instant>,
     /// Why something was not kept, since that was told.
     why: Option<String>,
+    disk: Arc<Mutex<Disk>>,
 }
 
 impl Keeping {
     fn run(&mut self) {
+        self.engine = loop {
+            match self.late.wait(TELL_AGAIN) {
+                Waited::Open(engine) => break Some(engine),
+                Waited::Never => break None,
+                Waited::NotYet => self.tell_losses(),
+            }
+        };
         loop {
             // What is told later must not wait for more to come.
             let is_untold = self.notice() != self.told;
@@ -348,7 +416,8 @@ impl Keeping {
     }
 
     fn notice(&self) -> Option<String> {
-        notice(&self.room, self.still_packed.load(Ordering::Relaxed))
+        let disk = *self.disk.lock().unwrap_or_else(PoisonError::into_inner);
+        notice(&self.room, self.still_packed.load(Ordering::Relaxed), disk)
     }
 
     /// A request that is not kept may be kept with its response.
@@ -356,10 +425,16 @@ impl Keeping {
         let kept = if let Some(error) = &written.lost {
             Err(error.to_string())
         } else {
-            let taken = self.engine.take_bodies(SOURCE, NAME, written.bodies());
-            taken.map_err(|error| error.to_string())
+            let engine = self.engine.as_deref().ok_or("the data folder was never open");
+            engine.map_err(String::from).and_then(|engine| {
+                engine.take_bodies(SOURCE, NAME, written.bodies()).map_err(|error| error.to_string())
+            })
         };
         self.runs.kept(&written.of_runs, kept.as_ref().ok().copied());
+        if let Some(engine) = &self.engine {
+            let now = (engine.options().now)();
+            self.disk.lock().unwrap_or_else(PoisonError::into_inner).note(kept.is_ok(), now);
+        }
         if let Err(why) = kept {
             (0..written.over).for_each(|_| self.room.count_loss(Loss::NotKept));
             self.why = Some(why);

@@ -1,10 +1,11 @@
 //! Secrets out of what is kept, also where a stream has cut them into pieces.
 //!
-//! In: a body. Out: the same with a tag in the place of each secret. What the pieces of a streamed text say together is looked at as one
-//! text, and each piece keeps its length.
+//! In: a body. Out: the same with something else in the place of each secret. What the pieces of a streamed text say together is looked at as
+//! one text, and each piece keeps its length.
 
 use serde_json::Value;
 use std::collections::BTreeMap;
+use unspool_proxy::Secrets;
 use unspool_redact::{Masker, Room};
 
 /// Fields of events that hold a piece of a text.
@@ -13,18 +14,39 @@ const PIECES: [&str; 8] =
 /// Fields that say which of several texts a piece belongs to.
 const PLACES: [&str; 3] = ["index", "output_index", "content_index"];
 
-/// The body without secrets; none when there are none in it.
-pub(super) fn redact(masker: &mut Masker, bytes: &[u8]) -> Option<Vec<u8>> {
-    let joined = std::str::from_utf8(bytes).ok().and_then(|text| stream(masker, text));
+/// The body without what looks like a secret; none when nothing in it does. `is_form` when it is said to be pairs of names and values.
+pub(super) fn redact(masker: &mut Masker, bytes: &[u8], is_form: bool) -> Option<Vec<u8>> {
+    if is_form {
+        let form = masker.mask_form(bytes);
+        return masker.mask(form.as_deref().unwrap_or(bytes), Room::Any).or(form);
+    }
+    let joined = text(bytes).and_then(|text| stream(&mut |whole| masker.mask(whole, Room::Same), text));
     let looked_at = joined.as_deref().map_or(bytes, str::as_bytes);
     masker.mask(looked_at, Room::Any).or_else(|| joined.map(String::into_bytes))
+}
+
+/// The body without what its caller proved itself with; none when that is not in it.
+pub(super) fn hide(secrets: &Secrets, bytes: &[u8]) -> Option<Vec<u8>> {
+    // A document is no stream.
+    let is_stream = !matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'['));
+    let pieces = text(bytes).filter(|_| is_stream && secrets.may_be_in_pieces(bytes));
+    let joined = pieces.and_then(|text| stream(&mut |whole| secrets.hide(whole), text));
+    let looked_at = joined.as_deref().map_or(bytes, str::as_bytes);
+    secrets.hide(looked_at).or_else(|| joined.map(String::into_bytes))
+}
+
+fn text(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok()
 }
 
 /// A piece: its event, and where in that it stands.
 type Place = (usize, String);
 
+/// Masks secrets in bytes and leaves their length; none when there are none.
+type Mask<'m> = &'m mut dyn FnMut(&[u8]) -> Option<Vec<u8>>;
+
 /// A stream of events without secrets in its texts; none when it is no such stream, or there are none.
-fn stream(masker: &mut Masker, text: &str) -> Option<String> {
+fn stream(mask: Mask<'_>, text: &str) -> Option<String> {
     let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
     let mut events: BTreeMap<usize, Value> = BTreeMap::new();
     let mut texts: BTreeMap<String, Vec<Place>> = BTreeMap::new();
@@ -39,26 +61,36 @@ fn stream(masker: &mut Masker, text: &str) -> Option<String> {
         let piece =
             |(n, pointer): &Place| events[n].pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let whole: String = places.iter().map(piece).collect();
-        let masked =
-            masker.mask(whole.as_bytes(), Room::Same).and_then(|masked| String::from_utf8(masked).ok());
+        let masked = mask(whole.as_bytes()).and_then(|masked| String::from_utf8(masked).ok());
         let Some(masked) = masked.filter(|masked| masked.len() == whole.len()) else { continue };
         let mut at = 0;
         for (n, pointer) in places {
             let Some(slot) = events.get_mut(n).and_then(|event| event.pointer_mut(pointer)) else { continue };
             let end = at + slot.as_str().map_or(0, str::len);
-            *slot = Value::from(&masked[at..end]);
+            if slot.as_str() != Some(&masked[at..end]) {
+                *slot = Value::from(&masked[at..end]);
+                changed.insert(*n, String::new());
+            }
             at = end;
-            changed.insert(*n, String::new());
         }
     }
     for (n, line) in &mut changed {
-        let end = lines[*n].len() - lines[*n].trim_end_matches(['\r', '\n']).len();
-        *line = format!("data: {}{}", events[n], &lines[*n][lines[*n].len() - end..]);
+        *line = rewritten(lines[*n], &events[n]);
     }
     for (n, line) in &changed {
         lines[*n] = line;
     }
     (!changed.is_empty()).then(|| lines.concat())
+}
+
+/// A line with another event in it, no shorter than it was: blanks behind JSON say nothing, and when its bytes came stays true.
+fn rewritten(line: &str, event: &Value) -> String {
+    let said = line.trim_end_matches(['\r', '\n']);
+    let data = said.strip_prefix("data:").unwrap_or(said).trim_start_matches(' ');
+    let (before, end) = (&said[..said.len() - data.len()], &line[said.len()..]);
+    let event = event.to_string();
+    let blanks = " ".repeat(data.len().saturating_sub(event.len()));
+    format!("{before}{event}{blanks}{end}")
 }
 
 /// Finds the pieces in an event: the text each belongs to, and where it stands.
@@ -94,6 +126,8 @@ mod tests {
 
     fn event(index: usize, text: &str) -> String {
         let data = serde_json::json!({"type": "content_block_delta", "index": index, "delta": {"type": "text_delta", "text": text}});
+        // Some write blanks between the parts.
+        let data = data.to_string().replace("\":", "\": ");
         format!("event: content_block_delta\ndata: {data}\n\n")
     }
 
@@ -103,7 +137,7 @@ mod tests {
         for at in 1..text.len() {
             let stream = [event(0, &text[..at]), event(1, "in between"), event(0, &text[at..])].concat();
             let redacted =
-                String::from_utf8(redact(&mut Masker::default(), stream.as_bytes()).unwrap()).unwrap();
+                String::from_utf8(redact(&mut Masker::default(), stream.as_bytes(), false).unwrap()).unwrap();
             let said: String = redacted
                 .lines()
                 .filter_map(|line| line.strip_prefix("data: "))
@@ -113,6 +147,7 @@ mod tests {
                 .collect();
             assert!(said.starts_with("The key is [redacted:1]**") && !said.contains("6789"), "{at}: {said}");
             assert_eq!(redacted.matches("event: content_block_delta\n").count(), 3);
+            assert_eq!(redacted.len(), stream.len(), "what is said about its pieces stays true");
             assert!(redacted.contains("in between"));
         }
     }
@@ -124,7 +159,7 @@ mod tests {
         for at in (1..text.len()).filter(|at| text.is_char_boundary(*at)) {
             let stream = [event(0, &text[..at]), event(0, &text[at..])].concat();
             let mut masker = Masker::with_rules(rules.clone());
-            let redacted = String::from_utf8(redact(&mut masker, stream.as_bytes()).unwrap()).unwrap();
+            let redacted = String::from_utf8(redact(&mut masker, stream.as_bytes(), false).unwrap()).unwrap();
             let said: String = redacted
                 .lines()
                 .filter_map(|line| line.strip_prefix("data: "))
@@ -139,9 +174,9 @@ mod tests {
     #[test]
     fn what_has_no_secret_is_left_alone() {
         let stream = [event(0, "The key"), event(0, " is lost.")].concat();
-        assert_eq!(redact(&mut Masker::default(), stream.as_bytes()), None);
+        assert_eq!(redact(&mut Masker::default(), stream.as_bytes(), false), None);
         let body = format!("{{\"key\":\"{SECRET}\"}}");
-        let redacted = redact(&mut Masker::default(), body.as_bytes()).unwrap();
+        let redacted = redact(&mut Masker::default(), body.as_bytes(), false).unwrap();
         assert_eq!(String::from_utf8(redacted).unwrap(), "{\"key\":\"[redacted:1]\"}");
     }
 }

@@ -90,8 +90,10 @@ fn every_path_is_described_and_every_description_answers() {
     assert_eq!(by_hand, 0, "a route is in no table");
     let step = asked.json("")["steps"][1].clone();
     let loose = loose_record(&asked.running);
+    let file = format!("{}.json", asked.id);
     let parts = [
         ("{loose}", loose.as_str()),
+        ("{file}", file.as_str()),
         ("{run}", "0123456789abcdef"),
         ("{id}", asked.id.as_str()),
         ("{step}", step["id"].as_str().unwrap()),
@@ -104,16 +106,29 @@ fn every_path_is_described_and_every_description_answers() {
             "/api/v1/query" | "/api/v1/search" => "?q=is:error".to_string(),
             "/api/v1/diff" => format!("?a={0}&b={0}", asked.id),
             "/api/v1/sessions/{id}/chain" => format!("?of={}", step["id"].as_str().unwrap()),
-            // Goes on for ever, and is tested by itself; the other one is not about this session.
-            "/api/v1/live" | "/thoughtflow/{file}" => continue,
+            // Goes on for ever, and is tested by itself.
+            "/api/v1/live" => continue,
             _ => String::new(),
         };
         let answer = asked.running.get(&format!("{filled}{query}"));
         assert_eq!(answer.status, 200, "{filled}: {}", String::from_utf8_lossy(&answer.body));
-        let wanted = described[path]["get"]["responses"]["200"]["content"].as_object().unwrap();
-        let media = answer.header("content-type").unwrap();
-        let is_wanted = |wanted: &String| media.starts_with(wanted.as_str()) || wanted == "*/*";
-        assert!(wanted.keys().any(is_wanted), "{path} is {media}");
+        // What the ending of a file says is in no table.
+        if path != "/thoughtflow/{file}" {
+            let wanted = described[path]["get"]["responses"]["200"]["content"].as_object().unwrap();
+            let media = answer.header("content-type").unwrap();
+            let is_wanted = |wanted: &String| media.starts_with(wanted.as_str()) || wanted == "*/*";
+            assert!(wanted.keys().any(is_wanted), "{path} is {media}");
+        }
+        // What did not change is not sent again, whatever was asked.
+        let tag = answer.header("etag").unwrap_or_else(|| panic!("{path} has no tag"));
+        let url = format!("{filled}{query}");
+        let again = asked.running.request("GET", &url, &[("If-None-Match", &tag)], b"");
+        // These may say something else a moment later, under another tag.
+        let is_of_the_moment = ["/metrics", "/api/v1/health"].contains(&path.as_str());
+        let is_another = is_of_the_moment && again.header("etag").unwrap() != tag;
+        assert!(again.status == 304 && again.body.is_empty() || is_another, "{path}: {}", again.status);
+        let other = asked.running.request("GET", &url, &[("If-None-Match", "W/\"other\"")], b"");
+        assert_eq!(other.status, 200, "{path}");
     }
     let page = String::from_utf8(asked.running.get("/api/v1/docs").body).unwrap();
     assert!(described.keys().all(|path| page.contains(path.as_str())));
@@ -137,7 +152,9 @@ fn a_process_of_a_project_is_never_told_as_known() {
     let own = asked.get("/graph?view=process");
     let project = asked.get("/graph?view=process&project=true");
     assert_eq!((own.status, project.status), (200, 200));
-    assert!(own.header("etag").is_some() && project.header("etag").is_none());
+    // One is known by the session, the other only by what it says.
+    let [own, known] = [own, project].map(|answer| answer.header("etag").unwrap());
+    assert!(own.starts_with("W/\"s") && known.starts_with("W/\"b"), "{own} {known}");
     let mut other = generate(Shape { depth: 1, ..Shape::default() }, 8);
     let cwd_of = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).into_owned();
@@ -152,6 +169,9 @@ fn a_process_of_a_project_is_never_told_as_known() {
     put(&asked.running, &other);
     let title = asked.json("/graph?view=process&project=true")["title"].as_str().unwrap().to_string();
     assert!(title.ends_with("of 2 sessions"), "{title}");
+    let path = format!("/api/v1/sessions/{}/graph?view=process&project=true", asked.id);
+    let again = asked.running.request("GET", &path, &[("If-None-Match", &known)], b"");
+    assert_eq!(again.status, 200);
     assert_eq!(asked.get("/graph?view=process&project=maybe").status, 400);
 }
 
@@ -255,6 +275,29 @@ fn what_did_not_change_is_not_sent_again() {
     asked.running.app.engine.settle();
     assert_eq!(ask(&path, &tag).status, 200);
     assert_eq!(ask("/api/v1/sessions", &list).status, 200);
+}
+
+#[test]
+fn a_node_names_its_first_steps_and_counts_the_others() {
+    let running = Running::start();
+    let line = |n: usize| {
+        format!(
+            "{{\"type\":\"user\",\"sessionId\":\"long\",\"uuid\":\"u{n}\",\"timestamp\":\"2026-10-01T00:00:00Z\",\
+             \"message\":{{\"role\":\"user\",\"content\":\"thing {n}\"}}}}\n"
+        )
+    };
+    let bytes = (0..1_200).map(line).collect::<String>().into_bytes();
+    let part = Part { path: "long.jsonl".into(), offset: 0, bytes, checkpoint: None };
+    running.app.engine.take(Arrival::Part(part)).unwrap();
+    running.app.engine.settle();
+    let node = |query: &str| {
+        let graph = running.get(&format!("/api/v1/sessions/long/graph?level=agent{query}")).json();
+        let node = &graph["nodes"][0];
+        let told = ["step_ids", "seqs"].map(|name| node[name].as_array().unwrap().len());
+        (told, node["steps_left_out"].as_u64().unwrap(), node["totals"]["steps"].as_u64().unwrap())
+    };
+    assert_eq!(node(""), ([1_000; 2], 200, 1_200));
+    assert_eq!(node("&all_steps=true"), ([1_200; 2], 0, 1_200));
 }
 
 #[test]

@@ -121,6 +121,8 @@ fn spoiled_messages_over_grpc_get_a_status() {
 fn names_of_sessions_in_paths_may_be_anything() {
     let server = Running::start();
     for name in ["%2e%2e", "..%2f..%2fetc", "%F0%9F%A6%80", "a%20b", "%25", &"s".repeat(2000)] {
+        let begun = server.post(&format!("/v1/thoughtflow/sessions/{name}/runs"), "{}");
+        assert_eq!(begun.status, 200, "{name}: {}", String::from_utf8_lossy(&begun.body));
         let path = format!("/v1/thoughtflow/sessions/{name}/complete");
         let answer = server.post(&path, "{}");
         assert_eq!(answer.status, 200, "{name}: {}", String::from_utf8_lossy(&answer.body));

@@ -88,6 +88,64 @@ fn a_span_that_is_none_is_counted_and_said_in_protobuf_and_over_grpc() {
     assert_eq!(receipt(&server, "otlp-grpc")[0], 6);
 }
 
+/// Ids that are missing, all zeros, or too short or long, and good ones behind them.
+fn bad_ids() -> Vec<Span> {
+    let span = |trace: Vec<u8>, id: Vec<u8>, name: &str| Span {
+        trace_id: trace,
+        span_id: id,
+        name: name.into(),
+        start_time_unix_nano: 1_767_348_000_000_000_000,
+        end_time_unix_nano: 1_767_348_001_000_000_000,
+        ..Span::default()
+    };
+    vec![
+        span(vec![], vec![], "no ids"),
+        span(vec![0; 16], vec![1; 8], "a trace of zeros"),
+        span(vec![1; 16], vec![0; 8], "a span of zeros"),
+        span(vec![1; 15], vec![1; 8], "a short trace"),
+        span(vec![1; 16], vec![1; 9], "a long span"),
+        span(vec![1; 16], vec![1; 8], "good"),
+    ]
+}
+
+fn request(spans: Vec<Span>) -> Vec<u8> {
+    let scope = ScopeSpans { spans, ..ScopeSpans::default() };
+    let resource = ResourceSpans { scope_spans: vec![scope], ..ResourceSpans::default() };
+    ExportTraceServiceRequest { resource_spans: vec![resource] }.encode_to_vec()
+}
+
+#[test]
+fn a_span_with_bad_ids_is_kept_counted_and_said_over_every_way() {
+    let server = Running::start();
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+    let spans = bad_ids()
+        .into_iter()
+        .map(|span| json!({"traceId": hex(&span.trace_id), "spanId": hex(&span.span_id), "name": span.name}));
+    let spans: Vec<Value> = spans.chain([json!({"name": "neither"})]).collect();
+    let body = json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]});
+    let answer = json(&server, "/v1/traces", &body.to_string());
+    // In JSON an id may be any text: two that are bad in bytes are names here.
+    assert_eq!(answer["partialSuccess"]["rejectedSpans"], "4");
+    let why = answer["partialSuccess"]["errorMessage"].as_str().unwrap();
+    assert!(why.starts_with("span_id_bad: "), "{why}");
+    assert_eq!(receipt(&server, "otlp-http"), [7, 3, 4]);
+
+    let said = |bytes: &[u8]| ExportTraceServiceResponse::decode(bytes).unwrap().partial_success.unwrap();
+    let answer = post(&server, "/v1/traces", "application/x-protobuf", &request(bad_ids()));
+    let told = said(&answer.body);
+    assert_eq!(told.rejected_spans, 5);
+    assert!(told.error_message.starts_with("span_id_bad: "), "{}", told.error_message);
+    let answer = Export::of(&request(bad_ids())).send(&server);
+    assert_eq!((answer.status, said(&answer.body).rejected_spans), (0, 5));
+    assert_eq!(receipt(&server, "otlp-grpc")[0], 6);
+    let issues = server.get("/api/v1/issues?code=span_id_bad").json().to_string();
+    assert!(issues.contains("span_id_bad"), "{issues}");
+    // A log record needs no ids: where they are none, it belongs to no trace.
+    let log = LOG.replacen('{', r#"{"traceId":"12","spanId":"0000000000000000","#, 1);
+    let logs = format!(r#"{{"resourceLogs":[{{"scopeLogs":[{{"logRecords":[{log}]}}]}}]}}"#);
+    assert_eq!(json(&server, "/v1/logs", &logs), json!({}));
+}
+
 #[test]
 fn a_request_without_anything_is_fine_in_every_form() {
     let server = Running::start();

@@ -80,6 +80,117 @@ fn a_session_is_emitted_and_its_artifacts_are_announced() {
     assert!(drawing.contains("\"city\":\"Canberra\"") && drawing.contains("->"), "{drawing}");
 }
 
+/// A whole session with every sort of step, and what its document has to say of it.
+#[test]
+fn artifacts_have_what_was_sent_and_when() {
+    let server = Running::start();
+    post(
+        &server,
+        "/sessions",
+        &json!({"session_id": "sess_1", "started_at": "2026-11-15T11:00:00.123Z", "metadata": {"user": "u1"}}),
+    );
+    post(
+        &server,
+        "/sessions/sess_1/runs",
+        &json!({"run_id": "run_1", "channel": "text", "started_at": "2026-11-15T11:00:00.500Z", "request_id": "q"}),
+    );
+    let steps = [
+        ("s1", "user_message", json!([]), json!({"text": "weather?", "lang": "en"}), json!({"ok": true})),
+        (
+            "s2",
+            "tool_call",
+            json!(["s1"]),
+            json!({"name": "get_weather", "args": {"city": "Canberra", "days": [1, 2.50]}}),
+            json!({"ok": true}),
+        ),
+        ("s2_out", "tool_output", json!(["s2"]), json!({}), json!({"result": {"tempC": 13, "wet": null}})),
+        (
+            "s3",
+            "assistant_message",
+            json!(["s1", "s2_out"]),
+            json!({"model": "m"}),
+            json!({"text": "It is 13."}),
+        ),
+        ("g", "policy.snapshot", json!(["not there"]), json!({"a": {"b": [1, null]}}), json!([1, {"x": 2}])),
+    ];
+    for (n, (id, label, needs, given, _)) in steps.iter().enumerate() {
+        let at = format!("2026-11-15T11:00:0{}.250Z", n + 1);
+        let body = json!({"step_id": id, "label": label, "depends_on": needs, "payload": given, "timestamp": at, "metadata": {"try": n}});
+        post(&server, "/sessions/sess_1/runs/run_1/steps", &body);
+    }
+    for (n, (id, _, _, _, gave)) in steps.iter().enumerate() {
+        let at = format!("2026-11-15T11:00:0{}.750Z", n + 1);
+        let body = json!({"payload": gave, "timestamp": at, "status": "ok", "metadata": {"try": n + 1}});
+        post(&server, &format!("/sessions/sess_1/runs/run_1/steps/{id}/complete"), &body);
+    }
+    post(&server, "/sessions/sess_1/runs/run_1/complete", &json!({"ended_at": "2026-11-15T11:00:08.777Z"}));
+    post(&server, "/sessions/sess_1/complete", &json!({"ended_at": "2026-11-15T11:00:09.001Z"}));
+
+    let document = server.get("/thoughtflow/sess_1.json").json();
+    assert_eq!(document["started_at"], "2026-11-15T11:00:00.123Z");
+    assert_eq!(document["ended_at"], "2026-11-15T11:00:09.001Z");
+    assert_eq!(document["metadata"], json!({"user": "u1"}));
+    let run = &document["runs"][0];
+    assert_eq!((&run["started_at"], &run["request_id"]), (&"2026-11-15T11:00:00.500Z".into(), &"q".into()));
+    assert_eq!(run["ended_at"], "2026-11-15T11:00:08.777Z");
+    assert_eq!(run["steps"].as_array().unwrap().len(), steps.len(), "{run}");
+    for (n, (id, label, needs, given, gave)) in steps.iter().enumerate() {
+        let found = run["steps"].as_array().unwrap().iter().find(|step| step["step_id"] == *id);
+        let step = found.unwrap_or_else(|| panic!("{id}: {run}"));
+        assert_eq!(
+            (&step["label"], &step["payload_started"], &step["payload_completed"]),
+            (&Value::from(*label), given, gave)
+        );
+        assert_eq!(step.get("depends_on").unwrap_or(&json!([])), needs, "{id}");
+        assert_eq!(step["started_at"], format!("2026-11-15T11:00:0{}.250Z", n + 1));
+        assert_eq!(step["ended_at"], format!("2026-11-15T11:00:0{}.750Z", n + 1));
+        assert_eq!((&step["duration_ms"], &step["status"]), (&500.into(), &"ok".into()));
+        assert_eq!(
+            (&step["metadata"], &step["metadata_completed"]),
+            (&json!({"try": n}), &json!({"try": n + 1}))
+        );
+    }
+    let drawing = String::from_utf8(server.get("/thoughtflow/sess_1.d2").body).unwrap();
+    for said in ["Canberra", "tempC", "weather?", "It is 13.", r#"{\"x\":2}"#] {
+        assert!(drawing.contains(said), "{said}: {drawing}");
+    }
+}
+
+#[test]
+fn the_end_of_what_nobody_began_is_refused() {
+    let server = Running::start();
+    begin(&server);
+    let kept = server.app.engine.log().end();
+    for (path, code) in [
+        ("/sessions/none/complete", "unknown_session"),
+        ("/sessions/none/runs/run_1/complete", "unknown_run"),
+        ("/sessions/sess_1/runs/none/complete", "unknown_run"),
+        ("/sessions/sess_1/runs/run_1/steps/none/complete", "unknown_step"),
+        ("/sessions/sess_1/runs/none/steps/s1/complete", "unknown_step"),
+    ] {
+        let answer = server.post(&format!("/v1/thoughtflow{path}"), "{}");
+        assert_eq!((answer.status, answer.error().as_str()), (404, code), "{path}");
+        assert!(answer.json()["error"]["hint"].as_str().unwrap().contains("nothing was kept"));
+    }
+    assert_eq!(server.app.engine.log().end(), kept);
+    // The end may be all that is told of a step, where it says what that was.
+    post(&server, "/sessions/sess_1/runs/run_1/steps/e/complete", &json!({"label": "tool_error"}));
+    let lines = [
+        json!({"type": "step.completed", "session_id": "sess_1", "run_id": "run_1", "step_id": "s2"}),
+        json!({"type": "step.completed", "session_id": "sess_1", "run_id": "run_1", "step_id": "other"}),
+    ];
+    let answer = server.post("/v1/thoughtflow/events", lines.map(|line| line.to_string()).join("\n"));
+    assert_eq!(answer.json(), json!({"events": 2, "unknown": 1, "artifacts": []}));
+    // What was known before a restart still is.
+    let folder = Arc::clone(&server.folder);
+    drop(server);
+    let server = Running::start_in(folder, |_| {});
+    let answer = server.post("/v1/thoughtflow/sessions/sess_1/runs/run_1/steps/none/complete", "{}");
+    assert_eq!((answer.status, answer.error().as_str()), (404, "unknown_step"));
+    end(&server);
+    post(&server, "/sessions/sess_1/runs/run_1/steps/s2/complete", &json!({}));
+}
+
 /// The bytes of both files in the data folder.
 fn files(server: &Running) -> [Option<Vec<u8>>; 2] {
     let folder = server.folder.path().join("artifacts");

@@ -5,9 +5,11 @@
 
 mod disk;
 mod lock;
+mod reserve;
 
 pub use disk::{DiskFiles, make_private_folder, private_file};
 pub use lock::FolderLock;
+pub use reserve::{RESERVE, keep_reserve, release_reserve};
 
 use std::io;
 

@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use unspool_model::Id;
 
-const SCHEMA: u32 = 3;
+const SCHEMA: u32 = 4;
 const CACHE_KIB: i64 = 8 << 10;
 const TEXT_LEVEL: i32 = 1;
 /// Pages that may lie beside the file before they are brought into it: whoever does that waits for the disk.
@@ -41,7 +41,29 @@ pub struct NewChunk {
     /// Its words, with spaces between them: letters and digits only, in small letters.
     pub words: String,
     /// Its texts, when they are to be kept; otherwise they are read again where they came from.
-    pub text: Option<PackedText>,
+    pub text: Option<KeptText>,
+}
+
+/// The texts of a chunk that is kept.
+#[derive(Clone, Debug)]
+pub struct KeptText {
+    /// The texts.
+    pub packed: PackedText,
+    /// What each is known by in its session.
+    pub marks: Vec<u64>,
+    /// Texts were left out that other chunks of the session have.
+    pub leans: bool,
+}
+
+/// A chunk that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownChunk {
+    /// What it is known by in its session.
+    pub sum: Id,
+    /// What its texts are known by, where they are kept.
+    pub marks: Vec<u64>,
+    /// Texts were left out that chunks before it have.
+    pub leans: bool,
 }
 
 /// The texts of a chunk as they are kept.
@@ -179,6 +201,23 @@ impl Texts {
         query().map_err(|error| self.failed(&error))
     }
 
+    /// The chunks of a session with what their texts are known by, those that came first in front.
+    pub fn known(&self, session: Id) -> Result<Vec<KnownChunk>, StoreError> {
+        let query = || {
+            let Some(number) = self.number(session)? else { return Ok(Vec::new()) };
+            let sql = "SELECT sum, leans, marks FROM chunks LEFT JOIN texts USING (chunk) WHERE session = ?1 ORDER BY chunk";
+            let mut statement = self.connection.prepare_cached(sql)?;
+            let rows = statement.query_map([number], |row| {
+                let (leans, marks): (Option<bool>, Option<Vec<u8>>) = (row.get(1)?, row.get(2)?);
+                let marks = marks.unwrap_or_default();
+                let marks = marks.as_chunks().0.iter().map(|mark| u64::from_le_bytes(*mark)).collect();
+                Ok(KnownChunk { sum: id(row.get(0)?), marks, leans: leans.unwrap_or(false) })
+            })?;
+            rows.collect::<Result<Vec<_>, _>>()
+        };
+        query().map_err(|error| self.failed(&error))
+    }
+
     /// All sessions with texts.
     pub fn sessions(&self) -> Result<Vec<Id>, StoreError> {
         let query = || {
@@ -202,8 +241,8 @@ impl Texts {
         rows.collect()
     }
 
-    /// Says which chunks a session has: those of `all` by their sums, of which `new` were not there. Others are deleted, and the
-    /// session when it has none.
+    /// Says which chunks a session has: those of `all` by their sums, of which `new` were not there, or take the place of those that were.
+    /// Others are deleted, and the session when it has none.
     pub fn put(&mut self, session: Id, all: &[Id], new: &[NewChunk]) -> Result<(), StoreError> {
         self.begin().and_then(|()| self.put_chunks(session, all, new)).map_err(|error| self.failed(&error))
     }
@@ -218,7 +257,9 @@ impl Texts {
             }
         };
         let wanted: FxHashSet<Id> = all.iter().copied().collect();
-        for (chunk, _) in self.chunks_of(number)?.into_iter().filter(|(_, sum)| !wanted.contains(sum)) {
+        let anew: FxHashSet<Id> = new.iter().map(|chunk| chunk.sum).collect();
+        let stays = |sum: &Id| wanted.contains(sum) && !anew.contains(sum);
+        for (chunk, _) in self.chunks_of(number)?.into_iter().filter(|(_, sum)| !stays(sum)) {
             self.connection.prepare_cached("DELETE FROM chunks WHERE chunk = ?1")?.execute([chunk])?;
             self.connection.prepare_cached("DELETE FROM texts WHERE chunk = ?1")?.execute([chunk])?;
             self.connection.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([chunk])?;
@@ -230,13 +271,15 @@ impl Texts {
         // collected written first, chunk by chunk.
         let sql = "INSERT INTO chunks (session, sum) VALUES (?1, ?2)";
         let mut put = self.connection.prepare_cached(sql)?;
-        let mut keep = self.connection.prepare_cached("INSERT INTO texts (chunk, text) VALUES (?1, ?2)")?;
+        let sql = "INSERT INTO texts (chunk, leans, marks, text) VALUES (?1, ?2, ?3, ?4)";
+        let mut keep = self.connection.prepare_cached(sql)?;
         let mut index = self.connection.prepare_cached("INSERT INTO words (rowid, list) VALUES (?1, ?2)")?;
         for NewChunk { sum, words, text } in new {
             let chunk = put.insert(params![number, sum.to_bytes()])?;
             index.execute(params![chunk, words])?;
-            if let Some(PackedText(packed)) = text {
-                keep.execute(params![chunk, packed])?;
+            if let Some(KeptText { packed, marks, leans }) = text {
+                let marks: Vec<u8> = marks.iter().flat_map(|mark| mark.to_le_bytes()).collect();
+                keep.execute(params![chunk, leans, marks, packed.0])?;
             }
         }
         Ok(())

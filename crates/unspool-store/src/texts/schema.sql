@@ -7,7 +7,8 @@ CREATE TABLE sessions (number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE) STRI
 -- differences of numbers. Rows are small, so that the sessions of many chunks are found in a few pages.
 CREATE TABLE chunks (chunk INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, sum BLOB NOT NULL) STRICT;
 CREATE INDEX chunks_by_session ON chunks (session, chunk);
--- Texts of chunks, compressed, where they are worth keeping twice.
-CREATE TABLE texts (chunk INTEGER PRIMARY KEY, text BLOB NOT NULL) STRICT;
+-- Texts of chunks, compressed, where they are worth keeping twice. `leans` says that texts were left out which other chunks of the session
+-- have, `marks` what those it has are known by, eight bytes each: a session that grows is compared with them.
+CREATE TABLE texts (chunk INTEGER PRIMARY KEY, leans INTEGER NOT NULL, marks BLOB NOT NULL, text BLOB NOT NULL) STRICT;
 -- The words of each chunk, each once. What is given to it has been cut into words already.
 CREATE VIRTUAL TABLE words USING fts5 (list, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii');

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use unspool_model::Id;
-use unspool_store::{NewChunk, TextPacker, Texts, WantedWord};
+use unspool_store::{KeptText, KnownChunk, NewChunk, TextPacker, Texts, WantedWord};
 
 const WORDS: [&str; 8] = ["a", "ab", "abc", "b", "日", "straße", "and", "or"];
 
@@ -17,7 +17,11 @@ fn words(random: &mut Random) -> BTreeSet<&'static str> {
 }
 
 fn chunk(words: &BTreeSet<&'static str>) -> NewChunk {
-    let text = text(words).map(|text| TextPacker::default().pack(&text).unwrap());
+    let text = text(words).map(|text| KeptText {
+        packed: TextPacker::default().pack(&text).unwrap(),
+        marks: words.iter().map(|word| word.len() as u64).collect(),
+        leans: words.len() > 3,
+    });
     let words = words.iter().copied().collect::<Vec<_>>().join(" ");
     NewChunk { sum: Id::of(&[words.as_bytes()]), text, words }
 }
@@ -34,7 +38,8 @@ fn change(texts: &mut Texts, meant: &mut Meant, random: &mut Random) {
     let chunks: Vec<NewChunk> = (0..random.below(4)).map(|_| chunk(&words(random))).collect();
     let known = texts.sums(session).unwrap();
     let all: Vec<Id> = chunks.iter().map(|chunk| chunk.sum).collect();
-    let mut seen: BTreeSet<Id> = known.into_iter().collect();
+    // Some that are there come again and take the place of those that were.
+    let mut seen: BTreeSet<Id> = known.into_iter().filter(|_| random.below(4) > 0).collect();
     let new: Vec<NewChunk> = chunks.iter().filter(|chunk| seen.insert(chunk.sum)).cloned().collect();
     texts.put(session, &all, &new).unwrap();
     let kept = chunks.iter().map(|chunk| {
@@ -77,6 +82,14 @@ fn check(texts: &Texts, meant: &Meant, random: &mut Random) {
         .unwrap();
     assert_eq!(found.len(), expected.len(), "each once");
     assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), expected, "{wanted:?}");
+    for (session, chunks) in meant {
+        let known: BTreeMap<Id, KnownChunk> =
+            texts.known(*session).unwrap().into_iter().map(|chunk| (chunk.sum, chunk)).collect();
+        let kept = |words| chunk(words).text.map(|kept| (kept.marks, kept.leans)).unwrap_or_default();
+        let expected = chunks.iter().map(|(sum, words)| (*sum, kept(words)));
+        let found = known.into_iter().map(|(sum, chunk)| (sum, (chunk.marks, chunk.leans)));
+        assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+    }
     assert_eq!(texts.sessions().unwrap(), meant.keys().copied().collect::<Vec<_>>());
 }
 

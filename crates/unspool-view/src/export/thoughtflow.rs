@@ -1,10 +1,19 @@
 //! A session as consolidated `ThoughtFlow` JSON: runs and their steps with what each depends on.
 //!
-//! In: a flow. Out: the document. Never here: tokens and agents, for which the format has no place.
+//! In: a flow, and the bytes of its records. Out: the document; what a source of that format told is told as it did, labels and payloads included. Never
+//! here: tokens and agents, for which the format has no place.
 
+mod told;
+
+use crate::graph::Graph;
+use crate::search::NativeBytes;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BinaryHeap};
+use told::{Raw, Told, ToldStep, told_of, told_of_session};
 use unspool_model::flow::NONE;
 use unspool_model::{Batch, Edge, EdgeKind, Flow, IntentSource, Run, Status, Step, StepKind, Sym, Timestamp};
 
@@ -15,6 +24,8 @@ pub struct ThoughtFlow {
     started_at: Option<String>,
     ended_at: Option<String>,
     runs: Vec<RunDoc>,
+    #[serde(flatten)]
+    others: BTreeMap<String, Raw>,
 }
 
 #[derive(Serialize)]
@@ -31,12 +42,22 @@ struct RunDoc {
     #[serde(skip_serializing_if = "Option::is_none")]
     duration_ms: Option<i64>,
     steps: Vec<StepDoc>,
+    #[serde(flatten)]
+    others: BTreeMap<String, Raw>,
+}
+
+/// What a step was given, or what came of it: as its source wrote it, or as the flow has it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Payload {
+    Told(Raw),
+    Made(Map<String, Value>),
 }
 
 #[derive(Serialize)]
 struct StepDoc {
     step_id: String,
-    label: &'static str,
+    label: Cow<'static, str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     depends_on: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,14 +66,16 @@ struct StepDoc {
     ended_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     duration_ms: Option<i64>,
-    payload_started: Map<String, Value>,
+    payload_started: Payload,
     #[serde(skip_serializing_if = "Option::is_none")]
-    payload_completed: Option<Map<String, Value>>,
+    payload_completed: Option<Payload>,
+    #[serde(flatten)]
+    others: BTreeMap<String, Raw>,
 }
 
 /// A session as its document. Steps of no run are those of a last run without an id.
-pub fn thoughtflow(flow: &Flow, batch: &Batch) -> ThoughtFlow {
-    let writer = Writer::new(flow, batch);
+pub fn thoughtflow(flow: &Flow, batch: &Batch, natives: &mut dyn NativeBytes) -> ThoughtFlow {
+    let mut writer = Writer::new(flow, batch, natives);
     let mut runs: Vec<RunDoc> = (0..).zip(&flow.runs).map(|(n, run)| writer.run(n, run)).collect();
     let loose = writer.steps(NONE);
     if !loose.is_empty() {
@@ -65,17 +88,46 @@ pub fn thoughtflow(flow: &Flow, batch: &Batch) -> ThoughtFlow {
             ended_at: None,
             duration_ms: None,
             steps: loose,
+            others: BTreeMap::new(),
         });
     }
     writer.document(runs)
 }
 
 /// Some runs of a session as its document, by their place.
-pub fn thoughtflow_of_runs(flow: &Flow, batch: &Batch, runs: &[usize]) -> ThoughtFlow {
-    let writer = Writer::new(flow, batch);
+pub fn thoughtflow_of_runs(
+    flow: &Flow,
+    batch: &Batch,
+    natives: &mut dyn NativeBytes,
+    runs: &[usize],
+) -> ThoughtFlow {
+    let mut writer = Writer::new(flow, batch, natives);
     let chosen = (0..).zip(&flow.runs).filter(|(n, _)| runs.contains(&(*n as usize)));
     let runs = chosen.map(|(n, run)| writer.run(n, run)).collect();
     writer.document(runs)
+}
+
+/// Tells in a graph of steps what they were given and what came of them, where a source told that in payloads: its nodes are about their first words otherwise.
+pub fn tell_payloads(flow: &Flow, batch: &Batch, natives: &mut dyn NativeBytes, graph: &mut Graph) {
+    for node in &mut graph.nodes {
+        let [step] = node.steps.as_slice() else { continue };
+        let Some(step) = flow.steps.get(*step as usize) else { continue };
+        let told = told_of(batch, flow, step, natives);
+        let payload = |word: &str, raw: Option<&Raw>| match raw.map(|raw| raw.get().trim()) {
+            None | Some("" | "{}" | "null") => None,
+            Some(raw) => Some(format!("{word}: {raw}")),
+        };
+        let given = told.iter().filter_map(|one| payload("input", one.given.as_ref()));
+        let gave = told.iter().filter_map(|one| payload("output", one.gave.as_ref()));
+        let mut lines: Vec<String> = given.chain(gave).collect();
+        // What was said comes first, and is not said again.
+        if !matches!(step.kind, StepKind::ToolCall) && !node.detail.is_empty() {
+            lines.insert(0, std::mem::take(&mut node.detail));
+        }
+        if !lines.is_empty() {
+            node.detail = lines.join("\n");
+        }
+    }
 }
 
 fn moment(at: Timestamp) -> Option<String> {
@@ -88,10 +140,13 @@ struct Writer<'f> {
     session: String,
     by_run: FxHashMap<u32, Vec<usize>>,
     needs: FxHashMap<u32, Vec<u32>>,
+    told: Told,
+    /// What a source of this very format told of steps.
+    told_steps: FxHashMap<u32, Vec<ToldStep>>,
 }
 
 impl<'f> Writer<'f> {
-    fn new(flow: &'f Flow, batch: &'f Batch) -> Writer<'f> {
+    fn new(flow: &'f Flow, batch: &'f Batch, natives: &mut dyn NativeBytes) -> Writer<'f> {
         let native = flow.session.native_ids.first().map_or("", |id| batch.text.get(*id));
         let session = if native.is_empty() { flow.session.id.show('x') } else { native.to_string() };
         let mut by_run: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
@@ -114,15 +169,20 @@ impl<'f> Writer<'f> {
                 list.push(edge.from);
             }
         }
-        Writer { flow, batch, session, by_run, needs }
+        let told = told_of_session(batch, flow, natives);
+        let told_steps = (0..).zip(&flow.steps).map(|(n, step)| (n, told_of(batch, flow, step, natives)));
+        let told_steps = told_steps.filter(|(_, told)| !told.is_empty()).collect();
+        Writer { flow, batch, session, by_run, needs, told, told_steps }
     }
 
-    fn document(&self, runs: Vec<RunDoc>) -> ThoughtFlow {
+    fn document(&mut self, runs: Vec<RunDoc>) -> ThoughtFlow {
+        let stated = |told: Timestamp, known: Timestamp| moment(if told.is_some() { told } else { known });
         ThoughtFlow {
             session_id: self.session.clone(),
-            started_at: moment(self.flow.session.started),
-            ended_at: moment(self.flow.session.ended),
+            started_at: stated(self.told.started, self.flow.session.started),
+            ended_at: stated(self.told.ended, self.flow.session.ended),
             runs,
+            others: std::mem::take(&mut self.told.others),
         }
     }
 
@@ -130,7 +190,7 @@ impl<'f> Writer<'f> {
         sym.some().map(|sym| self.batch.text.get(sym).to_string())
     }
 
-    fn run(&self, n: u32, run: &Run) -> RunDoc {
+    fn run(&mut self, n: u32, run: &Run) -> RunDoc {
         let ended = matches!(run.status, Status::Completed | Status::Failed) || !run.stated.is_empty();
         let status = self.text(run.stated).or_else(|| ended.then(|| run.status.name().to_string()));
         RunDoc {
@@ -141,6 +201,7 @@ impl<'f> Writer<'f> {
             ended_at: moment(run.ended).filter(|_| ended),
             duration_ms: run.ended.ms_since(run.started).filter(|_| ended),
             steps: self.steps(n),
+            others: self.told.runs.remove(&run.native_id).unwrap_or_default(),
         }
     }
 
@@ -151,6 +212,10 @@ impl<'f> Writer<'f> {
     }
 
     fn step_id(&self, n: u32) -> String {
+        let told = self.told_steps.get(&n).and_then(|told| told.first());
+        if let Some(told) = told.filter(|told| !told.id.is_empty()) {
+            return told.id.clone();
+        }
         let step = &self.flow.steps[n as usize];
         let place = format!("{}/{}/", self.session, self.run_id(step.run));
         self.own_part(step.native_id, &place).unwrap_or_else(|| step.id.show('s'))
@@ -161,17 +226,58 @@ impl<'f> Writer<'f> {
     }
 
     /// The steps of a run by start; one of which no moment is known stays behind the one before it.
-    fn steps(&self, run: u32) -> Vec<StepDoc> {
-        let steps = self.by_run.get(&run).map_or(&[][..], Vec::as_slice);
+    fn steps(&mut self, run: u32) -> Vec<StepDoc> {
         let mut last = Timestamp::NONE;
-        let mut docs: Vec<(Timestamp, StepDoc)> = Vec::with_capacity(steps.len());
-        for n in steps {
-            let step = &self.flow.steps[*n];
-            last = if step.started.is_some() { step.started } else { last };
-            docs.push((last, self.step(*n, step)));
+        let by_start =
+            self.by_run.remove(&run).unwrap_or_default().into_iter().enumerate().map(|(place, n)| {
+                let started = self.flow.steps[n].started;
+                last = if started.is_some() { started } else { last };
+                (last, place, n)
+            });
+        let mut docs = Vec::new();
+        for (_, _, n) in by_start.collect::<BinaryHeap<_>>().into_sorted_vec() {
+            let step = &self.flow.steps[n];
+            match u32::try_from(n).ok().and_then(|n| self.told_steps.get(&n)) {
+                Some(told) => docs
+                    .extend(told.iter().enumerate().map(|(part, told)| self.told_step(n, step, part, told))),
+                None => docs.push(self.step(n, step)),
+            }
         }
-        docs.sort_by_key(|(started, _)| *started);
-        docs.into_iter().map(|(_, doc)| doc).collect()
+        docs
+    }
+
+    /// A step as its source told it, under one of the ids it did.
+    fn told_step(&self, n: usize, step: &Step, part: usize, told: &ToldStep) -> StepDoc {
+        let index = u32::try_from(n).unwrap_or(NONE);
+        let mut depends_on = told.needs.clone();
+        if part == 0 {
+            for need in self.needs.get(&index).into_iter().flatten() {
+                let ids = self.told_steps.get(need).into_iter().flatten().map(|told| &told.id);
+                if !ids.into_iter().any(|id| told.needs.contains(id)) {
+                    depends_on.push(self.step_id(*need));
+                }
+            }
+        }
+        let label = if told.label.is_empty() { label_of(step).into() } else { told.label.clone().into() };
+        let measured = told.ended.ms_since(told.started);
+        let known = step.duration_ms.get().filter(|_| part == 0);
+        let raw = |raw: &Option<Raw>| raw.as_deref().map(|raw: &RawValue| Payload::Told(raw.to_owned()));
+        let nothing = || Payload::Made(Map::new());
+        // A message is complete when it is said: one moment is all that is known of it.
+        let is_moment = !told.has_end && !step.pending && step.kind == StepKind::UserMessage;
+        let has_end = told.has_end || is_moment;
+        let ended = if is_moment { told.started } else { told.ended };
+        StepDoc {
+            step_id: if told.id.is_empty() { self.step_id(index) } else { told.id.clone() },
+            label,
+            depends_on,
+            started_at: moment(told.started).filter(|_| !is_moment),
+            ended_at: moment(ended).filter(|_| has_end),
+            duration_ms: told.duration_ms.or(measured).or(known).filter(|_| has_end),
+            payload_started: raw(&told.given).unwrap_or_else(nothing),
+            payload_completed: has_end.then(|| raw(&told.gave).unwrap_or_else(nothing)),
+            others: told.others.clone(),
+        }
     }
 
     fn step(&self, n: usize, step: &Step) -> StepDoc {
@@ -182,14 +288,6 @@ impl<'f> Writer<'f> {
             if let Some(value) = value {
                 payload.insert(key.into(), value.into());
             }
-        };
-        let label = match step.kind {
-            StepKind::UserMessage => "user_message",
-            StepKind::ModelCall => "assistant_message",
-            StepKind::ToolCall => "tool_call",
-            StepKind::Memory => "memory",
-            StepKind::Generic => "generic",
-            other => other.name(),
         };
         match step.kind {
             StepKind::UserMessage => put(&mut given, "text", self.text(step.preview)),
@@ -218,7 +316,7 @@ impl<'f> Writer<'f> {
         let is_moment = is_message && done && step.started == step.ended;
         StepDoc {
             step_id: self.step_id(index),
-            label,
+            label: label_of(step).into(),
             depends_on: self
                 .needs
                 .get(&index)
@@ -230,8 +328,20 @@ impl<'f> Writer<'f> {
             started_at: moment(step.started).filter(|_| !(step.start_estimated && done || is_moment)),
             ended_at: moment(step.ended).filter(|_| done),
             duration_ms: step.duration_ms.get().filter(|_| done),
-            payload_started: given,
-            payload_completed: done.then_some(gave),
+            payload_started: Payload::Made(given),
+            payload_completed: done.then_some(Payload::Made(gave)),
+            others: BTreeMap::new(),
         }
+    }
+}
+
+fn label_of(step: &Step) -> &'static str {
+    match step.kind {
+        StepKind::UserMessage => "user_message",
+        StepKind::ModelCall => "assistant_message",
+        StepKind::ToolCall => "tool_call",
+        StepKind::Memory => "memory",
+        StepKind::Generic => "generic",
+        other => other.name(),
     }
 }

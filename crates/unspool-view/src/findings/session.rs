@@ -38,6 +38,7 @@ const HOLES: &[Code] = &[
     Code::NotJson,
     Code::NotAnObject,
     Code::NotProtobuf,
+    Code::SpanIdBad,
     Code::TornLine,
     Code::NulBytes,
     Code::LineTooLong,

@@ -2,6 +2,7 @@
 //!
 //! In: a flow. Out: a bounded number of points per agent. Never here: whether that was too much.
 
+use super::sort_by_moment;
 use crate::labels::{agent_detail, agent_name};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -98,7 +99,7 @@ pub(super) fn contexts(flow: &Flow, batch: &Batch, until_ms: Option<i64>) -> Con
 
 fn agent(flow: &Flow, batch: &Batch, n: usize, mut steps: Vec<u32>) -> Option<AgentContextDoc> {
     let step = |n: u32| &flow.steps[n as usize];
-    steps.sort_by_key(|n| (step(*n).started.earlier(step(*n).ended), *n));
+    sort_by_moment(flow, &mut steps);
     let mut points: Vec<ContextPointDoc> = Vec::new();
     let mut compactions: Vec<CompactionDoc> = Vec::new();
     for n in steps {

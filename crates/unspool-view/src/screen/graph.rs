@@ -16,6 +16,8 @@ use unspool_model::{Batch, Flow};
 
 /// Graphs with more nodes are not laid out: `max_graph_nodes`.
 pub const MAX_GRAPH_NODES: usize = 20_000;
+/// Steps of a node that are named, unless somebody asks for all: `max_node_steps`.
+const MAX_NODE_STEPS: usize = 1_000;
 
 /// A session's graph, laid out.
 #[derive(Serialize, JsonSchema)]
@@ -71,6 +73,8 @@ pub struct PlacedNodeDoc {
     pub look: &'static str,
     /// Positions of its steps in the depth-first order of the tree, as `step_ids` lists them.
     pub seqs: Vec<u32>,
+    /// Its steps beyond the limit `max_node_steps`, which `step_ids`, `span_ids` and `seqs` leave out; `all_steps` asks for them.
+    pub steps_left_out: usize,
     /// The place of its agent's colour in the schema; null when it is of several types of agents, or of none.
     pub colour: Option<u32>,
     /// The first line, cut to the box.
@@ -184,6 +188,7 @@ pub fn placed_graph(
         look: class(part.look),
         colour: one_colour(graph.nodes[n].steps.iter().map(|step| colour_of(*step))),
         seqs: graph.nodes[n].steps.clone(),
+        steps_left_out: 0,
         shown_label: label_text(part),
         shown_detail: detail_text(part),
         badge: badge_text(part.count),
@@ -231,6 +236,20 @@ pub fn placed_graph(
         internal_errors: internal.iter().filter(|step| step.is_error).count(),
     };
     (placed, previous)
+}
+
+impl PlacedGraphDoc {
+    /// The same with the first `max_node_steps` steps of each node: an agent may stand for a hundred thousand.
+    #[must_use]
+    pub fn with_first_steps(mut self) -> PlacedGraphDoc {
+        for PlacedNodeDoc { node, seqs, steps_left_out, .. } in &mut self.nodes {
+            *steps_left_out = seqs.len().saturating_sub(MAX_NODE_STEPS);
+            seqs.truncate(MAX_NODE_STEPS);
+            node.step_ids.truncate(MAX_NODE_STEPS);
+            node.span_ids.truncate(MAX_NODE_STEPS);
+        }
+        self
+    }
 }
 
 /// The corners of a way, and whether it is curved. One that leads straight down or across has two, however many ranks it passes: most do, and a page that

@@ -40,3 +40,11 @@ pub use timeline::{MAX_TIMELINE_PX, TimelineAsked, TimelineDoc, timeline_window}
 pub use tree::{MAX_TREE_ROWS, TreeAsked, TreeWindowDoc, tree_window};
 pub use trouble::{MAX_TROUBLED_AGENTS, TroubleDoc, trouble};
 pub use words::{WordsDoc, words};
+
+/// Puts steps into the order they began, or, where only that is known, ended.
+fn sort_by_moment(flow: &unspool_model::Flow, steps: &mut [u32]) {
+    steps.sort_by_key(|n| {
+        let step = &flow.steps[*n as usize];
+        (step.started.earlier(step.ended), *n)
+    });
+}

@@ -3,6 +3,7 @@
 //! In: a flow and which runs. Out: a bounded number of runs and steps in place. Never here: time as a scale; that is the timeline.
 
 use super::brief::{AgentBriefDoc, StepLineDoc, agent_brief, step_line};
+use super::sort_by_moment;
 use crate::flow_json::{TotalsDoc, totals_doc};
 use crate::labels::step_detail;
 use crate::path::{Paths, ScopeDoc};
@@ -188,7 +189,7 @@ impl Lanes<'_> {
             steps.retain(|one| !step(*one).is_aside() || step(*one).is_error);
         }
         let asides_left_out = all - steps.len();
-        steps.sort_by_key(|one| (step(*one).started.earlier(step(*one).ended), *one));
+        sort_by_moment(flow, &mut steps);
         let most = self.asked.steps.min(MAX_RUN_STEPS);
         let steps_left_out = steps.len().saturating_sub(most);
         steps.truncate(most);

@@ -2,15 +2,16 @@
 //!
 //! In: a flow, and somebody who gives records' bytes back. Out: chunks of records that belong together, each with a sum by which one that did not
 //! change is known without reading it; the texts of a chunk with the steps they are of, as bytes and back. A session that grows keeps its
-//! chunks but for the last.
+//! chunks but for the last. A text that a session says again, as requests do that repeat their history, stands in one chunk, with the steps that said it first.
 
 use super::{NativeBytes, attributed, witnesses};
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use unspool_model::{Batch, Flow, Id, RecordIx, Witness};
 
 /// Which version of what a text is; another one makes every index over texts worthless.
-pub const TEXTS_VERSION: u32 = 2;
+pub const TEXTS_VERSION: u32 = 3;
 
 /// A session with fewer bytes of records is one chunk: its texts are read again in a moment.
 const SMALL_SESSION: u64 = 1 << 20;
@@ -85,8 +86,16 @@ impl Chunks {
         self.is_small
     }
 
-    /// The texts of a chunk.
-    pub fn read(&self, chunk: &Chunk, flow: &Flow, batch: &Batch, natives: &mut dyn NativeBytes) -> Texts {
+    /// The texts of a chunk that nobody has told yet.
+    pub fn read(
+        &self,
+        chunk: &Chunk,
+        flow: &Flow,
+        batch: &Batch,
+        natives: &mut dyn NativeBytes,
+        told: &mut Told,
+    ) -> Texts {
+        told.turn += 1;
         let mut texts = Texts { joined: String::with_capacity(chunk.bytes), ..Texts::default() };
         let mut known: FxHashMap<usize, usize> = FxHashMap::default();
         let witnesses = self.witnesses.get(chunk.witnesses.clone()).unwrap_or_default();
@@ -97,7 +106,15 @@ impl Chunks {
                 if text.is_empty() {
                     return;
                 }
-                let Texts { steps: ids, joined, ends, places } = &mut texts;
+                let Texts { steps: ids, joined, ends, places, marks, leans } = &mut texts;
+                match told.tell(&text) {
+                    Telling::First(mark) => marks.push(mark),
+                    Telling::AgainHere => return,
+                    Telling::Elsewhere => {
+                        *leans = true;
+                        return;
+                    }
+                }
                 joined.push_str(&text);
                 places.extend(steps.iter().map(|step| {
                     *known.entry(*step).or_insert_with(|| {
@@ -113,6 +130,39 @@ impl Chunks {
     }
 }
 
+/// Which texts of a session have been told.
+#[derive(Default)]
+pub struct Told {
+    /// The marks of texts, and which chunk told each.
+    marks: FxHashMap<u64, u32>,
+    turn: u32,
+}
+
+enum Telling {
+    First(u64),
+    AgainHere,
+    Elsewhere,
+}
+
+impl Told {
+    /// By chunks that are not read again: the marks of their texts.
+    pub fn with(marks: impl IntoIterator<Item = u64>) -> Told {
+        Told { marks: marks.into_iter().map(|mark| (mark, 0)).collect(), turn: 0 }
+    }
+
+    fn tell(&mut self, text: &str) -> Telling {
+        let mark = Id::of(&[text.as_bytes()]).low();
+        match self.marks.entry(mark) {
+            Entry::Vacant(free) => {
+                free.insert(self.turn);
+                Telling::First(mark)
+            }
+            Entry::Occupied(by) if *by.get() == self.turn => Telling::AgainHere,
+            Entry::Occupied(_) => Telling::Elsewhere,
+        }
+    }
+}
+
 /// Texts, and the steps each is of.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Texts {
@@ -124,9 +174,22 @@ pub struct Texts {
     ends: Vec<(usize, usize)>,
     /// Places in the list of steps.
     places: Vec<usize>,
+    /// What each text is known by in its session.
+    marks: Vec<u64>,
+    leans: bool,
 }
 
 impl Texts {
+    /// What each text is known by in its session.
+    pub fn marks(&self) -> &[u64] {
+        &self.marks
+    }
+
+    /// Whether texts were left out that other chunks have told. When one of those goes, this one has to be read again.
+    pub fn leans(&self) -> bool {
+        self.leans
+    }
+
     /// All texts in one: no word stands in it that does not stand in one of them.
     pub fn all(&self) -> &str {
         &self.joined

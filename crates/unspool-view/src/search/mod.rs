@@ -9,7 +9,7 @@ mod list;
 mod texts;
 pub mod words;
 
-pub use chunk::{Chunk, Chunks, TEXTS_VERSION, Texts};
+pub use chunk::{Chunk, Chunks, TEXTS_VERSION, Texts, Told};
 pub use list::WordList;
 
 use crate::query::{Pattern, Query, Selection};

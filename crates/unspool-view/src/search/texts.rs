@@ -36,8 +36,12 @@ struct Object<'a> {
     is_error: bool,
 }
 
-/// Walks through a record. Ids come when their object ends.
+/// Walks through a record. Ids come when their object ends. A text that holds messages in JSON is those messages, at its place.
 pub(super) fn pieces<'a>(record: &'a str, mut piece: impl FnMut(Piece<'a>)) {
+    walk(record, &mut piece);
+}
+
+fn walk<'a>(record: &'a str, piece: &mut dyn FnMut(Piece<'a>)) {
     if !record.trim_start().starts_with(['{', '[']) {
         piece(Piece::Text { at: 0, text: record.into() });
         return;
@@ -81,7 +85,16 @@ pub(super) fn pieces<'a>(record: &'a str, mut piece: impl FnMut(Piece<'a>)) {
                     let is_for_people = !name(key, &objects).is_some_and(is_label)
                         || objects.last().is_some_and(|object| object.is_error);
                     if is_for_people && !is_packed(raw) {
-                        piece(Piece::Text { at: start, text: meant(raw) });
+                        let text = meant(raw);
+                        if holds_messages(&text) {
+                            walk(&text, &mut |inner| {
+                                if let Piece::Text { text, .. } = inner {
+                                    piece(Piece::Text { at: start, text: text.into_owned().into() });
+                                }
+                            });
+                        } else {
+                            piece(Piece::Text { at: start, text });
+                        }
                     }
                 }
             }
@@ -166,6 +179,22 @@ fn is_packed(raw: &str) -> bool {
     raw.len() > LONG && raw.as_bytes().iter().all(is_base64)
 }
 
+/// Whether it is JSON of what was said to a model, as spans quote it, whole or cut off. Each message is a text of its own then: the next request says it
+/// again and adds to it. Other JSON in a text, such as a tool's answer, is a text as it stands.
+fn holds_messages(text: &str) -> bool {
+    const ROLES: [&str; 7] = ["user", "assistant", "system", "tool", "model", "developer", "function"];
+    let is_json = text.trim_start().as_bytes().split_first_chunk().is_some_and(|(first, rest)| {
+        let next = rest.trim_ascii_start().first();
+        matches!((first, next), ([b'['], Some(b'{')) | ([b'{'], Some(b'"')))
+    });
+    let is_role = |value: &str| {
+        let value = value.trim_start().strip_prefix(':').map_or("", str::trim_start);
+        let role = value.strip_prefix('"').and_then(|value| value.split('"').next());
+        role.is_some_and(|role| ROLES.contains(&role))
+    };
+    is_json && text.split("\"role\"").skip(1).any(is_role)
+}
+
 fn is_id(key: &str) -> bool {
     key == "id"
         || ["Id", "ID", "_id", "-id", ".id", "uuid", "Uuid"].iter().any(|ending| key.ends_with(ending))
@@ -231,6 +260,18 @@ mod tests {
         assert_eq!(shown(call), [r#"c1 = {"stringValue":"c1"}"#]);
         assert_eq!(shown(r#"{"a":"cut off"#), ["cut off"]);
         assert_eq!(shown(&format!(r#"{{"data":"{}","a":"b"}}"#, "aGk+".repeat(400))), ["b"]);
+    }
+
+    #[test]
+    fn messages_within_a_text_are_texts() {
+        let said = r#"[{"role": "user", "parts": [{"type":"text","content":"hello\nyou"}]},{"role":"tool","id":"c1","content":"{\"a\":1}"}]"#;
+        let span = serde_json::json!({"attributes": {"gen_ai.input.messages": said, "answer": r#"{"role":"admin","a":"b"}"#}});
+        assert_eq!(shown(&span.to_string()), ["hello\nyou", r#"{"a":1}"#, r#"{"role":"admin","a":"b"}"#]);
+        // Exporters cut attributes that are too long.
+        let cut = serde_json::json!({ "input": said.split("lo").next() });
+        assert_eq!(shown(&cut.to_string()), ["hel"]);
+        let request = serde_json::json!({"messages": [{"role": "user", "content": "hi"}], "model": "m"});
+        assert_eq!(shown(&serde_json::json!({"llm.request": request.to_string()}).to_string()), ["hi"]);
     }
 
     proptest! {

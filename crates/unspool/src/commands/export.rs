@@ -7,6 +7,7 @@ use crate::asked::Asked;
 use crate::error::CliError;
 use crate::graph_args::{GraphArgs, chosen_graph, chosen_pattern, named, share};
 use crate::load::{Loaded, load, settings};
+use crate::natives::Bytes;
 use crate::output::write_to;
 use choice::Choice;
 use std::io::Write;
@@ -120,7 +121,9 @@ fn write(drawing: &Drawing<'_>, out: &mut impl Write) -> Result<(), CliError> {
                 return Err(too_many("a ThoughtFlow", loaded.sessions.len()));
             };
             let flow = loaded.corpus.flow(*session);
-            Ok(write_document(out, &thoughtflow::thoughtflow(&flow, &loaded.corpus.batch))?)
+            let batch = &loaded.corpus.batch;
+            let mut natives = Bytes::new(&loaded.natives, batch);
+            Ok(write_document(out, &thoughtflow::thoughtflow(&flow, batch, &mut natives))?)
         }
         Format::Markdown => {
             for flow in loaded.flows() {

@@ -14,10 +14,15 @@ use std::process::{ExitCode, Stdio};
 use std::time::{Duration, Instant};
 use unspool_engine::HookSpool;
 
-/// How long an agent waits for a server to keep its event, in all.
-const PATIENCE: Duration = Duration::from_millis(10);
+/// How long an agent waits for a server to keep its event, from the start of the process on.
+const PATIENCE: Duration = Duration::from_millis(8);
+/// What is left of that for the server at least, where a busy machine took long to start the process.
+const LEAST_PATIENCE: Duration = Duration::from_millis(4);
 /// How long a process that nobody waits for does.
 const PATIENCE_APART: Duration = Duration::from_secs(10);
+
+/// The first pause before a server is looked at again.
+const FIRST_PAUSE: Duration = Duration::from_micros(200);
 
 /// Where a server listens unless it is told otherwise.
 pub(crate) const USUAL_SERVER: &str = "127.0.0.1:4680";
@@ -44,18 +49,26 @@ pub(crate) fn is_asked_for() -> bool {
 
 /// The whole process. A word of the command line that is not understood is passed over.
 pub(crate) fn main() -> ExitCode {
+    let began = Instant::now();
     match Args::try_parse() {
-        Ok(Args { command: Some(Command::Hook(hook)), .. }) => run(&hook),
+        Ok(Args { command: Some(Command::Hook(hook)), .. }) => run_since(&hook, began),
         Err(error) if !error.use_stderr() => drop(error.print()),
-        _ => run(&HookArgs::default()),
+        _ => run_since(&HookArgs::default(), began),
     }
     ExitCode::SUCCESS
 }
 
 pub(crate) fn run(hook: &HookArgs) {
+    run_since(hook, Instant::now());
+}
+
+fn run_since(hook: &HookArgs, began: Instant) {
     let mut event = Vec::new();
+    let asked = Instant::now();
     // What was read before an error is still worth keeping.
     drop(io::stdin().lock().read_to_end(&mut event));
+    // How long the agent takes to say it is its own affair.
+    let began = began + asked.elapsed();
     if event.trim_ascii().is_empty() {
         return;
     }
@@ -64,8 +77,12 @@ pub(crate) fn run(hook: &HookArgs) {
     let server = named.filter(|server| !server.is_empty()).unwrap_or_else(|| USUAL_SERVER.into());
     let host = server.trim_start_matches("http://").trim_end_matches('/');
     let done = match near(host) {
-        _ if hook.apart => far(host).and_then(|addresses| sent(host, &addresses, &line, PATIENCE_APART)),
-        Some(addresses) => sent(host, &addresses, &line, PATIENCE),
+        _ if hook.apart => {
+            far(host).and_then(|addresses| sent(host, &addresses, &line, began + PATIENCE_APART))
+        }
+        Some(addresses) => {
+            sent(host, &addresses, &line, (began + PATIENCE).max(Instant::now() + LEAST_PATIENCE))
+        }
         None => handed_on(hook, host, &line),
     };
     if !done.unwrap_or(false)
@@ -126,8 +143,7 @@ fn line(event: &[u8]) -> Vec<u8> {
 }
 
 /// Whether the server has kept the line, as far as it says so in time.
-fn sent(host: &str, addresses: &[SocketAddr], line: &[u8], patience: Duration) -> io::Result<bool> {
-    let until = Instant::now() + patience;
+fn sent(host: &str, addresses: &[SocketAddr], line: &[u8], until: Instant) -> io::Result<bool> {
     let left = || {
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() { Err(io::Error::from(io::ErrorKind::TimedOut)) } else { Ok(left) }
@@ -141,6 +157,8 @@ fn sent(host: &str, addresses: &[SocketAddr], line: &[u8], patience: Duration) -
     }
     let mut stream = stream?;
     stream.set_nodelay(true)?;
+    // Systems round the time a socket may take up to their own ticks, by several milliseconds: it is looked at again and again instead.
+    stream.set_nonblocking(true)?;
     let token = std::env::var("UNSPOOL_TOKEN").ok().filter(|token| !token.is_empty());
     let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
     let mut request = format!(
@@ -152,17 +170,26 @@ fn sent(host: &str, addresses: &[SocketAddr], line: &[u8], patience: Duration) -
     request.extend_from_slice(line);
     // A server may take it in by small pieces: the time for all of them is the same.
     let mut rest = &request[..];
+    let mut pause = FIRST_PAUSE;
+    let mut ready = |moved: io::Result<usize>| match moved {
+        Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {
+            std::thread::sleep(pause.min(left()?));
+            pause += pause / 8;
+            Ok(None)
+        }
+        moved => moved.map(Some),
+    };
     while !rest.is_empty() {
-        stream.set_write_timeout(Some(left()?))?;
-        rest = &rest[stream.write(rest)?..];
+        left()?;
+        rest = &rest[ready(stream.write(rest))?.unwrap_or(0)..];
     }
     let mut status = [0_u8; 12];
     let mut filled = 0;
     while filled < status.len() {
-        stream.set_read_timeout(Some(left()?))?;
-        match stream.read(&mut status[filled..])? {
-            0 => return Ok(false),
-            count => filled += count,
+        left()?;
+        match ready(stream.read(&mut status[filled..]))? {
+            Some(0) => return Ok(false),
+            count => filled += count.unwrap_or(0),
         }
     }
     Ok(status.starts_with(b"HTTP/1.1 2"))

@@ -1,6 +1,7 @@
 //! `unspool hooks`: Claude Code tells Unspool what it does, or no longer.
 
 mod settings;
+mod text;
 
 use super::hook::USUAL_SERVER;
 use super::serve::data_folder;
@@ -112,7 +113,16 @@ pub(crate) fn run(hooks: &HooksArgs) -> Result<(), CliError> {
             let command = command(install)?;
             change(&install.place, install.dry_run, |settings| settings.install(&command, &events))
         }
-        Action::Uninstall(uninstall) => change(&uninstall.place, uninstall.dry_run, Settings::uninstall),
+        Action::Uninstall(uninstall) => {
+            let before = backups(&settings_path(&uninstall.place)?);
+            change(&uninstall.place, uninstall.dry_run, |settings| {
+                // Where nothing else was changed since, every byte is as it was.
+                match before.into_iter().find(|before| settings.was_installed_in(before)) {
+                    Some(before) => Settings::read(&before).map(|before| *settings = before),
+                    None => settings.uninstall(),
+                }
+            })
+        }
         Action::Status(status) => tell(status),
     }
 }
@@ -182,18 +192,18 @@ fn change(
     let found = read(&path)?;
     let old = found.as_deref().unwrap_or_default();
     let mut settings = parsed(&path, old)?;
-    let same = settings.text()?;
+    let same = settings.text().to_string();
     edit(&mut settings).map_err(|why| not_understood(&path, &why))?;
-    let new = settings.text()?;
+    let new = settings.text();
     if new == same {
         writeln!(anstream::stdout().lock(), "{} needs no change", path.display())?;
         return Ok(());
     }
     // Done before it is told: who reads only the first line still gets all of it.
-    let backup = if dry_run { None } else { write_settings(&path, found.is_some(), &new)? };
+    let backup = if dry_run { None } else { write_settings(&path, found.is_some(), new)? };
     let shown = path.display().to_string();
     let mut out = anstream::stdout().lock();
-    write!(out, "{}", TextDiff::from_lines(old, &new).unified_diff().header(&shown, &shown))?;
+    write!(out, "{}", TextDiff::from_lines(old, new).unified_diff().header(&shown, &shown))?;
     if dry_run {
         writeln!(out, "nothing was written")?;
         return Ok(());
@@ -220,6 +230,15 @@ fn write_settings(path: &Path, is_there: bool, text: &str) -> Result<Option<Path
 
 fn unwritable(path: &Path, error: &std::io::Error) -> CliError {
     CliError::Unwritable { path: path.display().to_string(), why: error.to_string() }
+}
+
+/// The file as it was before each change, the last first.
+fn backups(path: &Path) -> Vec<String> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let numbered = (1..).map(|n: u32| path.with_file_name(format!("{name}.before-unspool-{n}")));
+    let mut found: Vec<String> = numbered.map_while(|path| fs::read_to_string(path).ok()).collect();
+    found.reverse();
+    found
 }
 
 /// A name beside the file that is free.

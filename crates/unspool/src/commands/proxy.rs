@@ -9,16 +9,23 @@ use crate::retention::bytes;
 use crate::term::note;
 use clap::Args as ClapArgs;
 use std::io::{ErrorKind, Write};
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
-use unspool_engine::live::{Engine, Options};
+use std::time::Duration;
+use tokio::net::TcpListener;
+use unspool_engine::live::{Engine, OpenError, Options};
 use unspool_server::{
-    Addresses, App, Carrying, Recorder, RecordingLimits, RedactRules, Routes, ServeError, Server, Upstream,
+    Addresses, App, Awaited, Carrying, LateEngine, Recorder, RecordingLimits, RedactRules, Routes,
+    RunningProxy, ServeError, Server, Upstream,
 };
 
 /// Where the page is, if that is free.
 const PAGE: &str = "127.0.0.1:4680";
 const ANY_PORT: &str = "127.0.0.1:0";
+/// How often a folder is tried that the disk did not let be opened.
+const OPEN_AGAIN: Duration = Duration::from_secs(2);
 /// By which its addresses are chosen.
 const FLAGS: ListenFlags = ListenFlags { page: Some("--page-listen"), grpc: None, proxy: Some("--listen") };
 const USUAL_UPSTREAMS: [&str; 2] = ["anthropic=https://api.anthropic.com", "openai=https://api.openai.com"];
@@ -78,10 +85,11 @@ pub(crate) struct CarryArgs {
 }
 
 impl CarryArgs {
-    /// Records what is carried, by these rules where bodies are redacted.
+    /// Records what is carried, by these rules where bodies are redacted, as soon as the engine of that folder is open.
     pub(crate) fn recorder(
         &self,
-        engine: &Arc<Engine>,
+        engine: Arc<LateEngine>,
+        folder: &Path,
         rules: &RedactRules,
     ) -> Result<Arc<Recorder>, CliError> {
         let usual = RecordingLimits::default();
@@ -91,7 +99,7 @@ impl CarryArgs {
             spool_bytes: self.max_recording_spool_bytes.unwrap_or(usual.spool_bytes),
         };
         let redact = self.redact_bodies.then(|| rules.clone());
-        Ok(Arc::new(Recorder::start(Arc::clone(engine), limits, redact, note)?))
+        Ok(Arc::new(Recorder::start_early(engine, folder, limits, redact, note)?))
     }
 
     pub(crate) fn carrying(&self, listen: &str, hosts: &[String]) -> Result<Carrying, CliError> {
@@ -136,42 +144,150 @@ pub(crate) fn run(args: &Args, proxy: &ProxyArgs) -> Result<(), CliError> {
     let carrying = proxy.carry.carrying(&proxy.listen, &proxy.allow_hosts)?;
     let folder = data_folder(proxy.data_dir.as_deref())?;
     let options = Options { gives_way: true, ..options(args, &folder, "proxy")? };
-    let engine = Engine::open(options).map_err(|error| opening(&error))?;
-    engine.notices().iter().for_each(|line| note(line));
-    let engine = Arc::new(engine);
-    let mut app = App::new(Arc::clone(&engine));
-    app.redact_rules = settings(args)?.redact;
-    app.record(proxy.carry.recorder(&engine, &app.redact_rules)?);
+    let rules = settings(args)?.redact;
+    let late = Arc::<LateEngine>::default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let opened = Engine::open(options.clone());
+    if let Err(error) = &opened
+        && !error.is_of_the_disk()
+    {
+        return Err(opening(error));
+    }
+    let recorder = proxy.carry.recorder(Arc::clone(&late), &folder, &rules)?;
     runtime.block_on(async {
         let failed = |error: ServeError| serving(&error, &FLAGS);
-        let mut server = bind(Arc::new(app), proxy.page_listen.as_deref()).await.map_err(failed)?;
-        let local = server.bind_proxy(&carrying).await.map_err(failed)?;
-        let (page, _) = server.local()?;
-        {
-            let mut out = anstream::stdout().lock();
-            let named = |one: &Upstream| format!("/{} to {}", one.name, one.url);
-            let routes: Vec<String> = carrying.routes.all().iter().map(named).collect();
-            writeln!(
-                out,
-                "unspool proxy is listening on http://{local} ({}); the page is on http://{page} ; data in {}",
-                routes.join(", "),
-                folder.display()
-            )?;
-            out.flush()?;
+        let carrier = RunningProxy::start(&folder, Arc::clone(&recorder), &carrying).await.map_err(failed)?;
+        let mut ending: Ending = Box::pin(ended());
+        let (engine, page) = match opened {
+            Ok(engine) => (engine, None),
+            Err(error) => {
+                let early = Early {
+                    options,
+                    folder: &folder,
+                    page: proxy.page_listen.as_deref(),
+                    carrying: &carrying,
+                };
+                let opened = early.wait(&error, &recorder, carrier.local(), &mut ending).await;
+                let Some((engine, page)) = opened.map_err(failed)? else {
+                    carrier.end().await;
+                    drop(tokio::task::spawn_blocking(move || recorder.close()).await);
+                    return Ok(());
+                };
+                (engine, Some(page))
+            }
+        };
+        engine.notices().iter().for_each(|line| note(line));
+        let engine = Arc::new(engine);
+        late.open(Arc::clone(&engine));
+        let mut app = App::new(engine);
+        app.redact_rules = rules;
+        app.record(recorder);
+        let local = carrier.local();
+        let is_told = page.is_some();
+        let mut server = bind(Arc::new(app), page, proxy.page_listen.as_deref()).await.map_err(failed)?;
+        server.beside(carrier);
+        if !is_told {
+            let (page, _) = server.local()?;
+            tell(&carrying, local, &format!("the page is on http://{page} ; data in {}", folder.display()))?;
         }
-        server.serve(ended()).await;
+        server.serve(ending).await;
         Ok(())
     })
 }
 
-/// The page where it is wanted; where nobody says so, on its usual port or a free one.
-async fn bind(app: Arc<App>, page: Option<&str>) -> Result<Server, ServeError> {
+/// Says where clients send to, on one line.
+fn tell(carrying: &Carrying, local: SocketAddr, more: &str) -> std::io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    let named = |one: &Upstream| format!("/{} to {}", one.name, one.url);
+    let routes: Vec<String> = carrying.routes.all().iter().map(named).collect();
+    writeln!(out, "unspool proxy is listening on http://{local} ({}); {more}", routes.join(", "))?;
+    out.flush()
+}
+
+/// Ends when somebody wants the process to.
+type Ending = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// What a proxy needs before its folder can be opened.
+struct Early<'a> {
+    options: Options,
+    folder: &'a Path,
+    page: Option<&'a str>,
+    carrying: &'a Carrying,
+}
+
+impl Early<'_> {
+    /// Tries until the folder can be opened, or it is time to end. Gives who listens where the page is, too.
+    async fn wait(
+        self,
+        first: &OpenError,
+        recorder: &Arc<Recorder>,
+        local: SocketAddr,
+        ending: &mut Ending,
+    ) -> Result<Option<(Engine, TcpListener)>, ServeError> {
+        let words = |error: &OpenError| {
+            let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+            format!("nothing can be recorded yet: {error}{hint}")
+        };
+        let awaited = self.awaited(recorder, words(first)).await?;
+        note(&format!("{}; what is carried waits in memory, as far as there is room", words(first)));
+        let more = format!("the page is on http://{} ; nothing is recorded yet", awaited.local());
+        // Whoever closed standard output does not want to know.
+        drop(tell(self.carrying, local, &more));
+        let opened = loop {
+            tokio::select! {
+                () = &mut *ending => break None,
+                () = tokio::time::sleep(OPEN_AGAIN) => {}
+            }
+            let options = self.options.clone();
+            match tokio::task::spawn_blocking(|| Engine::open(options)).await {
+                Ok(Ok(engine)) => break Some(engine),
+                Ok(Err(error)) => awaited.because(words(&error)),
+                // A thread that fell over is tried again, as everything else is.
+                Err(_) => {}
+            }
+        };
+        let page = awaited.end().await;
+        Ok(opened.map(|engine| {
+            note(&format!(
+                "what is carried is recorded now, and so is what waited in memory; data in {}",
+                self.folder.display()
+            ));
+            (engine, page)
+        }))
+    }
+
+    async fn awaited(&self, recorder: &Arc<Recorder>, why: String) -> Result<Awaited, ServeError> {
+        let start = |address| Awaited::start(address, self.folder, Arc::clone(recorder), why.clone());
+        or_any_port(self.page, start).await
+    }
+}
+
+/// The page where somebody listens for it, or where it is wanted.
+async fn bind(
+    app: Arc<App>,
+    listener: Option<TcpListener>,
+    page: Option<&str>,
+) -> Result<Server, ServeError> {
     let at = |http: &str| Addresses { http: http.into(), grpc: ANY_PORT.into() };
-    match Server::bind(Arc::clone(&app), &at(page.unwrap_or(PAGE))).await {
+    if let Some(listener) = listener {
+        return Server::take_over(app, listener, &at(page.unwrap_or(PAGE))).await;
+    }
+    or_any_port(page, |http| {
+        let (app, addresses) = (Arc::clone(&app), at(http));
+        async move { Server::bind(app, &addresses).await }
+    })
+    .await
+}
+
+/// Starts something on the page's address; where nobody says which, on its usual port or a free one.
+async fn or_any_port<'a, T, F: Future<Output = Result<T, ServeError>>>(
+    page: Option<&'a str>,
+    start: impl Fn(&'a str) -> F,
+) -> Result<T, ServeError> {
+    match start(page.unwrap_or(PAGE)).await {
         Err(ServeError::Listen { source, .. }) if page.is_none() && source.kind() == ErrorKind::AddrInUse => {
-            Server::bind(app, &at(ANY_PORT)).await
+            start(ANY_PORT).await
         }
-        bound => bound,
+        started => started,
     }
 }

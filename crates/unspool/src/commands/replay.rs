@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use tokio::time::Instant;
 use unspool_formats::{Said, WholeExchange};
-use unspool_replay::{Outcome, Sender, Target, Verdict};
+use unspool_replay::{Outcome, Sender, Target, Verdict, only_asks};
 use unspool_server::shown;
 
 #[derive(clap::Args)]
@@ -39,6 +39,10 @@ pub(crate) struct ReplayArgs {
     #[arg(long)]
     parallel: bool,
 
+    /// Also send what changes something: uploads, what is made, what is deleted.
+    #[arg(long)]
+    all: bool,
+
     /// A header for every request, such as `x-api-key: …`; may be repeated.
     #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
     headers: Vec<(http::HeaderName, http::HeaderValue)>,
@@ -60,8 +64,9 @@ pub(crate) fn run(args: &Args, wanted: &ReplayArgs) -> Result<ExitCode, CliError
     let target = target(wanted)?;
     let recordings = wanted.recorded.read(args, false)?;
     let exchanges = recordings.exchanges();
+    let sent = exchanges.iter().filter(|exchange| wanted.sends(exchange)).count();
     if !target.is_here() && !wanted.yes {
-        let requests = plural(exchanges.len() as u64, "request");
+        let requests = plural(sent as u64, "request");
         return Err(CliError::Usage {
             why: format!("{requests} would be sent to {}, which may cost money", shown(&wanted.upstream)),
             hint: "say --yes if that is meant",
@@ -82,8 +87,15 @@ pub(crate) fn run(args: &Args, wanted: &ReplayArgs) -> Result<ExitCode, CliError
     Ok(if differ == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
+impl ReplayArgs {
+    /// Whether a request is sent again.
+    fn sends(&self, exchange: &WholeExchange) -> bool {
+        self.all || only_asks(exchange)
+    }
+}
+
 fn is_same(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Equal | Verdict::NothingRecorded)
+    matches!(verdict, Verdict::Equal | Verdict::NothingRecorded | Verdict::NotSent)
 }
 
 fn target(wanted: &ReplayArgs) -> Result<Target, CliError> {
@@ -108,9 +120,12 @@ async fn send(sender: Sender, exchanges: &[WholeExchange], wanted: &ReplayArgs) 
     let first =
         exchanges.iter().map(|exchange| exchange.sent).find(|sent| sent.is_some()).unwrap_or_default();
     let speed = wanted.speed.or(wanted.parallel.then_some(1.0));
-    let mut under_way = Vec::new();
     let mut outcomes = Vec::new();
     for exchange in exchanges {
+        if !wanted.sends(exchange) {
+            outcomes.push(Sending::Over(Box::new(unsent(Verdict::NotSent))));
+            continue;
+        }
         if let (Some(speed), Some(after_ms)) = (speed, exchange.sent.ms_since(first)) {
             #[expect(clippy::cast_precision_loss, reason = "milliseconds of a session")]
             let seconds = after_ms.max(0) as f64 / 1e3 / speed;
@@ -118,20 +133,31 @@ async fn send(sender: Sender, exchanges: &[WholeExchange], wanted: &ReplayArgs) 
         }
         if wanted.parallel {
             let (sender, exchange) = (sender.clone(), exchange.clone());
-            under_way.push(tokio::spawn(async move { sender.send(&exchange).await }));
+            outcomes.push(Sending::UnderWay(tokio::spawn(async move { sender.send(&exchange).await })));
         } else {
-            outcomes.push(sender.send(exchange).await);
+            outcomes.push(Sending::Over(Box::new(sender.send(exchange).await)));
         }
     }
-    for one in under_way {
-        let failed = |error: tokio::task::JoinError| lost(&error.to_string());
-        outcomes.push(one.await.unwrap_or_else(failed));
+    let mut all = Vec::with_capacity(outcomes.len());
+    for one in outcomes {
+        all.push(match one {
+            Sending::Over(outcome) => *outcome,
+            Sending::UnderWay(task) => {
+                task.await.unwrap_or_else(|error| unsent(Verdict::NoAnswer(error.to_string())))
+            }
+        });
     }
-    outcomes
+    all
 }
 
-fn lost(why: &str) -> Outcome {
-    let verdict = Verdict::NoAnswer(why.into());
+/// A request that was sent, or is being sent.
+enum Sending {
+    Over(Box<Outcome>),
+    UnderWay(tokio::task::JoinHandle<Outcome>),
+}
+
+/// What became of a request that nothing is known of but this.
+fn unsent(verdict: Verdict) -> Outcome {
     Outcome { status: None, first_ms: 0.0, took_ms: 0.0, said: Said::default(), verdict }
 }
 
@@ -141,6 +167,7 @@ fn words(verdict: &Verdict) -> (&'static str, &str) {
         Verdict::Different(why) => ("different", why),
         Verdict::NothingRecorded => ("nothing recorded", ""),
         Verdict::NoAnswer(why) => ("no answer", why),
+        Verdict::NotSent => ("not sent", "it changes something; --all sends it"),
     }
 }
 
@@ -160,15 +187,17 @@ fn table(exchanges: &[WholeExchange], outcomes: &[Outcome]) -> Result<(), CliErr
         let tokens = |pick: fn(&unspool_model::Usage) -> u64| {
             cell(outcome.said.usage.as_ref().map(|usage| count(pick(usage))).unwrap_or_default())
         };
+        let is_sent = outcome.verdict != Verdict::NotSent;
+        let took = |ms: f64| cell(if is_sent { format!("{ms:.0} ms") } else { String::new() });
         let (verdict, why) = words(&outcome.verdict);
         let path = exchange.path.as_deref().unwrap_or_default().split('?').next().unwrap_or_default();
         let row: Vec<Cell> = vec![
             cell((n + 1).to_string()),
-            cell(plain(path)),
+            cell(plain(&place(exchange, path))),
             cell(plain(&outcome.said.model)),
             cell(outcome.status.map(|status| status.to_string()).unwrap_or_default()),
-            cell(format!("{:.0} ms", outcome.first_ms)),
-            cell(format!("{:.0} ms", outcome.took_ms)),
+            took(outcome.first_ms),
+            took(outcome.took_ms),
             tokens(|usage| usage.input + usage.cache_read + usage.cache_write),
             tokens(|usage| usage.output + usage.reasoning),
             cell(plain(&if why.is_empty() { verdict.to_string() } else { format!("{verdict}: {why}") })),
@@ -180,13 +209,22 @@ fn table(exchanges: &[WholeExchange], outcomes: &[Outcome]) -> Result<(), CliErr
     let of = |pick: fn(&Verdict) -> bool| outcomes.iter().filter(|one| pick(&one.verdict)).count();
     writeln!(
         out,
-        "\n{}: {} equal, {} different, {} without an answer",
+        "\n{}: {} equal, {} different, {} without an answer, {} not sent",
         plural(outcomes.len() as u64, "request"),
         of(|one| *one == Verdict::Equal),
         of(|one| matches!(one, Verdict::Different(_))),
         of(|one| matches!(one, Verdict::NoAnswer(_))),
+        of(|one| *one == Verdict::NotSent),
     )?;
     Ok(())
+}
+
+/// A path, behind its method where that is not the one of model calls.
+fn place(exchange: &WholeExchange, path: &str) -> String {
+    match exchange.method() {
+        "POST" => path.into(),
+        method => format!("{method} {path}"),
+    }
 }
 
 fn document(exchanges: &[WholeExchange], outcomes: &[Outcome]) -> Value {
@@ -199,7 +237,7 @@ fn document(exchanges: &[WholeExchange], outcomes: &[Outcome]) -> Value {
             })
         });
         json!({
-            "exchange": exchange.id, "path": exchange.path, "model": outcome.said.model, "status": outcome.status,
+            "exchange": exchange.id, "method": exchange.method(), "path": exchange.path, "model": outcome.said.model, "status": outcome.status,
             "first_ms": outcome.first_ms, "took_ms": outcome.took_ms, "tokens": tokens, "answer": verdict,
             "why": (!why.is_empty()).then_some(why),
         })

@@ -68,7 +68,8 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
     };
     app.redact_rules = settings(args)?.redact;
     if serve.proxy_listen.is_some() {
-        app.record(serve.carry.recorder(&engine, &app.redact_rules)?);
+        let open = Arc::new(Arc::clone(&engine).into());
+        app.record(serve.carry.recorder(open, &folder, &app.redact_rules)?);
     }
     app.watched = (!serve.no_watch).then_some(usual_places as fn() -> Vec<PathBuf>);
     let app = Arc::new(app);

@@ -52,6 +52,33 @@ fn hooks_go_in_and_out_and_leave_no_trace() {
     assert!(unspool.ok(&["hooks", "uninstall"]).contains("needs no change"));
 }
 
+/// Whatever a file looks like, only our lines come into it, and when they go it is the same again, byte for byte.
+#[test]
+fn files_of_every_looks_come_back_byte_for_byte() {
+    for text in [
+        "",
+        "{}",
+        "{ }\n",
+        "{\"model\":\"opus\",\"hooks\":{\"Stop\":[]}}",
+        "{\n\t\"model\": \"opus\",\n\n\t\"list\": [ 1,2,\n\t  3 ],\n\t\"hooks\": { }\n}",
+        "\u{feff}{\r\n    \"model\": \"opus\"\r\n}\r\n",
+    ] {
+        let unspool = Unspool::new();
+        let path = unspool.write(".claude/settings.json", text);
+        let shown = unspool.ok(&["hooks", "install"]);
+        let taken: Vec<&str> =
+            shown.lines().filter(|line| line.starts_with('-') && !line.starts_with("---")).collect();
+        assert!(taken.len() <= 1 + usize::from(text.contains("\"hooks\": { }")), "{text:?}: {taken:?}");
+        assert_eq!(unspool.json(&["hooks", "status", "--json"])["events"].as_array().unwrap().len(), 12);
+        unspool.ok(&["hooks", "uninstall"]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+    let unspool = Unspool::new();
+    let path = unspool.write(".claude/settings.json", "{\n  // mine\n  \"a\": 1\n}");
+    assert!(unspool.fails(&["hooks", "install"]).contains("a comment"));
+    assert!(fs::read_to_string(&path).unwrap().contains("mine"));
+}
+
 /// What is asked for is done even when nobody reads what is said of it.
 #[test]
 fn hooks_go_in_and_out_when_nobody_listens() {

@@ -1,6 +1,6 @@
 //! What a client gets through the proxy is what it gets without.
 
-use crate::client::{Answer, Proxied, ask, command, connect, message, request, says, send, user};
+use crate::client::{Answer, Proxied, ask, command, connect, kept, message, request, says, send, user};
 use crate::upstream::{STREAM, STREAM_END, Upstream, chunk, events, noise, plain, stream, text};
 use serde_json::json;
 use std::io::{Read, Write};
@@ -41,6 +41,59 @@ fn api() -> Upstream {
         let end = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap() + 4;
         drop(to.write_all(if is_head { &answer[..end] } else { &answer }));
     })
+}
+
+/// Trailers that are announced go on to whoever takes them, and an answer that has some is whole.
+#[test]
+fn trailers_go_on() {
+    let upstream = Upstream::start(|_, to| {
+        let head = b"HTTP/1.1 200 OK\r\nTrailer: x-sum\r\nTransfer-Encoding: chunked\r\n\r\n";
+        drop(to.write_all(&[head, &chunk(b"words")[..], b"0\r\nx-sum: 42\r\nx-more: 1\r\n\r\n"].concat()));
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let proxied = Proxied::of(folder.path(), &upstream.address);
+    let heard = |headers: &str| {
+        let heard = send(&proxied.address, &request("GET", "/api/x", headers, b""));
+        String::from_utf8(heard).unwrap()
+    };
+    for _ in 0..2 {
+        let with = heard("TE: gzip, trailers\r\n");
+        assert!(with.ends_with("5\r\nwords\r\n0\r\nx-sum: 42\r\n\r\n"), "{with}");
+    }
+    let without = heard("");
+    assert!(without.ends_with("5\r\nwords\r\n0\r\n\r\n"), "{without}");
+    assert_eq!(upstream.asked()[0].header("te"), Some("trailers"));
+    assert_eq!(upstream.connections(), 1, "the connection is used again");
+    proxied.settled(3);
+    proxied.interrupt();
+    let kept = kept(folder.path()).replace("\\\"", "\"");
+    assert_eq!(kept.matches("\"trailers\":[[\"x-sum\",\"42\"],[\"x-more\",\"1\"]]").count(), 3, "{kept}");
+    assert!(!kept.contains("\"cut\""), "{kept}");
+}
+
+#[test]
+fn headers_keep_their_order() {
+    let names = |head: &str| -> Vec<String> {
+        head.lines().skip(1).map(|line| line.split(':').next().unwrap().to_string()).collect()
+    };
+    let mine = "B: 1\r\nConnection: x-hop\r\nx-hop: 1\r\nD: 2\r\nA: 3\r\nKeep-Alive: 1\r\nC: 4\r\n";
+    let upstream = Upstream::start(|_, to| {
+        let theirs = "Server: s\r\nConnection: z\r\nz: 1\r\nF: 1\r\nE: 2\r\nVia: x\r\n";
+        drop(to.write_all(&plain("200 OK", theirs, b"{}")));
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let proxied = Proxied::of(folder.path(), &upstream.address);
+    let answer = ask(&proxied.address, "POST", "/api/x", mine, b"{}");
+    assert_eq!(names(&upstream.asked()[0].head), ["Host", "B", "D", "A", "C", "Content-Length"]);
+    assert_eq!(names(&answer.head.join("\n")), ["Server", "F", "E", "Via", "Content-Length"]);
+    // A body without a length goes on with any method.
+    let head = "GET /api/x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\nA: 1\r\n\r\n";
+    send(&proxied.address, &[head.as_bytes(), &chunk(b"words"), b"0\r\n\r\n"].concat());
+    let asked = &upstream.asked()[1];
+    assert_eq!(
+        (names(&asked.head), asked.body.as_slice()),
+        (["Host", "Transfer-Encoding", "A"].map(String::from).to_vec(), &b"words"[..])
+    );
 }
 
 #[test]

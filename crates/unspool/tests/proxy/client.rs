@@ -58,6 +58,12 @@ impl Proxied {
         self.child.wait().unwrap();
     }
 
+    /// What its process is called.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn pid(&self) -> String {
+        self.child.id().to_string()
+    }
+
     /// Asks it to end, and says how it did and what it had said.
     #[cfg(unix)]
     pub(crate) fn interrupt(mut self) -> (ExitStatus, String) {

@@ -43,8 +43,55 @@ fn without_room_on_the_disk_traffic_goes_on_and_what_was_lost_is_told() {
     assert_eq!((&later.body, later.header("x-unspool-recording")), (&first.body, Some("lost 1")));
     let metrics = ask(&proxied.page, "GET", "/metrics", "", b"").text();
     assert!(metrics.contains("unspool_proxy_lost_total{reason=\"not_kept\"} 1\n"), "{metrics}");
+    // What is over is told as that.
+    let health =
+        proxied.until("it is over", |health| health["notices"].to_string().contains("recorded again since"));
+    let notices = health["notices"].to_string();
+    assert!(
+        notices.contains("what was sent was refused from 20") && notices.contains("it is taken again"),
+        "{notices}"
+    );
+    assert!(!notices.contains("is refused") && !notices.contains("nothing is recorded"), "{notices}");
+    assert!(notices.contains("not_kept 1, the last at 20"), "{notices}");
+    assert!(metrics.contains("unspool_proxy_last_loss_timestamp_seconds 1"), "{metrics}");
+    let metrics = ask(&proxied.page, "GET", "/metrics", "", b"").text();
+    assert!(metrics.contains("unspool_proxy_recording 1\n"), "{metrics}");
     let (_, said) = proxied.interrupt();
     assert!(said.contains("1 exchange was not recorded"), "{said}");
+}
+
+/// No file may have a single byte, until that is allowed again.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_proxy_that_starts_without_room_carries_and_records_when_there_is_some() {
+    let upstream = Upstream::start(|_, to| stream(to, "msg_1", &[text("Hello")]));
+    let folder = tempfile::tempdir().unwrap();
+    let usual = command(&folder.path().join("new"), &[upstream.named("api")]);
+    let mut starved = Command::new("sh");
+    starved.args(["-c", "trap '' XFSZ; ulimit -S -f 0; exec \"$0\" \"$@\""]).arg(usual.get_program());
+    starved.args(usual.get_args()).env("XDG_CONFIG_HOME", folder.path());
+    starved.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let proxied = Proxied::start(starved);
+    let said = says("", &[user("Hi")]);
+    let direct = message(&upstream.address, "", &said);
+    for _ in 0..3 {
+        let answer = message(&proxied.address, "", &said);
+        assert_eq!((answer.status, &answer.body, answer.whole), (200, &direct.body, true));
+    }
+    let health = proxied.until("what waits is counted", |health| health["proxy"]["exchanges"] == 3);
+    assert_eq!((&health["status"], &health["proxy"]["lost"]), (&"degraded".into(), &0.into()), "{health}");
+    assert!(health["problem"].to_string().contains("nothing can be recorded yet: could not"), "{health}");
+    let page = ask(&proxied.page, "GET", "/", "", b"");
+    assert_eq!((page.status, page.text().contains("\"not_open\"")), (503, true), "{}", page.text());
+    let allowed = Command::new("prlimit").args(["--fsize=unlimited", "--pid", &proxied.pid()]).status();
+    assert!(allowed.unwrap().success());
+    proxied.settled(3);
+    assert_eq!(model_calls(&proxied).len(), 3);
+    assert_eq!(message(&proxied.address, "", &said).body, direct.body);
+    proxied.settled(4);
+    let (status, said) = proxied.interrupt();
+    assert!(status.success() && said.contains("what is carried is recorded now"), "{said}");
+    assert!(folder.path().join("new/proxy-key").exists(), "the key that was made before is kept");
 }
 
 /// Whoever deletes the folder of a proxy that runs hears of it; its clients do not.
@@ -62,6 +109,10 @@ fn a_log_that_somebody_deleted_is_told() {
         assert_eq!(message(&proxied.address, "", &small).body, first.body);
         proxied.until("the loss is told", |health| health["proxy"]["lost"]["not_kept"] == lost);
     }
+    let notices = proxied.get("/api/v1/health")["notices"].to_string();
+    assert!(notices.contains("nothing is recorded since 20"), "it is not over: {notices}");
+    let metrics = ask(&proxied.page, "GET", "/metrics", "", b"").text();
+    assert!(metrics.contains("unspool_proxy_recording 0\n"), "{metrics}");
     let (_, said) = proxied.interrupt();
     assert!(said.contains("1 exchange was not recorded"), "{said}");
     assert!(said.contains("3 exchanges were not recorded"), "the last word is told before the end: {said}");

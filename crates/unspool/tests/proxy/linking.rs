@@ -136,6 +136,26 @@ fn sub_tasks_are_found_by_what_the_client_says() {
 }
 
 #[test]
+fn sub_tasks_are_counted_as_they_were_asked_for() {
+    let upstream = Upstream::start(|asked, to| {
+        let (id, blocks) = answer(asked);
+        stream(to, id, &blocks);
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let proxied = Proxied::of(folder.path(), &upstream.address);
+    for (system, prompt) in
+        [(MAIN, "Fix the bug"), (EXPLORER, "Look into b.rs"), (EXPLORER, "Look into a.rs")]
+    {
+        assert_eq!(message(&proxied.address, "", &says(system, &[user(prompt)])).status, 200);
+    }
+    proxied.settled(3);
+    let (_, _, tasks) = subtasks(&proxied, "msg_1");
+    let mut numbers: Vec<String> = tasks.iter().map(|task| format!("{} {}", task[0], task[3])).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, ["1 \"toolu_1\"", "2 \"toolu_2\""], "the second of the answer began first");
+}
+
+#[test]
 fn what_a_client_asks_besides_its_work_stands_apart() {
     let upstream = Upstream::start(|asked, to| {
         if asked.head.contains("/messages ") {
@@ -179,6 +199,7 @@ fn what_a_client_asks_besides_its_work_stands_apart() {
         names
     };
     assert_eq!(named(true), ["count_tokens", "other", "quota", "title"]);
+    assert!(agents.iter().all(|agent| agent["status"] == "completed"), "all were answered: {agents:?}");
     assert_eq!(named(false).len(), 1, "work and its summary are one conversation: {agents:?}");
     let names: Vec<&Value> =
         sessions[0]["steps"].as_array().unwrap().iter().map(|step| &step["name"]).collect();

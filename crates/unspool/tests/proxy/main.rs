@@ -7,6 +7,7 @@ mod client;
 mod faults;
 mod linking;
 mod recording;
+mod secrets;
 mod secure;
 mod sockets;
 mod upstream;

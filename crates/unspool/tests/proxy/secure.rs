@@ -1,20 +1,23 @@
 //! Upstreams over TLS, in the version of HTTP they offer.
 
-use crate::client::{Proxied, ask, command, connect, request};
-use crate::upstream::noise;
+use crate::client::{Answer, Proxied, ask, command, connect, kept, request, send};
+use crate::upstream::{chunk, noise};
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use http_body_util::{BodyExt, Either, Full};
+use hyper::body::{Body, Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use tokio::io::AsyncWriteExt;
 use tokio_rustls::TlsAcceptor;
 
@@ -35,6 +38,51 @@ fn parrot(mut request: hyper::Request<Incoming>) -> hyper::Response<Full<Bytes>>
 
 /// More than a client that does not read takes, wherever it is on its way.
 const LARGE: usize = 16 << 20;
+
+type Said = Either<Full<Bytes>, Frames>;
+
+/// A body of these frames, whose end is not known before the last of them was asked for.
+struct Frames(VecDeque<Frame<Bytes>>);
+
+impl Body for Frames {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.pop_front().map(Ok))
+    }
+}
+
+/// Answers whose end comes behind their last byte: as trailers, or by itself.
+fn late(request: &hyper::Request<Incoming>) -> Option<hyper::Response<Said>> {
+    let (length, last) = match request.uri().path() {
+        "/trailers" => {
+            (None, Frame::trailers([("x-sum".parse().unwrap(), "42".parse().unwrap())].into_iter().collect()))
+        }
+        "/late" => (Some("5"), Frame::data(Bytes::new())),
+        "/overloaded" => (None, Frame::data(Bytes::new())),
+        _ => return None,
+    };
+    let frames = VecDeque::from([Frame::data(Bytes::from_static(b"words")), last]);
+    let mut answer = hyper::Response::new(Either::Right(Frames(frames)));
+    if request.uri().path() == "/overloaded" {
+        *answer.status_mut() = hyper::StatusCode::from_u16(529).unwrap();
+    }
+    if let Some(length) = length {
+        answer.headers_mut().insert("content-length", length.parse().unwrap());
+    }
+    Some(answer)
+}
+
+async fn answer(request: hyper::Request<Incoming>) -> Result<hyper::Response<Said>, Infallible> {
+    match late(&request) {
+        Some(answer) => Ok(answer),
+        None => echo(request).await.map(|answer| answer.map(Either::Left)),
+    }
+}
 
 /// Says in which version it was asked, for which host, and what it was sent.
 async fn echo(request: hyper::Request<Incoming>) -> Result<hyper::Response<Full<Bytes>>, Infallible> {
@@ -74,11 +122,11 @@ fn upstream(protocols: &[&str]) -> u16 {
                     let stream = TokioIo::new(stream);
                     if is_two {
                         let two = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
-                        drop(two.serve_connection(stream, service_fn(echo)).await);
+                        drop(two.serve_connection(stream, service_fn(answer)).await);
                     } else {
                         drop(
                             hyper::server::conn::http1::Builder::new()
-                                .serve_connection(stream, service_fn(echo))
+                                .serve_connection(stream, service_fn(answer))
                                 .with_upgrades()
                                 .await,
                         );
@@ -143,7 +191,28 @@ fn an_upstream_is_spoken_to_as_it_likes() {
                 "{protocols:?}"
             );
         }
+        // A body without a length goes on as one, in whichever way that is said.
+        let head = "GET /api/v1/x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let answer = send(&proxied.address, &[head.as_bytes(), &chunk(b"words"), b"0\r\n\r\n"].concat());
+        assert_eq!(Answer::read(&answer).text(), format!("{version} /v1/x localhost:{port} words"));
     }
+}
+
+/// What an upstream says in HTTP/2 is said in HTTP/1.1: no words where there were none, and whole where it was whole.
+#[test]
+fn what_came_whole_in_http_2_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let proxied = trusting(folder.path(), upstream(&["h2"]));
+    for path in ["/api/trailers", "/api/late", "/api/overloaded"] {
+        let answer = ask(&proxied.address, "GET", path, "TE: trailers\r\n", b"");
+        assert!(answer.whole && answer.text() == "words", "{path}: {answer:?}");
+        let first = if path == "/api/overloaded" { "HTTP/1.1 529 " } else { "HTTP/1.1 200 OK" };
+        assert_eq!(answer.head[0], first);
+    }
+    proxied.settled(3);
+    proxied.interrupt();
+    let kept = kept(folder.path()).replace("\\\"", "\"");
+    assert!(kept.contains("\"trailers\":[[\"x-sum\",\"42\"]]") && !kept.contains("\"cut\""), "{kept}");
 }
 
 /// All answers share a connection in HTTP/2.

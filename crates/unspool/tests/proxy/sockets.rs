@@ -1,6 +1,6 @@
 //! What is said over sockets: shown as what is said over HTTP, and never passed over in silence.
 
-use crate::client::{Proxied, ask};
+use crate::client::{Proxied, ask, kept};
 use serde_json::{Value, json};
 use unspool_testkit::socket::{self, Socket, close, hear, say};
 
@@ -57,7 +57,7 @@ fn a_conversation_over_a_socket_is_shown_as_one_over_http() {
     turn(&mut client, None, &user("What is here?"));
     let result = json!({"type": "function_call_output", "call_id": "call_1", "output": "main.rs"});
     turn(&mut client, Some("resp_1"), &result);
-    turn(&mut client, Some("resp_2"), &user("Thanks"));
+    turn(&mut client, Some("resp_2"), &user("Thanks; the key is sk-secret-1"));
     close(client);
     let health = proxied.settled(4);
     let sockets = &health["proxy"]["sockets"];
@@ -92,7 +92,9 @@ fn a_conversation_over_a_socket_is_shown_as_one_over_http() {
     let shown = handshake[0]["preview"].as_str().unwrap();
     assert!(shown.starts_with("socket: 3 messages (") && shown.ends_with(" down; 0 unread"), "{shown}");
     let everything = sessions[0].to_string();
-    assert!(!everything.contains("sk-secret-1"));
+    assert!(!everything.contains("sk-secret-1") && everything.contains("Thanks; the key is *****"));
+    proxied.interrupt();
+    assert!(!kept(folder.path()).contains("sk-secret-1"));
 }
 
 #[test]

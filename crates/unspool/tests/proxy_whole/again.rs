@@ -131,6 +131,13 @@ fn what_the_proxy_kept_is_given_again_with_its_times() {
         all += answer["requests"].as_array().unwrap().len();
     }
     assert_eq!(all, asked.len(), "each exchange once");
+    let several: Vec<&str> = ids[1..].iter().map(String::as_str).chain(["--instant"]).collect();
+    let together = mock(folder.path(), &ids[0], &several);
+    let mut client = Client::connect(&together.addresses[0]).unwrap();
+    for (n, (script, stream)) in asked.iter().enumerate() {
+        let again = client.post("/v1/messages", &[], &body(script, *stream)).unwrap();
+        assert_eq!((again.status, &again.body), (direct[n].status, &direct[n].body), "{script}");
+    }
     // The model itself gets no recorded key.
     carried.model.asked();
     let (code, answer) = replay(folder.path(), &drip, &carried.model.address().to_string());
@@ -139,6 +146,61 @@ fn what_the_proxy_kept_is_given_again_with_its_times() {
     assert!(requests.iter().all(|request| request.header("x-api-key").is_none()));
     assert_eq!(requests[0].body, body("drip", true));
     assert_eq!(requests[0].header("anthropic-version"), Some("2023-06-01"));
+}
+
+/// A client under test asks for the models, too; and whoever replays a session does not want its files uploaded again.
+#[test]
+fn what_asks_no_model_is_answered_and_sent_unless_it_changes_something() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("traffic.jsonl");
+    let asked = [
+        ("GET", "/v1/models?limit=5", json!(null), 200, json!({"data": [{"id": "m"}]})),
+        ("POST", "/v1/messages", json!({"model": "m", "messages": []}), 200, json!({"content": []})),
+        (
+            "POST",
+            "/v1/messages/count_tokens",
+            json!({"model": "m", "messages": []}),
+            200,
+            json!({"input_tokens": 3}),
+        ),
+        ("POST", "/v1/files", json!("--b\r\nwords"), 201, json!({"id": "file_1"})),
+        ("DELETE", "/v1/files/file_1", json!(null), 200, json!({"deleted": true})),
+        ("GET", "/v1/none", json!(null), 404, json!({"error": {"message": "no such thing"}})),
+    ];
+    let line = |(n, (method, path, body, status, answer)): (usize, &(&str, &str, Value, u16, Value))| {
+        let mut request = json!({"timestamp": format!("2026-01-02T10:00:0{n}Z"), "method": method, "path": path, "headers": []});
+        match body {
+            Value::Null => {}
+            Value::String(text) => request["text"] = text.clone().into(),
+            body => request["body"] = body.clone(),
+        }
+        let response =
+            json!({"status": status, "headers": [["content-type", "application/json"]], "body": answer});
+        format!(
+            "{}\n",
+            json!({"unspool": "exchange", "exchange": format!("1-{n}"), "upstream": "api", "request": request, "response": response})
+        )
+    };
+    std::fs::write(&path, asked.iter().enumerate().map(line).collect::<String>()).unwrap();
+    let path = path.display().to_string();
+    let mock = mock(folder.path(), &path, &["--instant"]);
+    let mut client = Client::connect(&mock.addresses[0]).unwrap();
+    let models = client.get("/anthropic/v1/models?limit=5").unwrap();
+    assert_eq!((models.status, models.header("x-unspool-mock")), (200, Some("equal")));
+    assert_eq!(models.body, br#"{"data":[{"id":"m"}]}"#);
+    assert_eq!(client.get("/v1/models").unwrap().header("x-unspool-mock"), Some("path"));
+    assert_eq!(client.get("/v1/files").unwrap().status, 404);
+    let words = |answer: &Value| {
+        let all = answer["requests"].as_array().unwrap().iter();
+        all.map(|one| one["answer"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let (code, answer) = replay(folder.path(), &path, &mock.addresses[0]);
+    assert_eq!(code, Some(0), "{answer}");
+    assert_eq!(words(&answer), ["equal", "equal", "equal", "not sent", "not sent", "equal"], "{answer}");
+    let mut all = unspool(folder.path());
+    all.args(["replay", &path, "--json", "--all", "--upstream", &format!("http://{}", mock.addresses[0])]);
+    let answer: Value = serde_json::from_slice(&all.output().unwrap().stdout).unwrap();
+    assert_eq!(words(&answer), ["equal"; 6], "{answer}");
 }
 
 #[test]

@@ -174,6 +174,7 @@ fn a_folder_is_looked_after() {
     says(folder, &["rebuild"], "4 sessions with 20 steps were made again from 4 records");
     says(folder, &["db", "stats"], "4 sessions with 20 steps");
     says(folder, &["db", "stats"], "texts.db");
+    says(folder, &["db", "stats"], "reserve");
     says(folder, &["db", "check"], "everything is as it should be");
     let file = other.path().join("all.zst");
     let file = file.to_str().unwrap();

@@ -115,26 +115,28 @@ impl Emission<'_, '_> {
         let failed = self.failed();
         self.answered_before(out);
         self.said(purpose, out);
-        if let Some(RequestKind::CountTokens) = purpose {
-            self.begin(EventKind::System, self.exchange.started, out);
-            let name = RequestKind::CountTokens.name();
-            out.name(name).text(AttrName::Purpose, name);
-        } else if purpose == Some(RequestKind::Other) {
-            self.no_model(&path, failed, out);
-        } else {
-            self.model_call(purpose, failed, out);
-            self.calls(out);
+        match purpose {
+            Some(kind @ RequestKind::CountTokens) => self.no_model(kind.name(), kind, failed, out),
+            Some(kind @ RequestKind::Other) => {
+                let name = format!("{} {}", text(self.exchange.method), path_of(&path));
+                self.no_model(&name, kind, failed, out);
+            }
+            _ => {
+                self.model_call(purpose, failed, out);
+                self.calls(out);
+            }
         }
         self.conversation(purpose, failed, out);
         out.end();
     }
 
-    /// A request that asks no model, by its method and path.
-    fn no_model(&mut self, path: &str, failed: bool, out: &mut Sink<'_>) {
+    /// A request that asks no model.
+    fn no_model(&mut self, name: &str, kind: RequestKind, failed: bool, out: &mut Sink<'_>) {
         self.begin(EventKind::System, self.exchange.started, out);
-        let path = path.split('?').next().unwrap_or_default();
-        out.name(&format!("{} {path}", text(self.exchange.method)))
-            .text(AttrName::Purpose, RequestKind::Other.name());
+        out.name(name).text(AttrName::Purpose, kind.name());
+        if let Some(ns) = self.exchange.ended.ns() {
+            out.flag(EventFlags::WHOLE).int(AttrName::EndedAt, ns);
+        }
         if let Some([up, down]) = self.exchange.socket.filter(|_| out.wants_text()) {
             let went = |went: Went, way| format!("{} messages ({} bytes) {way}", went.messages, went.bytes);
             let unread = up.unread.saturating_add(down.unread);

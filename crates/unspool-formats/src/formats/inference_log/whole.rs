@@ -98,7 +98,7 @@ impl WireApi {
 }
 
 impl WholeExchange {
-    /// The exchange in a record; nothing when it has no request.
+    /// The exchange in a record; nothing when it has no request. One without a body says what was asked for by its method and path.
     pub fn read(record: &[u8]) -> Option<WholeExchange> {
         if !Looks::at(record).exchange() {
             return None;
@@ -107,6 +107,20 @@ impl WholeExchange {
         let mut json = Json::new(record);
         json.object(|json, key| read.field(json, key)).ok()?;
         read.finish()
+    }
+
+    /// What it was sent with: what the log says, or else what is usual with or without a body.
+    pub fn method(&self) -> &str {
+        self.method.as_deref().unwrap_or(if self.body.is_empty() { "GET" } else { "POST" })
+    }
+
+    /// Whether it only asked for another protocol to be spoken: what was said then are exchanges of their own.
+    pub fn is_handshake(&self) -> bool {
+        let upgrades = || self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("upgrade"));
+        match &self.answer {
+            Some(answer) => answer.status == Some(101),
+            None => self.body.is_empty() && upgrades(),
+        }
     }
 
     /// The API that was asked: by its path, or else by what was said.
@@ -394,7 +408,8 @@ impl Reading {
 
     /// Puts pieces and times together.
     fn finish(mut self) -> Option<WholeExchange> {
-        if !self.has_body {
+        let says_what = self.exchange.method.is_some() && self.exchange.path.is_some();
+        if !self.has_body && !says_what {
             return None;
         }
         if let Some(answer) = &mut self.answer {

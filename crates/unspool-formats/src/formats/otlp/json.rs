@@ -107,7 +107,11 @@ impl<'a> Reader<'a> {
             Ok(())
         })?;
         out.part(json.since(start));
-        emit(&mut self.span, &self.origin, out);
+        if self.span.has_ids() {
+            emit(&mut self.span, &self.origin, out);
+        } else {
+            out.reject_part(Code::SpanIdBad);
+        }
         Ok(())
     }
 

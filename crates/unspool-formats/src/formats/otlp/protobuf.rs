@@ -64,14 +64,30 @@ fn framed_head(head: &[u8]) -> bool {
     head.first() == Some(&0) && head.get(4) == Some(&TAG_OF_FIRST)
 }
 
-/// Whether a piece is a span or a log record: ids have their length, times their type.
+/// Whether a piece is a span or a log record: ids have their length, times their type. One whose ids have not is known by all of its fields.
 fn is_item(item: &[u8]) -> bool {
     match Wire::new(item).next() {
-        Some((1, Field::Bytes(trace))) => trace.len() == 16 || item.len() < 20,
+        Some((1, Field::Bytes(trace))) => trace.len() == 16 || item.len() < 20 || is_span(item),
         Some((1 | 11, Field::Fixed64(_))) => true,
-        Some((2, Field::Bytes(span))) => span.len() == 8,
-        _ => false,
+        Some((2, Field::Bytes(span))) => span.len() == 8 || is_span(item),
+        Some(_) => is_span(item),
+        None => false,
     }
+}
+
+/// Whether every field is one that a span has, and one of them a time.
+fn is_span(item: &[u8]) -> bool {
+    let mut is_timed = false;
+    let mut wire = Wire::new(item);
+    while let Some((number, field)) = wire.next() {
+        match (number, field) {
+            (1..=5 | 9 | 11 | 13 | 15, Field::Bytes(_)) | (6 | 10 | 12 | 14, Field::Varint(_)) => {}
+            (7 | 8, Field::Fixed64(_)) => is_timed = true,
+            (16, _) => {}
+            _ => return false,
+        }
+    }
+    is_timed
 }
 
 struct Reader<'a> {
@@ -144,8 +160,9 @@ impl<'a> Reader<'a> {
         let mut wire = Wire::new(item);
         while let Some((number, field)) = wire.next() {
             match (number, field) {
-                (1, Field::Bytes(id)) => push_bytes_id(id, &mut span.trace),
-                (2, Field::Bytes(id)) => push_bytes_id(id, &mut span.id),
+                // Of any other length it is no id.
+                (1, Field::Bytes(id)) if id.len() == 16 => push_bytes_id(id, &mut span.trace),
+                (2, Field::Bytes(id)) if id.len() == 8 => push_bytes_id(id, &mut span.id),
                 (4, Field::Bytes(id)) => push_bytes_id(id, &mut span.parent),
                 (5, Field::Bytes(name)) => span.name = RawStr::plain(name).decode(),
                 (7, Field::Fixed64(ns)) => span.start = time(ns),
@@ -186,7 +203,11 @@ impl<'a> Reader<'a> {
             return false;
         }
         out.part(item);
-        emit(&mut self.span, &self.origin, out);
+        if self.span.has_ids() {
+            emit(&mut self.span, &self.origin, out);
+        } else {
+            out.reject_part(Code::SpanIdBad);
+        }
         true
     }
 

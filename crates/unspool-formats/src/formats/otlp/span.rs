@@ -50,6 +50,11 @@ impl Span<'_> {
         self.status_message = None;
         self.exception = None;
     }
+
+    /// Whether anything can say where it belongs: a trace and an id of its own.
+    pub(crate) fn has_ids(&self) -> bool {
+        !self.trace.is_empty() && !self.id.is_empty()
+    }
 }
 
 /// Where spans come from: the resource and the instrumentation.

@@ -197,7 +197,10 @@ impl Log {
         match sort {
             Sort::Session => {
                 let place = Place { session: &self.session, run: "" };
-                out.begin(EventKind::SessionInfo, at.later(started).later(ended));
+                // Its own moment says more than that of the line.
+                let own = if kind == "session.ended" { ended } else { started };
+                let at = if own.is_some() { own } else { at.later(started).later(ended) };
+                out.begin(EventKind::SessionInfo, at);
                 out.key(KeyKind::Session, Role::Refers, place.session).name(kind).end();
             }
             Sort::RunBegin => {

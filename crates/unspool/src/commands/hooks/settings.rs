@@ -3,8 +3,7 @@
 //! In: the text of a settings file. Out: the text with our hooks, or without. Everything else stays where it is. Claude Code passes over a whole file when
 //! one entry of it is wrong, so nothing is written that some version does not know.
 
-use serde::Serialize;
-use serde_json::ser::PrettyFormatter;
+use super::text::{self, Step};
 use serde_json::{Map, Value, json};
 
 /// Events that every version with hooks for the end of a session knows.
@@ -29,62 +28,55 @@ const TOOL_EVENTS: &[&str] = &["PreToolUse", "PostToolUse", "PostToolUseFailure"
 /// Seconds after which Claude Code gives up on a hook.
 const TIMEOUT_S: u64 = 5;
 
-/// A settings file that was read.
+/// A settings file that was read. Its text is changed where our hooks stand and nowhere else.
 pub(super) struct Settings {
+    text: String,
     document: Map<String, Value>,
-    indent: String,
-    ends_line: bool,
 }
+
+/// Where hooks stand.
+const HOOKS: Step<'static> = Step::Field("hooks");
 
 impl Settings {
     /// Reads a file's text; nothing is an empty file. The error says what is wrong.
     pub(super) fn read(text: &str) -> Result<Settings, String> {
-        let document = match text.trim() {
-            "" => Map::new(),
-            text => match serde_json::from_str(text) {
-                Ok(Value::Object(document)) => document,
-                Ok(_) => return Err("it is no JSON object".into()),
-                Err(error) => return Err(error.to_string()),
-            },
-        };
-        let indented = text.lines().find(|line| line.starts_with([' ', '\t']));
-        let indent = indented.map(|line| line.chars().take_while(|c| matches!(c, ' ' | '\t')).collect());
-        Ok(Settings {
-            document,
-            indent: indent.unwrap_or_else(|| "  ".into()),
-            ends_line: text.is_empty() || text.ends_with('\n'),
-        })
+        Ok(Settings { text: text.into(), document: parsed(text)? })
     }
 
     /// The text of the file.
-    pub(super) fn text(&self) -> Result<String, serde_json::Error> {
-        let mut bytes = Vec::new();
-        let formatter = PrettyFormatter::with_indent(self.indent.as_bytes());
-        self.document.serialize(&mut serde_json::Serializer::with_formatter(&mut bytes, formatter))?;
-        if self.ends_line {
-            bytes.push(b'\n');
-        }
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
     /// Adds our hook to these events, and takes it away from all others.
     pub(super) fn install(&mut self, command: &str, events: &[&str]) -> Result<(), String> {
         let wanted = json!({"type": "command", "command": command, "timeout": TIMEOUT_S});
         self.remove(&|event, hook| is_ours(hook) && !(events.contains(&event) && *hook == wanted))?;
-        let hooks = self.document.entry("hooks").or_insert_with(|| json!({}));
-        let hooks = hooks.as_object_mut().ok_or("`hooks` is no object")?;
+        let group = |event: &str| {
+            if TOOL_EVENTS.contains(&event) {
+                json!({"matcher": "*", "hooks": [wanted]})
+            } else {
+                json!({"hooks": [wanted]})
+            }
+        };
+        if self.text.trim_matches(|c: char| c == '\u{feff}' || c.is_ascii_whitespace()).is_empty() {
+            self.text = format!("{}{{}}\n", self.text.trim_ascii());
+        }
+        let Some(hooks) = self.document.get("hooks") else {
+            let hooks: Map<String, Value> =
+                events.iter().map(|event| ((*event).to_string(), json!([group(event)]))).collect();
+            return self.changed(|text| text::add(text, &[], Some("hooks"), &hooks.into()));
+        };
+        let hooks = hooks.as_object().ok_or("`hooks` is no object")?.clone();
         for event in events {
-            let groups = hooks.entry(*event).or_insert_with(|| json!([]));
-            let groups = groups.as_array_mut().ok_or_else(|| format!("`hooks.{event}` is no list"))?;
-            if groups.iter().flat_map(hooks_of).any(|hook| *hook == wanted) {
+            let Some(groups) = hooks.get(*event) else {
+                self.changed(|text| text::add(text, &[HOOKS], Some(event), &json!([group(event)])))?;
                 continue;
+            };
+            let groups = groups.as_array().ok_or_else(|| format!("`hooks.{event}` is no list"))?;
+            if !groups.iter().flat_map(hooks_of).any(|hook| *hook == wanted) {
+                self.changed(|text| text::add(text, &[HOOKS, Step::Field(event)], None, &group(event)))?;
             }
-            let mut group = Map::new();
-            if TOOL_EVENTS.contains(event) {
-                group.insert("matcher".into(), "*".into());
-            }
-            group.insert("hooks".into(), json!([wanted]));
-            groups.push(group.into());
         }
         Ok(())
     }
@@ -92,6 +84,16 @@ impl Settings {
     /// Takes our hook away everywhere.
     pub(super) fn uninstall(&mut self) -> Result<(), String> {
         self.remove(&|_, hook| is_ours(hook))
+    }
+
+    /// Whether this is what comes of installing the hooks that are in it in another text.
+    pub(super) fn was_installed_in(&self, before: &str) -> bool {
+        let installed = self.installed();
+        let events: Vec<&str> = installed.iter().map(|(event, _)| event.as_str()).collect();
+        let Some((_, command)) = installed.first() else { return false };
+        Settings::read(before)
+            .and_then(|mut before| before.install(command, &events).map(|()| before))
+            .is_ok_and(|before| before.text == self.text)
     }
 
     /// The events our hook is run for, with its command.
@@ -104,31 +106,79 @@ impl Settings {
         events.flat_map(ours).collect()
     }
 
+    /// Makes a change to the text.
+    fn changed(&mut self, change: impl FnOnce(&mut String) -> Option<()>) -> Result<(), String> {
+        change(&mut self.text).ok_or("its parts could not be told apart")?;
+        self.document = parsed(&self.text)?;
+        Ok(())
+    }
+
     /// Removes hooks, and lists and groups that are empty because of that.
     fn remove(&mut self, unwanted: &dyn Fn(&str, &Value) -> bool) -> Result<(), String> {
-        let Some(hooks) = self.document.get_mut("hooks") else { return Ok(()) };
-        let hooks = hooks.as_object_mut().ok_or("`hooks` is no object")?;
-        let mut emptied = Vec::new();
-        for (event, groups) in hooks.iter_mut() {
-            let groups = groups.as_array_mut().ok_or_else(|| format!("`hooks.{event}` is no list"))?;
-            let before = groups.len();
-            groups.retain_mut(|group| {
-                let Some(list) = group.get_mut("hooks").and_then(Value::as_array_mut) else { return true };
-                let before = list.len();
-                list.retain(|hook| !unwanted(event, hook));
-                !list.is_empty() || before == 0
-            });
-            if groups.is_empty() && before > 0 {
-                emptied.push(event.clone());
-            }
-        }
-        for event in &emptied {
-            hooks.shift_remove(event);
-        }
-        if hooks.is_empty() && !emptied.is_empty() {
-            self.document.shift_remove("hooks");
+        while let Some((event, group, hook)) = self.find(unwanted)? {
+            let (groups, list) =
+                ([HOOKS, Step::Field(&event)], [HOOKS, Step::Field(&event), Step::Item(group)]);
+            let hooks = [&list[..], &[Step::Field("hooks")]].concat();
+            self.changed(|text| {
+                text::remove(text, &hooks, hook)?;
+                // What is empty because of that goes, from the inside out.
+                for (way, at, of) in
+                    [(&hooks[..], Some(group), &groups[..]), (&groups, None, &[HOOKS]), (&[HOOKS], None, &[])]
+                {
+                    if !text::items(text, &text::place(text, way)?).is_empty() {
+                        break;
+                    }
+                    let name = match way.last() {
+                        Some(Step::Field(name)) => *name,
+                        _ => "",
+                    };
+                    let found = text::items(text, &text::place(text, of)?);
+                    let at = at.or_else(|| found.iter().rposition(|item| item.name == name))?;
+                    text::remove(text, of, at)?;
+                }
+                Some(())
+            })?;
         }
         Ok(())
+    }
+
+    /// The first hook that is not wanted: its event, and the places of its group and of itself.
+    fn find(
+        &self,
+        unwanted: &dyn Fn(&str, &Value) -> bool,
+    ) -> Result<Option<(String, usize, usize)>, String> {
+        let Some(hooks) = self.document.get("hooks") else { return Ok(None) };
+        let mut found = None;
+        for (event, groups) in hooks.as_object().ok_or("`hooks` is no object")? {
+            let groups = groups.as_array().ok_or_else(|| format!("`hooks.{event}` is no list"))?;
+            for (n, group) in groups.iter().enumerate() {
+                let hook = hooks_of(group).position(|hook| unwanted(event, hook));
+                found = found.or(hook.map(|hook| (event.clone(), n, hook)));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The settings in a text; none in an empty one.
+fn parsed(text: &str) -> Result<Map<String, Value>, String> {
+    let text = text.trim_start_matches('\u{feff}');
+    if text.trim().is_empty() {
+        return Ok(Map::new());
+    }
+    match serde_json::from_str(text) {
+        Ok(Value::Object(document)) => Ok(document),
+        Ok(_) => Err("it is no JSON object".into()),
+        Err(error) => {
+            let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
+            let behind = line.chars().skip(error.column().saturating_sub(1)).collect::<String>();
+            let is_comment = behind.starts_with("//") || behind.starts_with("/*");
+            Err(if is_comment {
+                format!("a comment, which JSON has not, in line {}", error.line())
+            } else {
+                error.to_string()
+            })
+        }
     }
 }
 
@@ -160,7 +210,7 @@ mod tests {
     fn changed(text: &str, change: impl FnOnce(&mut Settings)) -> String {
         let mut settings = Settings::read(text).unwrap();
         change(&mut settings);
-        settings.text().unwrap()
+        settings.text().to_string()
     }
 
     fn install(text: &str) -> String {
@@ -200,6 +250,64 @@ mod tests {
         assert_eq!(uninstall(&installed), OTHERS.replace(stop, ""));
         assert_eq!(uninstall(OTHERS), OTHERS);
         assert_eq!(uninstall(&install("{}\n")), "{}\n");
+    }
+
+    /// Every way a file may be written; none of their lines may change.
+    const WRITTEN: &[&str] = &[
+        "{}",
+        "{ }\n",
+        "{\n}\n",
+        "",
+        "\n",
+        "\u{feff}{\r\n  \"a\": 1\r\n}\r\n",
+        "\u{feff}",
+        "{\"a\":1}",
+        "{\"a\": 1, \"b\": [1,2]}\n",
+        "{\n\t\"z\": {\"x\":1,   \"y\": 2},\n\n\t\"hooks\": {\n\t\t\"Stop\": [{\"hooks\": [{\"type\":\"command\", \"command\":\"mine\"}]}],\n\t\t\"PreToolUse\": []\n\t},\n\t\"a\": 1e3\n}",
+        "{\r\n    \"hooks\": {},\r\n    \"é\": \"\\u00e9 }\\\" ]\"\r\n}\r\n",
+        "{\"hooks\":{\"Stop\":[{\"hooks\":[]}]},\"a\":12345678901234567890123}",
+        "  {\n      \"hooks\":\n      {\n          \"Stop\":\n          [\n          ]\n      }\n  }  \n",
+    ];
+
+    #[test]
+    fn only_what_is_ours_is_written_whatever_the_file_looks_like() {
+        for text in WRITTEN {
+            let installed = install(text);
+            let settings = Settings::read(&installed).unwrap();
+            assert_eq!(settings.installed().len(), OLD_EVENTS.len(), "{installed}");
+            assert!(settings.was_installed_in(text), "{text:?}");
+            // Every line is there as it was, but for a bracket that closes on the same line or gets a comma.
+            let lines = text.lines().filter(|_| text.trim_end().contains('\n'));
+            for line in lines.map(|line| line.trim_end_matches([']', '}', ' ', ','])) {
+                assert!(installed.contains(line), "{line:?} of {text:?}: {installed}");
+            }
+            assert_eq!(
+                installed.ends_with('\n'),
+                text.trim_matches('\u{feff}').is_empty() || text.ends_with('\n'),
+                "{text:?}"
+            );
+            assert_eq!(installed.contains('\r'), text.contains('\r'));
+            assert_eq!(installed.starts_with('\u{feff}'), text.starts_with('\u{feff}'));
+            if text.contains("\r\n") {
+                assert_eq!(
+                    installed.matches('\n').count(),
+                    installed.matches("\r\n").count(),
+                    "{installed:?}"
+                );
+            }
+            assert_eq!(install(&installed), installed);
+            let back = uninstall(&installed);
+            assert!(Settings::read(&back).unwrap().installed().is_empty());
+            assert_eq!(parsed(&back).unwrap().get("a"), parsed(text).unwrap().get("a"));
+        }
+    }
+
+    #[test]
+    fn a_comment_is_named() {
+        for text in ["{\n  // mine\n  \"a\": 1\n}", "{\"a\": 1 /* mine */}"] {
+            let why = Settings::read(text).err().unwrap();
+            assert!(why.contains("comment"), "{why}");
+        }
     }
 
     #[test]

@@ -36,6 +36,24 @@ fn an_exchange_of_the_proxy_comes_back_byte_for_byte() {
 }
 
 #[test]
+fn an_exchange_without_a_body_says_what_was_asked_for() {
+    let listed = read(
+        r#"{"unspool":"exchange","exchange":"5f0c-18","request":{"method":"GET","path":"/v1/models?limit=5","headers":[]},
+         "response":{"status":200,"headers":[],"body":{"data":[]}}}"#,
+    );
+    assert_eq!(
+        (listed.method(), listed.path.as_deref(), listed.body.len()),
+        ("GET", Some("/v1/models?limit=5"), 0)
+    );
+    assert_eq!((listed.api(), listed.is_handshake()), (None, false));
+    assert_eq!(listed.answer.unwrap().body, br#"{"data":[]}"#);
+    let shaken = r#"{"unspool":"exchange","request":{"method":"GET","path":"/v1/responses","headers":[["upgrade","websocket"]]}"#;
+    assert!(read(&format!("{shaken}}}")).is_handshake(), "it has not been answered");
+    assert!(read(&format!(r#"{shaken},"response":{{"status":101}}}}"#)).is_handshake());
+    assert!(!read(&format!(r#"{shaken},"response":{{"status":404}}}}"#)).is_handshake());
+}
+
+#[test]
 fn logs_of_others_are_read_as_far_as_they_go() {
     let recorded = read(
         r#"{"request":{"url":"https://api.example.com/v1/chat/completions","timestamp":1767348000000,"body":{"model":"m"}},

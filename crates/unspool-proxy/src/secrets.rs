@@ -1,0 +1,319 @@
+//! What a caller proved itself with, wherever else it is said.
+//!
+//! In: the secrets of a request, and bytes that may repeat them: an API names a wrong key in its error, a tool that shows its environment
+//! puts one into a prompt. Out: the same bytes with something else in the place of each, as long as they were. Never here: what only
+//! looks like a secret.
+
+use memchr::{memchr, memchr_iter, memmem};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use std::cmp::Reverse;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What is shorter, or a number that is not longer than any, is not looked for.
+const LEAST: usize = 4;
+/// What has letters and digits and is so long is a secret wherever it stands, and so is anything of the second length.
+const LEAST_MIXED: usize = 8;
+const LEAST_ANY: usize = 20;
+/// Anything else may be a word (`none`, `ollama`), and is a secret only where it stands alone, and one of these so near before it.
+const NEAR: usize = 32;
+const SAYING: [&[u8]; 8] =
+    [b"key", b"token", b"secret", b"password", b"credential", b"auth", b"bearer", b"cookie"];
+/// Of a secret that is cut off at the end of a body, so much gives it away.
+const LEAST_BEGUN: usize = 8;
+/// When a stream has more places where a secret may be cut, it is looked at closely in any case.
+const MAX_PLACES: usize = 64;
+/// What a query leaves as it is.
+const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// The secrets of a request. They show nothing of themselves.
+#[derive(Clone, Default)]
+pub struct Secrets(Arc<[Secret]>);
+
+struct Secret {
+    /// It, and how else it may be written.
+    written: Vec<Vec<u8>>,
+    /// What stands in its place where there is room for it.
+    tag: String,
+    /// It is one wherever it stands.
+    is_sure: bool,
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} secrets", self.0.len())
+    }
+}
+
+/// Whether a text is no word: it is long, or of more than letters.
+pub(crate) fn is_sure(text: &str) -> bool {
+    let has = |is_it: fn(&u8) -> bool| text.as_bytes().iter().any(is_it);
+    let is_mixed = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic);
+    text.len() >= LEAST_ANY || (text.len() >= LEAST_MIXED && is_mixed)
+}
+
+impl Secrets {
+    /// Of texts, each with what is to stand in its place.
+    pub(crate) fn new(texts: Vec<(String, String)>) -> Secrets {
+        let is_looked_for = |text: &str| {
+            is_sure(text) || (text.len() >= LEAST && text.bytes().any(|byte| byte.is_ascii_alphabetic()))
+        };
+        let mut all: Vec<(String, String)> =
+            texts.into_iter().filter(|(text, _)| is_looked_for(text)).collect();
+        all.sort();
+        all.dedup();
+        let secret =
+            |(text, tag): (String, String)| Secret { written: written(&text), is_sure: is_sure(&text), tag };
+        Secrets(all.into_iter().map(secret).collect())
+    }
+
+    /// Bytes without them, as long as they were; none when none is among them.
+    pub fn hide(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let spots = self.spots(bytes);
+        if spots.is_empty() {
+            return None;
+        }
+        let mut safe = bytes.to_vec();
+        for (Range { start, end }, secret) in spots {
+            // A number of JSON becomes a string.
+            let is_number = bytes[start..end].iter().all(u8::is_ascii_digit) && is_value(bytes, start..end);
+            let place = &mut safe[start..end];
+            place.fill(b'*');
+            match place {
+                [first, .., last] if is_number => (*first, *last) = (b'"', b'"'),
+                _ => {
+                    if let Some(tagged) = place.get_mut(..secret.tag.len()) {
+                        tagged.copy_from_slice(secret.tag.as_bytes());
+                    }
+                }
+            }
+        }
+        Some(safe)
+    }
+
+    /// A text without them, in words that may be shorter or longer; none when none is in it.
+    pub(crate) fn hide_text(&self, text: &str) -> Option<String> {
+        let mut safe = String::new();
+        let mut done = 0;
+        for (Range { start, end }, secret) in self.spots(text.as_bytes()) {
+            // Bytes of a secret are whole characters of the text, but for one that is cut off.
+            safe.push_str(text.get(done..start)?);
+            safe.push_str(&secret.tag);
+            done = end;
+        }
+        safe.push_str(text.get(done..)?);
+        (done > 0).then_some(safe)
+    }
+
+    /// Where they are, in order and apart.
+    fn spots(&self, bytes: &[u8]) -> Vec<(Range<usize>, &Secret)> {
+        let mut found: Vec<(Range<usize>, &Secret)> = Vec::new();
+        for secret in self.0.iter() {
+            for written in &secret.written {
+                let all = memmem::find_iter(bytes, written).map(|start| start..start + written.len());
+                found.extend(
+                    all.filter(|range| secret.is_sure || is_said(bytes, range)).map(|range| (range, secret)),
+                );
+            }
+            found.extend(secret.begun(bytes).map(|range| (range, secret)));
+        }
+        found.sort_by_key(|(range, _)| (range.start, Reverse(range.end)));
+        let mut end = 0;
+        for (range, _) in &mut found {
+            range.start = range.start.max(end);
+            end = end.max(range.end);
+        }
+        found.retain(|(range, _)| !range.is_empty());
+        found
+    }
+
+    /// Whether one may be said in pieces, each a string of its own. It errs on the side of yes.
+    pub fn may_be_in_pieces(&self, bytes: &[u8]) -> bool {
+        self.0.iter().filter(|secret| secret.is_sure).any(|secret| secret.is_in_pieces(bytes))
+    }
+}
+
+impl Secret {
+    /// The end of bytes, where it begins and is cut off.
+    fn begun(&self, bytes: &[u8]) -> Option<Range<usize>> {
+        let whole = self.written.first().filter(|_| self.is_sure)?;
+        let length = (LEAST_BEGUN..whole.len()).rev().find(|length| bytes.ends_with(&whole[..*length]))?;
+        Some(bytes.len() - length..bytes.len())
+    }
+
+    fn is_in_pieces(&self, bytes: &[u8]) -> bool {
+        let Some((whole, first)) = self.written.first().and_then(|whole| Some((whole, *whole.first()?)))
+        else {
+            return false;
+        };
+        let mut places = 0;
+        memchr_iter(first, bytes).any(|at| {
+            let begun = common(&bytes[at..], whole);
+            let is_cut = begun < whole.len() && bytes.get(at + begun) == Some(&b'"');
+            places += usize::from(is_cut);
+            is_cut && (places > MAX_PLACES || goes_on(&bytes[at + begun + 1..], &whole[begun..]))
+        })
+    }
+}
+
+/// Whether a string begins with the rest of something, or is a part of it.
+fn goes_on(bytes: &[u8], rest: &[u8]) -> bool {
+    memchr_iter(b'"', bytes).any(|quote| {
+        let behind = &bytes[quote + 1..];
+        let same = common(behind, rest);
+        same == rest.len() || (same > 0 && behind.get(same) == Some(&b'"'))
+    })
+}
+
+/// How many bytes two begin alike with.
+fn common(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).take_while(|(one, other)| one == other).count()
+}
+
+/// Whether something stands alone, and near behind a word that says what it is.
+fn is_said(bytes: &[u8], range: &Range<usize>) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let (before, behind) = (&bytes[..range.start], &bytes[range.end..]);
+    if before.last().is_some_and(is_part) || behind.first().is_some_and(is_part) {
+        return false;
+    }
+    let near = &before[before.len().saturating_sub(NEAR)..];
+    // Another field of JSON says nothing about this one.
+    let is_end = |at: &usize| match near[*at] {
+        b',' => near.get(at + 1) == Some(&b'"') || (*at > 0 && near[at - 1] == b'"'),
+        byte => b"{}[]\n".contains(&byte),
+    };
+    let from = (0..near.len()).rev().find(is_end).map_or(0, |at| at + 1);
+    let near = near[from..].to_ascii_lowercase();
+    SAYING.iter().any(|word| memmem::find(&near, word).is_some())
+}
+
+/// Whether something is a value of JSON by itself, and no part of a string.
+fn is_value(bytes: &[u8], range: Range<usize>) -> bool {
+    let before = bytes[..range.start].trim_ascii_end().last();
+    let behind = bytes[range.end..].trim_ascii_start().first();
+    before.is_some_and(|byte| b":,[".contains(byte)) && behind.is_some_and(|byte| b",]}".contains(byte))
+}
+
+/// A text and how else it may be written: in strings of JSON, in a query, and out of one.
+fn written(text: &str) -> Vec<Vec<u8>> {
+    let quoted = serde_json::to_string(text).unwrap_or_default();
+    let quoted = quoted.trim_start_matches('"');
+    let quoted = quoted.strip_suffix('"').unwrap_or(quoted);
+    let encoded = utf8_percent_encode(text, IN_QUERY).to_string();
+    let mut all = vec![text.to_string(), quoted.to_string(), quoted.replace('/', "\\/")];
+    all.push(quoted.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026"));
+    if memchr(b'%', text.as_bytes()).is_some() {
+        all.extend(percent_decode_str(text).decode_utf8().map(Into::into));
+    }
+    if encoded != text {
+        all.extend([encoded.replace("%20", "+"), lower_escapes(&encoded)]);
+        all.push(encoded);
+    }
+    let mut known = Vec::new();
+    all.retain(|one| {
+        let is_new = one.len() >= LEAST && !known.contains(one);
+        known.push(one.clone());
+        is_new
+    });
+    all.into_iter().map(String::into_bytes).collect()
+}
+
+/// `%2F` as `%2f`.
+fn lower_escapes(text: &str) -> String {
+    let mut parts = text.split('%');
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |all, part| {
+        let (code, rest) = part.split_at_checked(2).unwrap_or((part, ""));
+        format!("{all}%{}{rest}", code.to_ascii_lowercase())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Secrets;
+
+    const KEY: &str = "wk-7Yb/Qz+91xA=";
+
+    fn secrets(texts: &[&str]) -> Secrets {
+        Secrets::new(texts.iter().map(|text| ((*text).into(), "masked:0011223344556677".into())).collect())
+    }
+
+    fn hidden(of: &Secrets, text: &str) -> String {
+        let safe =
+            of.hide(text.as_bytes()).map_or_else(|| text.into(), |safe| String::from_utf8(safe).unwrap());
+        assert_eq!(safe.len(), text.len(), "as long as it was");
+        safe
+    }
+
+    #[test]
+    fn a_key_is_found_however_it_is_written() {
+        let of = secrets(&[KEY]);
+        for said in [
+            KEY.to_string(),
+            format!(r#"{{"error":"Incorrect API key provided: {KEY}."}}"#),
+            r#"{"error":"wk-7Yb\/Qz+91xA= is no key"}"#.into(),
+            "next=wk-7Yb%2FQz%2B91xA%3D&a=b".into(),
+            "next=wk-7Yb%2fQz%2b91xA%3d&a=b".into(),
+        ] {
+            let safe = hidden(&of, &said);
+            assert!(safe.contains("*****") && !safe.contains("7Yb") && !safe.contains("91xA"), "{safe}");
+        }
+        assert_eq!(of.hide(b"wk-7Yb and others"), None);
+    }
+
+    #[test]
+    fn what_is_long_enough_says_whose_it_was() {
+        let long = "sk-test-0123456789abcdefghijklmnop";
+        let of = secrets(&[long]);
+        assert_eq!(hidden(&of, &format!("<{long}>")), "<masked:0011223344556677***********>");
+        assert_eq!(of.hide_text(&format!("<{long}>")).unwrap(), "<masked:0011223344556677>");
+        assert_eq!(of.hide_text("nothing"), None);
+    }
+
+    /// Whoever says `none` to an API that asks for no key does not want the word masked in every prompt.
+    #[test]
+    fn a_word_is_a_secret_only_where_it_is_said_to_be_one() {
+        let of = secrets(&["ollama", "none", "abc"]);
+        assert_eq!(of.hide(b"ask ollama, none of the others"), None);
+        assert_eq!(of.hide(b"the API key of ollamas and ollama-x"), None);
+        assert_eq!(of.hide(b"Invalid API key: abc"), None, "too short to be looked for");
+        assert_eq!(hidden(&of, "Invalid API key: ollama"), "Invalid API key: ******");
+        assert_eq!(secrets(&["100000"]).hide(br#"{"max_tokens":100000}"#), None, "a number is none");
+        let fields =
+            br#"{"max_tokens":9,"model":"m","tool_tokens": [], "messages":[{"role":"user","content":"x"}]}"#;
+        assert_eq!(secrets(&["user", "model", "role", "content"]).hide(fields), None, "nor are other fields");
+        assert_eq!(hidden(&of, r#"{"a":1,"api_key":"none"}"#), r#"{"a":1,"api_key":"****"}"#);
+        assert_eq!(hidden(&of, r#"{"Authorization":"Bearer none"}"#), r#"{"Authorization":"Bearer ****"}"#);
+    }
+
+    #[test]
+    fn what_was_json_stays_json() {
+        let of = secrets(&["1234567890123456789012"]);
+        let safe = hidden(&of, r#"{"a": 1234567890123456789012, "b": "x1234567890123456789012"}"#);
+        assert_eq!(safe, r#"{"a": "********************", "b": "x**********************"}"#);
+        assert!(serde_json::from_str::<serde_json::Value>(&safe).is_ok());
+    }
+
+    #[test]
+    fn one_that_is_cut_off_at_the_end_is_hidden_as_far_as_it_goes() {
+        let of = secrets(&[KEY]);
+        assert_eq!(hidden(&of, "the key is wk-7Yb/Qz"), "the key is *********");
+        assert_eq!(of.hide(b"the key is wk-7Y"), None);
+    }
+
+    #[test]
+    fn places_where_it_may_be_cut_are_known() {
+        let of = secrets(&[KEY]);
+        let event = |text: &str| format!("data: {{\"delta\":{{\"text\":\"{text}\"}}}}\n\n");
+        for at in 1..KEY.len() {
+            let stream = [event(&KEY[..at]), event("other"), event(&KEY[at..])].concat();
+            assert!(of.may_be_in_pieces(stream.as_bytes()), "{at}");
+        }
+        let each: String = KEY.chars().map(|c| event(&c.to_string())).collect();
+        assert!(of.may_be_in_pieces(each.as_bytes()));
+        let none = [event("wk"), event("and more"), event("of it")].concat();
+        assert!(!of.may_be_in_pieces(none.as_bytes()));
+    }
+}
