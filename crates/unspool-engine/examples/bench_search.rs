@@ -13,7 +13,7 @@ use unspool_store::{Question, Sort};
 use unspool_view::search::words::each_word;
 use unspool_view::search::{Chunks, TEXTS_VERSION, Told};
 
-const SAMPLES: usize = 20;
+const SAMPLES: usize = 60;
 
 fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
@@ -81,10 +81,17 @@ fn ask(engine: &Engine) {
     let rare = |sample: &[String; 3]| sample.iter().max_by_key(|word| word.len()).unwrap().clone();
     let mut common: Vec<String> = Vec::new();
     each_word("the a error file to is of in and test", |word| common.push(word.into()));
-    let kinds: [(&str, Vec<String>); 5] = [
+    let backwards = |three: &[String; 3]| format!("\"{} {} {}\"", three[2], three[1], three[0]);
+    let kinds: [(&str, Vec<String>); 8] = [
         ("words", samples.iter().map(rare).collect()),
         ("three words", samples.iter().map(|three| three.join(" ")).collect()),
         ("phrases", samples.iter().map(|three| format!("\"{}\"", three.join(" "))).collect()),
+        ("phrases of two", samples.iter().map(|three| format!("\"{}\"", three[..2].join(" "))).collect()),
+        (
+            "phrases with an open end",
+            samples.iter().map(|three| format!("\"{}\"*", three[..2].join(" "))).collect(),
+        ),
+        ("phrases backwards", samples.iter().map(backwards).collect()),
         (
             "beginnings",
             samples

@@ -432,15 +432,17 @@ fn prepare(shared: &Shared, changed: &Changed, known: Vec<KnownChunk>, give: &Sy
     for chunk in chunks.chunks.iter().filter(|chunk| stay.insert(chunk.sum)) {
         let texts = chunks.read(chunk, flow, batch, &mut natives, &mut told);
         words.add(texts.all());
+        let (words, pairs) = words.take();
         bytes += texts.all().len();
         let text = (!chunks.is_small()).then(|| packer.pack(&texts.to_bytes())).transpose();
         let text = match text {
             Ok(packed) => {
-                packed.map(|packed| KeptText { packed, marks: texts.marks().to_vec(), leans: texts.leans() })
+                let (filter, marks, leans) = (pairs.into_bytes(), texts.marks().to_vec(), texts.leans());
+                packed.map(|packed| KeptText { packed, filter, marks, leans })
             }
             Err(error) => return fail(error.into()),
         };
-        new.push(NewChunk { sum: chunk.sum, words: words.take(), text });
+        new.push(NewChunk { sum: chunk.sum, words, text });
         if bytes >= PUT_BYTES {
             let some = Prepared { all: Arc::clone(&all), new: Ok(std::mem::take(&mut new)), bytes };
             if give.send(some).is_err() {

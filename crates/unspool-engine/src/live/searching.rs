@@ -13,7 +13,7 @@ use unspool_model::Id;
 use unspool_store::rows::SessionRow;
 use unspool_store::{ChunkId, Cursor, GroundError, Question, SessionNumber, Store, TextsReader, WantedWord};
 use unspool_view::search::words::{Term, Terms};
-use unspool_view::search::{Chunks, Snippet, Texts, Told, snippet};
+use unspool_view::search::{Chunks, PairFilter, Snippet, Texts, Told, snippet};
 
 /// Texts that are not kept but read again count as so many times as long as they are, because that takes so much longer.
 const READING_AGAIN: usize = 16;
@@ -158,7 +158,10 @@ impl<'a> Search<'a> {
         let mut sessions: BTreeMap<SessionNumber, Vec<Vec<ChunkId>>> = BTreeMap::new();
         for (n, term) in terms.iter().enumerate() {
             let words = term.lookups().iter().map(|one| WantedWord { word: &one.word, open: one.open });
-            let chunks = reader.chunks_with(&words.collect::<Vec<_>>())?;
+            let pairs = term.pairs();
+            let may_have = |filter: &[u8]| PairFilter::may_have(filter, &pairs);
+            let sieve: Option<&dyn Fn(&[u8]) -> bool> = if pairs.is_empty() { None } else { Some(&may_have) };
+            let chunks = reader.chunks_with(&words.collect::<Vec<_>>(), sieve)?;
             for of_session in chunks.chunk_by(|a, b| a.0 == b.0) {
                 let known = sessions.entry(of_session[0].0).or_default();
                 if known.len() == n {

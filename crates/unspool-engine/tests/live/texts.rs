@@ -228,10 +228,54 @@ fn a_large_session_that_grows_keeps_its_chunks() {
 }
 
 #[test]
-fn a_small_session_is_one_chunk_whose_texts_are_read_again() {
+fn so_does_a_small_transcript() {
     let (before, after) = grown(300);
+    assert!(before.len() > 1);
+    assert_eq!(before[..before.len() - 1], after[..before.len() - 1]);
+}
+
+#[test]
+fn a_small_session_of_spans_is_one_chunk_whose_texts_are_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path());
+    let take = |from: u32| {
+        let span = |n: u32| {
+            let said = serde_json::json!({"key": "input.value", "value": {"stringValue": format!("number{n} {}", "filler ".repeat(300))}});
+            serde_json::json!({"traceId": "5b8efff798038103d269b633813fc60c", "spanId": format!("{:016x}", n + 1), "name": "step",
+                "startTimeUnixNano": format!("17673480{n:02}000000000"), "attributes": [said]})
+        };
+        let spans: Vec<_> = (from..from + 50).map(span).collect();
+        let bytes = serde_json::json!({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]})
+            .to_string()
+            .into_bytes();
+        engine
+            .take(Arrival::Body { source: "otlp-http".into(), name: format!("{from}.json"), bytes })
+            .unwrap();
+    };
+    take(0);
+    let [session] = ids(&engine, "\"number49 filler\"")[..] else { panic!("one session") };
+    let before = sums(folder.path(), session);
+    take(50);
+    assert_eq!(ids(&engine, "number99"), [session]);
+    let after = sums(folder.path(), session);
     assert_eq!((before.len(), after.len()), (1, 1));
     assert_ne!(before, after);
+    assert_eq!(ids(&engine, "\"number50 filler\""), [session]);
+    assert_eq!(ids(&engine, "\"filler number50\""), []);
+}
+
+#[test]
+fn texts_without_a_phrase_are_not_read_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { max_search_bytes: 1, ..Options::new(folder.path(), never) };
+    let engine = Engine::open(options).unwrap();
+    for n in 0..20 {
+        let said = [format!("a pony for {n}, for a pony")];
+        engine.take(part(&format!("{n}.jsonl"), 0, &transcript(&format!("pony{n}"), &said))).unwrap();
+    }
+    assert_eq!(ids(&engine, "pony").len(), 20);
+    let found = engine.matching("\"pony a\"").unwrap();
+    assert_eq!((found.sessions.len(), found.unsearched), (0, 0), "there would be room for one text");
 }
 
 #[test]

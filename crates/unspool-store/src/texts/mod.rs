@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use unspool_model::Id;
 
-const SCHEMA: u32 = 4;
+const SCHEMA: u32 = 5;
 const CACHE_KIB: i64 = 8 << 10;
 const TEXT_LEVEL: i32 = 1;
 /// Pages that may lie beside the file before they are brought into it: whoever does that waits for the disk.
@@ -49,6 +49,8 @@ pub struct NewChunk {
 pub struct KeptText {
     /// The texts.
     pub packed: PackedText,
+    /// A filter by which texts that have not what is looked for are passed over.
+    pub filter: Vec<u8>,
     /// What each is known by in its session.
     pub marks: Vec<u64>,
     /// Texts were left out that other chunks of the session have.
@@ -262,6 +264,7 @@ impl Texts {
         for (chunk, _) in self.chunks_of(number)?.into_iter().filter(|(_, sum)| !stays(sum)) {
             self.connection.prepare_cached("DELETE FROM chunks WHERE chunk = ?1")?.execute([chunk])?;
             self.connection.prepare_cached("DELETE FROM texts WHERE chunk = ?1")?.execute([chunk])?;
+            self.connection.prepare_cached("DELETE FROM pairs WHERE chunk = ?1")?.execute([chunk])?;
             self.connection.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([chunk])?;
         }
         if all.is_empty() {
@@ -273,13 +276,15 @@ impl Texts {
         let mut put = self.connection.prepare_cached(sql)?;
         let sql = "INSERT INTO texts (chunk, leans, marks, text) VALUES (?1, ?2, ?3, ?4)";
         let mut keep = self.connection.prepare_cached(sql)?;
+        let mut sift = self.connection.prepare_cached("INSERT INTO pairs (chunk, filter) VALUES (?1, ?2)")?;
         let mut index = self.connection.prepare_cached("INSERT INTO words (rowid, list) VALUES (?1, ?2)")?;
         for NewChunk { sum, words, text } in new {
             let chunk = put.insert(params![number, sum.to_bytes()])?;
             index.execute(params![chunk, words])?;
-            if let Some(KeptText { packed, marks, leans }) = text {
+            if let Some(KeptText { packed, filter, marks, leans }) = text {
                 let marks: Vec<u8> = marks.iter().flat_map(|mark| mark.to_le_bytes()).collect();
                 keep.execute(params![chunk, leans, marks, packed.0])?;
+                sift.execute(params![chunk, filter])?;
             }
         }
         Ok(())
@@ -287,7 +292,7 @@ impl Texts {
 
     /// Deletes everything.
     pub fn clear(&mut self) -> Result<(), StoreError> {
-        let sql = "DELETE FROM sessions; DELETE FROM chunks; DELETE FROM texts; INSERT INTO words (words) VALUES ('delete-all');
+        let sql = "DELETE FROM sessions; DELETE FROM chunks; DELETE FROM texts; DELETE FROM pairs; INSERT INTO words (words) VALUES ('delete-all');
                    UPDATE standing SET version = 0;";
         let done = self.begin().and_then(|()| self.connection.execute_batch(sql));
         done.map_err(|error| self.failed(&error))?;
@@ -398,8 +403,12 @@ impl TextsReader<'_> {
         standing(self.connection).map_err(|error| database_error(self.name, &error))
     }
 
-    /// The chunks that have all these words, session by session, in order.
-    pub fn chunks_with(&self, words: &[WantedWord<'_>]) -> Result<Vec<(SessionNumber, ChunkId)>, StoreError> {
+    /// The chunks that have all these words, session by session, in order. Those with a filter are left out where it is not to be passed.
+    pub fn chunks_with(
+        &self,
+        words: &[WantedWord<'_>],
+        sieve: Option<&dyn Fn(&[u8]) -> bool>,
+    ) -> Result<Vec<(SessionNumber, ChunkId)>, StoreError> {
         let all: Vec<String> = words
             .iter()
             .map(|WantedWord { word, open }| format!("\"{word}\"{}", if *open { " *" } else { "" }))
@@ -408,12 +417,26 @@ impl TextsReader<'_> {
             return Ok(Vec::new());
         }
         let query = || {
-            let sql =
+            let sql = if sieve.is_some() {
+                "SELECT chunks.session, words.rowid, pairs.filter FROM words JOIN chunks ON chunks.chunk = words.rowid
+                        LEFT JOIN pairs ON pairs.chunk = words.rowid WHERE words MATCH ?1"
+            } else {
                 "SELECT chunks.session, words.rowid FROM words JOIN chunks ON chunks.chunk = words.rowid
-                       WHERE words MATCH ?1";
+                        WHERE words MATCH ?1"
+            };
             let mut statement = self.connection.prepare_cached(sql)?;
-            let numbers = |row: &rusqlite::Row<'_>| Ok((SessionNumber(row.get(0)?), ChunkId(row.get(1)?)));
-            statement.query_map([all.join(" AND ")], numbers)?.collect::<Result<Vec<_>, _>>()
+            let mut rows = statement.query([all.join(" AND ")])?;
+            let mut found = Vec::new();
+            while let Some(row) = rows.next()? {
+                let passes = match sieve {
+                    Some(passes) => row.get_ref(2)?.as_blob_or_null()?.is_none_or(passes),
+                    None => true,
+                };
+                if passes {
+                    found.push((SessionNumber(row.get(0)?), ChunkId(row.get(1)?)));
+                }
+            }
+            Ok(found)
         };
         let mut found = query().map_err(|error| database_error(self.name, &error))?;
         found.sort_unstable();

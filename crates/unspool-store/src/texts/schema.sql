@@ -10,5 +10,8 @@ CREATE INDEX chunks_by_session ON chunks (session, chunk);
 -- Texts of chunks, compressed, where they are worth keeping twice. `leans` says that texts were left out which other chunks of the session
 -- have, `marks` what those it has are known by, eight bytes each: a session that grows is compared with them.
 CREATE TABLE texts (chunk INTEGER PRIMARY KEY, leans INTEGER NOT NULL, marks BLOB NOT NULL, text BLOB NOT NULL) STRICT;
+-- Which words of a chunk follow each other, for chunks with texts: a few bits for each pair, so that most texts without a phrase need not be read. They lie apart
+-- from the texts, because those of many chunks are looked at at once.
+CREATE TABLE pairs (chunk INTEGER PRIMARY KEY, filter BLOB NOT NULL) STRICT;
 -- The words of each chunk, each once. What is given to it has been cut into words already.
 CREATE VIRTUAL TABLE words USING fts5 (list, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii');

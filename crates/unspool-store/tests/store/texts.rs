@@ -19,6 +19,7 @@ fn words(random: &mut Random) -> BTreeSet<&'static str> {
 fn chunk(words: &BTreeSet<&'static str>) -> NewChunk {
     let text = text(words).map(|text| KeptText {
         packed: TextPacker::default().pack(&text).unwrap(),
+        filter: text.clone(),
         marks: words.iter().map(|word| word.len() as u64).collect(),
         leans: words.len() > 3,
     });
@@ -71,8 +72,14 @@ fn check(texts: &Texts, meant: &Meant, random: &mut Random) {
     }
     let found = texts
         .reading(|reader| {
-            let chunks = reader.chunks_with(&wanted)?;
+            let chunks = reader.chunks_with(&wanted, None)?;
             assert!(chunks.is_sorted(), "session by session");
+            let long = |filter: &[u8]| filter.len() > 5;
+            let sifted = reader.chunks_with(&wanted, Some(&long))?;
+            let mut passing = chunks.clone();
+            // What has no filter passes.
+            passing.retain(|(_, chunk)| reader.text(*chunk).unwrap().is_none_or(|text| long(&text)));
+            assert_eq!(sifted, passing);
             let one = |(session, chunk)| {
                 let parts = (reader.session(session)?, reader.sum(chunk)?.unwrap(), reader.text(chunk)?);
                 Ok::<_, unspool_store::StoreError>(parts)

@@ -11,9 +11,10 @@ use std::ops::Range;
 use unspool_model::{Batch, Flow, Id, RecordIx, Witness};
 
 /// Which version of what a text is; another one makes every index over texts worthless.
-pub const TEXTS_VERSION: u32 = 3;
+pub const TEXTS_VERSION: u32 = 4;
 
-/// A session with fewer bytes of records is one chunk: its texts are read again in a moment.
+/// A session with fewer bytes of records is one chunk, and its texts are read again in a moment; but for what an agent wrote down itself. Traffic and spans
+/// come in thousands of sessions at a time.
 const SMALL_SESSION: u64 = 1 << 20;
 /// Bytes of records in a chunk of a larger one: it may end behind so many, and has to behind so many.
 const SMALL: u64 = 32 << 10;
@@ -47,7 +48,9 @@ impl Chunks {
             batch.records.get(*record as usize).map_or(0, |record| u64::from(record.len))
         };
         let bytes: u64 = witnesses.chunk_by(|a, b| a.0 == b.0).map(|group| length(&group[0])).sum();
-        let is_small = bytes < SMALL_SESSION;
+        let is_written =
+            |(record, _): &(RecordIx, usize)| batch.stream_of(*record).witness == Witness::Transcript;
+        let is_small = bytes < SMALL_SESSION && !witnesses.iter().any(is_written);
         let mut all = Chunks { witnesses, chunks: Vec::new(), is_small };
         let mut sum: Vec<u8> = Vec::new();
         let chunk = |sum: &[u8], witnesses, bytes: u64| Chunk {

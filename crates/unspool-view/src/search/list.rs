@@ -1,12 +1,11 @@
 //! A list of words, each once, as an index takes it.
 //!
-//! In: texts with words, many of them again and again. Out: one text with all of them. The text itself is what they are looked up in, so that a word costs
+//! In: texts with words, many of them again and again. Out: one text with all of them, and which follow each other. The text itself is what they are looked up in, so that a word costs
 //! no memory of its own and one that is there already costs none at all; short ones are looked up as numbers.
 
+use super::pairs::{PairFilter, Pairs, WordHash};
 use super::words::each_word_within;
 use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
-use std::hash::BuildHasher as _;
 use std::ops::Range;
 
 /// Words, each once.
@@ -18,34 +17,42 @@ pub struct WordList {
     short: HashTable<u128>,
     /// Where the others stand in the list.
     long: HashTable<Range<usize>>,
+    pairs: Pairs,
 }
 
 impl WordList {
-    /// Adds the words of a text that are not there.
+    /// Adds the words of a text that are not there, and which follow each other.
     pub fn add(&mut self, text: &str) {
-        each_word_within(text, |word, within| match number(word, within) {
-            Some(number) => self.add_short(word, number),
-            None => self.add_long(word),
+        self.pairs.expect(text.len());
+        each_word_within(text, |word, within| {
+            let hash = match number(word, within) {
+                Some(number) => self.add_short(word, number),
+                None => self.add_long(word),
+            };
+            self.pairs.add(hash);
         });
     }
 
-    fn add_short(&mut self, word: &str, number: u128) {
-        let hash = |number: &u128| FxBuildHasher.hash_one(number);
-        if self.short.find(hash(&number), |known| *known == number).is_none() {
-            self.short.insert_unique(hash(&number), number, hash);
+    fn add_short(&mut self, word: &str, number: u128) -> WordHash {
+        let hash = WordHash::of_short(number);
+        if self.short.find(hash.number(), |known| *known == number).is_none() {
+            self.short.insert_unique(hash.number(), number, |number| WordHash::of_short(*number).number());
             self.append(word);
         }
+        hash
     }
 
-    fn add_long(&mut self, word: &str) {
+    fn add_long(&mut self, word: &str) -> WordHash {
         let list = &self.list;
-        let hash = |word: &str| FxBuildHasher.hash_one(word);
+        let hash = WordHash::of(word);
         let is = |place: &Range<usize>| list.as_bytes().get(place.clone()) == Some(word.as_bytes());
-        if self.long.find(hash(word), is).is_none() {
+        if self.long.find(hash.number(), is).is_none() {
             let place = list.len()..list.len() + word.len();
-            self.long.insert_unique(hash(word), place, |place| hash(&list[place.clone()]));
+            let again = |place: &Range<usize>| WordHash::of(&list[place.clone()]).number();
+            self.long.insert_unique(hash.number(), place, again);
             self.append(word);
         }
+        hash
     }
 
     fn append(&mut self, word: &str) {
@@ -53,13 +60,13 @@ impl WordList {
         self.list.push(' ');
     }
 
-    /// All words, with spaces between them; it has none then.
-    pub fn take(&mut self) -> String {
+    /// All words, with spaces between them, and which follow each other; it has none then.
+    pub fn take(&mut self) -> (String, PairFilter) {
         self.short.clear();
         self.long.clear();
         let words = self.list.trim_end().to_string();
         self.list.clear();
-        words
+        (words, self.pairs.take())
     }
 }
 
@@ -106,7 +113,7 @@ mod tests {
                         expected.push(word.into());
                     }
                 });
-                prop_assert_eq!(list.take(), expected.join(" "));
+                prop_assert_eq!(list.take().0, expected.join(" "));
             }
         }
     }

@@ -6,11 +6,13 @@
 
 mod chunk;
 mod list;
+mod pairs;
 mod texts;
 pub mod words;
 
 pub use chunk::{Chunk, Chunks, TEXTS_VERSION, Texts, Told};
 pub use list::WordList;
+pub use pairs::{Pair, PairFilter};
 
 use crate::query::{Pattern, Query, Selection};
 use std::borrow::Cow;

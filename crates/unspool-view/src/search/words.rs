@@ -3,6 +3,7 @@
 //! In: a text, or what was typed into a search field. Out: the words a text is looked up by; terms, and where they stand in a text. Every
 //! input is a search: quotes hold a phrase together, a `*` at the end leaves the end open, everything else is letters.
 
+use super::pairs::{Pair, WordHash};
 use crate::query::pattern::{fold, rarity};
 use std::ops::Range;
 
@@ -175,6 +176,12 @@ impl Term {
     /// The words that every text with it has.
     pub fn lookups(&self) -> &[Lookup] {
         &self.lookups
+    }
+
+    /// The pairs of neighbouring words that every text with it has.
+    pub fn pairs(&self) -> Vec<Pair> {
+        let whole = self.lookups.windows(2).filter(|two| !two[1].open);
+        whole.map(|two| Pair::of(WordHash::of(&two[0].word), WordHash::of(&two[1].word))).collect()
     }
 
     /// Whether every text with its words has it.
