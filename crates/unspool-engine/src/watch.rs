@@ -6,6 +6,7 @@
 //! A file of lines is read up to its last whole line, and on from there. One that is no longer what was read of it is read anew, and so is
 //! any other file whenever it changes.
 
+mod known;
 mod news;
 mod reached;
 mod roots;
@@ -15,6 +16,7 @@ mod tests;
 use crate::discover::{Source, discover, looks_like_data};
 use crate::live::{Engine, Part, Refused};
 use crate::packed;
+use known::Known;
 use news::News;
 use notify::{ErrorKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use reached::Reached;
@@ -109,7 +111,9 @@ struct Work {
     engine: Arc<Engine>,
     stop: Arc<AtomicBool>,
     watched: Arc<Watched>,
-    known: Mutex<BTreeMap<String, Reached>>,
+    known: Mutex<Known>,
+    /// Nobody begins a file while a renamed one goes on under the name it had: that name may be the one.
+    beginning: Mutex<()>,
     /// Files whose last line had no end when they were read, and since when.
     unfinished: Mutex<BTreeMap<PathBuf, Instant>>,
     /// Folders that the system told of, and when.
@@ -125,6 +129,7 @@ impl Work {
             stop,
             watched,
             known: Mutex::default(),
+            beginning: Mutex::default(),
             unfinished: Mutex::default(),
             young: BTreeMap::new(),
             roots: BTreeMap::new(),
@@ -333,15 +338,10 @@ impl Work {
     fn read_on(&self, parcel: &mut Parcel, path: &Path, to_the_end: bool) -> io::Result<()> {
         let name = path.to_string_lossy().into_owned();
         let meta = std::fs::metadata(path)?;
-        // When another file has the name that a renamed one is kept under, that is a file of its own from now on.
-        let is_taken = |known: &Reached| known.kept_as.as_ref().is_some_and(|name| Path::new(name).exists());
-        let mut known = self.known(&name).filter(|known| !is_taken(known));
-        if known.is_none() {
-            known = self.renamed(&name, &meta);
-        }
-        if known.as_ref().is_some_and(|known| known.is_all_of(&meta)) {
+        let known = self.known(&name).or_else(|| self.renamed(&name, &meta));
+        if let Some(known) = known.as_ref().filter(|known| known.is_all_of(&meta)) {
             // One that has another name now is remembered by it.
-            held(&self.known).extend(known.map(|known| (name, known)));
+            held(&self.known).insert(name, known.clone());
             return Ok(());
         }
         let mut file = File::open(path)?;
@@ -357,7 +357,11 @@ impl Work {
         if !has_lines {
             return self.whole(parcel, path, reached);
         }
+        let is_renamed = known.as_ref().is_some_and(|known| known.kept_as.is_some());
+        let alone = is_renamed.then(|| held(&self.beginning));
         if let Some(known) = known
+            && known.offset > 0
+            && !self.is_taken(&known)
             && known.is_part_of(&head, &mut file)?
         {
             // Written to, and no longer than before: bytes that no sample looks at may be others. That is rare, so all of them are looked at.
@@ -369,7 +373,21 @@ impl Work {
                 return Ok(());
             }
         }
-        self.lines(parcel, path, &mut file, reached, to_the_end)
+        if reached.kept_as.is_none() {
+            drop(alone);
+            return self.lines(parcel, path, &mut file, reached, to_the_end);
+        }
+        let mut own = Parcel::default();
+        self.lines(&mut own, path, &mut file, reached, to_the_end)?;
+        self.hand_over(&mut own)
+    }
+
+    /// Whether another file has, or had, the name that a renamed one is kept under: that is a file of its own from now on.
+    fn is_taken(&self, known: &Reached) -> bool {
+        known.kept_as.as_ref().is_some_and(|name| {
+            let last = self.known(name).and_then(|last| last.number());
+            Path::new(name).exists() || last.is_some_and(|last| Some(last) != known.number())
+        })
     }
 
     /// Whether what is kept of a file is what it has. Where that cannot be told, it is.
@@ -464,6 +482,7 @@ impl Work {
         if parts.is_empty() {
             return Ok(());
         }
+        let _alone = parts.iter().any(|part| part.offset == 0).then(|| held(&self.beginning));
         let names: Vec<Checkpoint> =
             reached.iter().filter_map(|(name, reached)| reached.name_of_number(name)).collect();
         loop {
@@ -476,7 +495,8 @@ impl Work {
             }
         }
         self.watched.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        held(&self.known).extend(reached);
+        let mut known = held(&self.known);
+        reached.into_iter().for_each(|(name, reached)| known.insert(name, reached));
         Ok(())
     }
 
@@ -486,7 +506,7 @@ impl Work {
         }
         let checkpoint = self.engine.with_store(|store| store.checkpoint(name)).ok().flatten()?;
         let reached = Reached::of(&checkpoint);
-        held(&self.known).insert(name.into(), reached.clone());
+        held(&self.known).remember(name, &reached);
         Some(reached)
     }
 
@@ -494,10 +514,7 @@ impl Work {
     /// nothing new because of its name.
     fn renamed(&self, name: &str, meta: &Metadata) -> Option<Reached> {
         let source = reached::source_of(meta)?;
-        let before = held(&self.known)
-            .iter()
-            .find(|(_, known)| known.is_of_number(meta))
-            .map(|(name, _)| name.clone());
+        let before = held(&self.known).name_of(meta);
         let kept = || self.engine.with_store(|store| store.checkpoint(&source)).ok().flatten();
         let before = before.or_else(|| kept().map(|checkpoint| reached::name_in(&checkpoint)))?;
         let mut known = self.known(&before).filter(|known| known.is_of_number(meta))?;
@@ -510,7 +527,6 @@ impl Work {
         let kept_as = known.kept_as.take().unwrap_or_else(|| before.clone());
         // It may have its first name again.
         known.kept_as = Some(kept_as).filter(|kept_as| kept_as != name);
-        held(&self.known).remove(&before);
         held(&self.unfinished).remove(Path::new(&before));
         Some(known)
     }

@@ -76,7 +76,12 @@ impl Reached {
 
     /// Whether a file of another name is the one that was read, by what its file system says.
     pub(super) fn is_of_number(&self, meta: &Metadata) -> bool {
-        self.before.is_some() && self.number != 0 && self.number == number(meta)
+        self.number() == Some(number(meta))
+    }
+
+    /// The number its file system has for it, where that is known.
+    pub(super) fn number(&self) -> Option<u64> {
+        Some(self.number).filter(|number| self.before.is_some() && *number != 0)
     }
 
     pub(super) fn checkpoint(&self, path: &str) -> Checkpoint {
@@ -92,7 +97,7 @@ impl Reached {
 
     /// What leads from the number of the file to the name it was read by, so that it is known when it has another.
     pub(super) fn name_of_number(&self, path: &str) -> Option<Checkpoint> {
-        let source = source_of_number(self.number).filter(|_| self.before.is_some())?;
+        let source = self.number().map(source_of_number)?;
         Some(Checkpoint { source, offset: 0, fingerprint: path.as_bytes().to_vec() })
     }
 
@@ -120,14 +125,14 @@ fn text(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-/// Where it is kept which name a file had, by its number; none where files have no numbers.
-fn source_of_number(number: u64) -> Option<String> {
-    (number != 0).then(|| format!("number of a file: {number}"))
+/// Where it is kept which name a file had, by its number.
+fn source_of_number(number: u64) -> String {
+    format!("number of a file: {number}")
 }
 
-/// The same for a file that is there.
+/// The same for a file that is there; none where files have no numbers.
 pub(super) fn source_of(meta: &Metadata) -> Option<String> {
-    source_of_number(number(meta))
+    Some(number(meta)).filter(|number| *number != 0).map(source_of_number)
 }
 
 /// The name in such a checkpoint.
@@ -141,12 +146,12 @@ fn changed_ns(meta: &Metadata) -> u64 {
 }
 
 #[cfg(unix)]
-fn number(meta: &Metadata) -> u64 {
+pub(super) fn number(meta: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::ino(meta)
 }
 
 #[cfg(not(unix))]
-fn number(_: &Metadata) -> u64 {
+pub(super) fn number(_: &Metadata) -> u64 {
     0
 }
 

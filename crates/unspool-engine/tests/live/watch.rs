@@ -277,6 +277,27 @@ fn a_file_that_is_put_aside_and_begun_anew_loses_nothing_and_repeats_nothing() {
 }
 
 #[test]
+fn a_file_that_was_put_aside_goes_on_when_the_next_one_of_its_name_is_gone() {
+    let (data, watched) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = |name: &str| watched.path().join(name);
+    std::fs::write(path("s1.jsonl"), lines(0..3)).unwrap();
+    let scene = Scene::open(data.path(), watched.path());
+    scene.counts(3, 0);
+    std::fs::rename(path("s1.jsonl"), path("s1-old.jsonl")).unwrap();
+    append(&path("s1-old.jsonl"), &line(3));
+    scene.counts(4, 0);
+    std::fs::write(path("s1.jsonl"), lines(10..30)).unwrap();
+    scene.counts(24, 0);
+    std::fs::remove_file(path("s1.jsonl")).unwrap();
+    append(&path("s1-old.jsonl"), &line(4));
+    // It is a file of its own since then, and read once more.
+    scene.counts(25, 4);
+    drop(scene);
+    append(&path("s1-old.jsonl"), &line(5));
+    Scene::open(data.path(), watched.path()).counts(26, 4);
+}
+
+#[test]
 fn a_watched_folder_that_is_made_again_is_watched_again() {
     let (data, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let place = home.path().join("agent/projects");
