@@ -119,6 +119,8 @@ pub enum StoreError {
         why: String,
         /// What can be done, if that is known.
         hint: Option<&'static str>,
+        /// It is, or may be, because of the disk; see `is_of_the_disk`.
+        is_of_the_disk: bool,
     },
     /// It is not what was written.
     #[error("the database {name} is damaged: {why}")]

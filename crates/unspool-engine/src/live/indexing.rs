@@ -16,7 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use unspool_model::{Code, Id, Timestamp};
 use unspool_store::{Changed, GroundError, KeptText, KnownChunk, NewChunk, TextPacker, Texts};
-use unspool_view::search::{Chunks, Told, WordList};
+use unspool_view::search::{Chunks, Leans, Told, WordList};
 
 /// A change waits at least so long for others to be indexed with it.
 const CROWD: Duration = Duration::from_millis(100);
@@ -437,8 +437,12 @@ fn prepare(shared: &Shared, changed: &Changed, known: Vec<KnownChunk>, give: &Sy
         let text = (!chunks.is_small()).then(|| packer.pack(&texts.to_bytes())).transpose();
         let text = match text {
             Ok(packed) => {
-                let (filter, marks, leans) = (pairs.into_bytes(), texts.marks().to_vec(), texts.leans());
-                packed.map(|packed| KeptText { packed, filter, marks, leans })
+                let leans_on = match texts.leans() {
+                    Leans::On(chunks) => Some(chunks.clone()),
+                    Leans::OnMany => None,
+                };
+                let (filter, marks) = (pairs.into_bytes(), texts.marks().to_vec());
+                packed.map(|packed| KeptText { packed, filter, marks, leans_on })
             }
             Err(error) => return fail(error.into()),
         };
@@ -455,19 +459,23 @@ fn prepare(shared: &Shared, changed: &Changed, known: Vec<KnownChunk>, give: &Sy
 }
 
 /// Which of the chunks that the index knows can stay, and the texts that they have told. One that left texts out is read again when
-/// any that came before it goes, since those may have been its texts.
+/// one goes that has them, or may have.
 fn staying(known: Vec<KnownChunk>, all: &[Id]) -> (FxHashSet<Id>, Told) {
     let wanted: FxHashSet<Id> = all.iter().copied().collect();
-    let (mut stay, mut marks, mut has_gone) = (FxHashSet::default(), Vec::new(), false);
-    for chunk in known {
-        if wanted.contains(&chunk.sum) && !(chunk.leans && has_gone) {
-            stay.insert(chunk.sum);
-            marks.extend(chunk.marks);
+    let (mut stay, mut gone, mut told) = (FxHashSet::default(), FxHashSet::default(), Told::default());
+    for KnownChunk { sum, marks, leans_on } in known {
+        let has_lost = match leans_on {
+            Some(chunks) => chunks.iter().any(|chunk| gone.contains(chunk)),
+            None => !gone.is_empty(),
+        };
+        if wanted.contains(&sum) && !has_lost {
+            stay.insert(sum);
+            told.add(sum, &marks);
         } else {
-            has_gone = true;
+            gone.insert(sum);
         }
     }
-    (stay, Told::with(marks))
+    (stay, told)
 }
 
 #[cfg(test)]
@@ -476,20 +484,37 @@ mod tests {
     use unspool_model::Id;
     use unspool_store::KnownChunk;
 
-    /// Chunks 1 to 4 are known, of which the second and the fourth left texts out.
-    fn stay(wanted: &[u128]) -> Vec<u128> {
-        let known = |n| KnownChunk { sum: Id::from_u128(n), marks: Vec::new(), leans: n % 2 == 0 };
-        let all: Vec<Id> = wanted.iter().copied().map(Id::from_u128).collect();
-        let (stay, _) = staying((1..=4).map(known).collect(), &all);
+    /// Chunks that are known, and which of them each leans on; none when it may be any before it.
+    fn stay(known: &[(u128, Option<&[u128]>)], wanted: &[u128]) -> Vec<u128> {
+        let ids = |numbers: &[u128]| numbers.iter().copied().map(Id::from_u128).collect::<Vec<_>>();
+        let known = known.iter().map(|(sum, leans_on)| KnownChunk {
+            sum: Id::from_u128(*sum),
+            marks: Vec::new(),
+            leans_on: leans_on.map(ids),
+        });
+        let (stay, _) = staying(known.collect(), &ids(wanted));
         (1..=9).filter(|n| stay.contains(&Id::from_u128(*n))).collect()
     }
 
     #[test]
     fn what_leans_on_a_chunk_that_goes_is_read_again() {
-        assert_eq!(stay(&[1, 2, 3, 4, 9]), [1, 2, 3, 4]);
-        assert_eq!(stay(&[2, 3, 4]), [3], "both lean, and may have on the first");
-        assert_eq!(stay(&[1, 2, 4]), [1, 2], "the second was there before the third");
-        assert_eq!(stay(&[1, 2, 3]), [1, 2, 3]);
-        assert_eq!(stay(&[]), []);
+        let any = [(1, Some(&[][..])), (2, None), (3, Some(&[])), (4, None)];
+        assert_eq!(stay(&any, &[1, 2, 3, 4, 9]), [1, 2, 3, 4]);
+        assert_eq!(stay(&any, &[2, 3, 4]), [3], "both lean, and may have on the first");
+        assert_eq!(stay(&any, &[1, 2, 4]), [1, 2], "the second was there before the third");
+        assert_eq!(stay(&any, &[1, 2, 3]), [1, 2, 3]);
+        assert_eq!(stay(&any, &[]), []);
+    }
+
+    #[test]
+    fn what_leans_on_others_stays() {
+        let named =
+            [(1, Some(&[][..])), (2, Some(&[1])), (3, Some(&[])), (4, Some(&[2])), (5, Some(&[1, 3]))];
+        assert_eq!(stay(&named, &[1, 2, 4, 5, 9]), [1, 2, 4], "only the last leans on the third");
+        assert_eq!(
+            stay(&named, &[2, 3, 4, 5]),
+            [3],
+            "the second leaned on the first, and the fourth on the second"
+        );
     }
 }

@@ -242,8 +242,9 @@ impl OpenError {
         match self {
             OpenError::Ground(GroundError::Log(LogError::Io { source, .. }))
             | OpenError::Folder { source, .. } => is_of_the_disk(source),
-            // What the system said is not told.
-            OpenError::Ground(GroundError::Store(StoreError::Database { .. })) => true,
+            OpenError::Ground(GroundError::Store(StoreError::Database { is_of_the_disk, .. })) => {
+                *is_of_the_disk
+            }
             _ => false,
         }
     }

@@ -47,7 +47,7 @@ impl Shared {
             None => Spell { why: why.into(), since: (self.options.now)(), words: words.clone() },
         };
         refusing.now.push(spell);
-        drop(refusing);
+        // Said before anybody can say that it is over.
         self.say(Code::WriteRefused, words);
     }
 

@@ -70,7 +70,12 @@ impl StorePlace for Cramped {
     fn open(&self) -> Result<Box<dyn Store>, StoreError> {
         if self.reserve.exists() {
             let why = "disk I/O error".into();
-            return Err(StoreError::Database { name: self.store.short_name(), why, hint: None });
+            return Err(StoreError::Database {
+                name: self.store.short_name(),
+                why,
+                hint: None,
+                is_of_the_disk: true,
+            });
         }
         self.store.open()
     }

@@ -234,6 +234,33 @@ fn so_does_a_small_transcript() {
     assert_eq!(before[..before.len() - 1], after[..before.len() - 1]);
 }
 
+/// Whatever is indexed comes behind what stays, so what is in front of the new chunks was not read again.
+#[test]
+fn files_beside_one_that_grows_are_not_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path());
+    let texts = |numbers: &mut dyn Iterator<Item = usize>| -> Vec<String> {
+        numbers.map(|n| format!("number{n} {}", "filler ".repeat(300))).collect()
+    };
+    let main = transcript("growing", &texts(&mut (0..100)));
+    // Some of what came first is said in the other file, too.
+    let beside = transcript("growing", &texts(&mut (0..30).chain(150..220)));
+    let other = String::from_utf8(beside).unwrap().replace("growing-", "other-");
+    engine.take(part("g.jsonl", 0, &main)).unwrap();
+    engine.take(part("h.jsonl", 0, other.as_bytes())).unwrap();
+    let [session] = ids(&engine, "number219")[..] else { panic!("one session") };
+    let before = sums(folder.path(), session);
+    assert!(before.len() > 5);
+    let more = transcript("growing", &texts(&mut (220..300)));
+    let more = String::from_utf8(more).unwrap().replace("growing-", "more-");
+    engine.take(part("g.jsonl", main.len(), more.as_bytes())).unwrap();
+    assert_eq!(ids(&engine, "number299"), [session]);
+    let after = sums(folder.path(), session);
+    let kept = after.iter().take_while(|sum| before.contains(sum)).count();
+    assert_eq!(kept, before.len() - 1, "but for the last chunk of the one that grew");
+    compare(&engine, &mut Random::new(1));
+}
+
 #[test]
 fn a_small_session_of_spans_is_one_chunk_whose_texts_are_read_again() {
     let folder = tempfile::tempdir().unwrap();

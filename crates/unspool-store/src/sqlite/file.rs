@@ -3,7 +3,7 @@
 //! In: a path. Out: its size, a copy, a new one in the place of a damaged one. Never here: what is in it.
 
 use super::{SqliteStore, ahead};
-use crate::error::{StoreError, disk_hint};
+use crate::error::{StoreError, disk_hint, is_of_the_disk};
 use crate::store::{Commit, Store, StorePlace};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -81,6 +81,7 @@ impl DatabaseFile {
                 name: file.display().to_string(),
                 why: format!("it could not be {done}: {error}"),
                 hint: disk_hint(error.kind()),
+                is_of_the_disk: is_of_the_disk(&error),
             };
             if file.exists() {
                 work(end, &file).map_err(failed)?;

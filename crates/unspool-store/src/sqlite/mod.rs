@@ -16,7 +16,7 @@ mod write;
 pub(crate) use ahead::leave_to_others;
 pub use file::DatabaseFile;
 
-use crate::error::{StoreError, disk_hint};
+use crate::error::{StoreError, disk_hint, is_of_the_disk};
 use crate::files::private_file;
 use crate::question::{Facet, FacetValues, Filter, Page, Question};
 use crate::rows::{Checkpoint, IssueRow, SessionFacts, SourceReceipt, StepRow};
@@ -52,6 +52,7 @@ impl SqliteStore {
             name: name.clone(),
             why: "it is a database of another program".into(),
             hint: Some("choose another folder with --data-dir"),
+            is_of_the_disk: false,
         })?;
         if found > schema::newest() {
             return Err(StoreError::TooNew { name, found, known: schema::newest() });
@@ -156,6 +157,7 @@ pub(crate) fn make_private(path: &Path, name: &str) -> Result<(), StoreError> {
         name: name.into(),
         why: error.to_string(),
         hint: disk_hint(error.kind()).or(Some("the folder must be writable; choose another with --data-dir")),
+        is_of_the_disk: is_of_the_disk(&error),
     })
 }
 
@@ -186,7 +188,12 @@ pub(crate) fn database_error(name: &str, error: &rusqlite::Error) -> StoreError 
         }
         _ => None,
     };
-    StoreError::Database { name: name.into(), why: error.to_string(), hint }
+    // What the system said is not told: a file that cannot be opened may be one that there is no room for.
+    let is_of_the_disk = matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure | ErrorCode::ReadOnly | ErrorCode::CannotOpen)
+    );
+    StoreError::Database { name: name.into(), why: error.to_string(), hint, is_of_the_disk }
 }
 
 impl Store for SqliteStore {

@@ -53,8 +53,8 @@ pub struct KeptText {
     pub filter: Vec<u8>,
     /// What each is known by in its session.
     pub marks: Vec<u64>,
-    /// Texts were left out that other chunks of the session have.
-    pub leans: bool,
+    /// The chunks of the session whose texts were left out, by their sums; `None` when it may be any that came before.
+    pub leans_on: Option<Vec<Id>>,
 }
 
 /// A chunk that is there.
@@ -64,8 +64,8 @@ pub struct KnownChunk {
     pub sum: Id,
     /// What its texts are known by, where they are kept.
     pub marks: Vec<u64>,
-    /// Texts were left out that chunks before it have.
-    pub leans: bool,
+    /// The chunks whose texts were left out; `None` when it may be any that came before.
+    pub leans_on: Option<Vec<Id>>,
 }
 
 /// The texts of a chunk as they are kept.
@@ -130,6 +130,7 @@ impl Texts {
             name: name.clone(),
             why: "it is of another version and cannot be made anew".into(),
             hint: Some("delete the file: it is made again"),
+            is_of_the_disk: false,
         })?;
         Ok(Texts { connection, name, in_transaction: false, replaced })
     }
@@ -207,13 +208,18 @@ impl Texts {
     pub fn known(&self, session: Id) -> Result<Vec<KnownChunk>, StoreError> {
         let query = || {
             let Some(number) = self.number(session)? else { return Ok(Vec::new()) };
-            let sql = "SELECT sum, leans, marks FROM chunks LEFT JOIN texts USING (chunk) WHERE session = ?1 ORDER BY chunk";
+            let sql =
+                "SELECT sum, texts.chunk IS NULL, leans_on, marks FROM chunks LEFT JOIN texts USING (chunk)
+                       WHERE session = ?1 ORDER BY chunk";
             let mut statement = self.connection.prepare_cached(sql)?;
             let rows = statement.query_map([number], |row| {
-                let (leans, marks): (Option<bool>, Option<Vec<u8>>) = (row.get(1)?, row.get(2)?);
+                let (has_none, leans_on, marks): (bool, Option<Vec<u8>>, Option<Vec<u8>>) =
+                    (row.get(1)?, row.get(2)?, row.get(3)?);
                 let marks = marks.unwrap_or_default();
                 let marks = marks.as_chunks().0.iter().map(|mark| u64::from_le_bytes(*mark)).collect();
-                Ok(KnownChunk { sum: id(row.get(0)?), marks, leans: leans.unwrap_or(false) })
+                let leans_on = leans_on.or(has_none.then(Vec::new));
+                let leans_on = leans_on.map(|sums| sums.as_chunks().0.iter().map(|sum| id(*sum)).collect());
+                Ok(KnownChunk { sum: id(row.get(0)?), marks, leans_on })
             })?;
             rows.collect::<Result<Vec<_>, _>>()
         };
@@ -274,16 +280,17 @@ impl Texts {
         // collected written first, chunk by chunk.
         let sql = "INSERT INTO chunks (session, sum) VALUES (?1, ?2)";
         let mut put = self.connection.prepare_cached(sql)?;
-        let sql = "INSERT INTO texts (chunk, leans, marks, text) VALUES (?1, ?2, ?3, ?4)";
+        let sql = "INSERT INTO texts (chunk, leans_on, marks, text) VALUES (?1, ?2, ?3, ?4)";
         let mut keep = self.connection.prepare_cached(sql)?;
         let mut sift = self.connection.prepare_cached("INSERT INTO pairs (chunk, filter) VALUES (?1, ?2)")?;
         let mut index = self.connection.prepare_cached("INSERT INTO words (rowid, list) VALUES (?1, ?2)")?;
         for NewChunk { sum, words, text } in new {
             let chunk = put.insert(params![number, sum.to_bytes()])?;
             index.execute(params![chunk, words])?;
-            if let Some(KeptText { packed, filter, marks, leans }) = text {
+            if let Some(KeptText { packed, filter, marks, leans_on }) = text {
                 let marks: Vec<u8> = marks.iter().flat_map(|mark| mark.to_le_bytes()).collect();
-                keep.execute(params![chunk, leans, marks, packed.0])?;
+                let sums = |all: &Vec<Id>| all.iter().flat_map(|sum| sum.to_bytes()).collect::<Vec<u8>>();
+                keep.execute(params![chunk, leans_on.as_ref().map(sums), marks, packed.0])?;
                 sift.execute(params![chunk, filter])?;
             }
         }

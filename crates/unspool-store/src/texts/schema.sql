@@ -7,9 +7,9 @@ CREATE TABLE sessions (number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE) STRI
 -- differences of numbers. Rows are small, so that the sessions of many chunks are found in a few pages.
 CREATE TABLE chunks (chunk INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, sum BLOB NOT NULL) STRICT;
 CREATE INDEX chunks_by_session ON chunks (session, chunk);
--- Texts of chunks, compressed, where they are worth keeping twice. `leans` says that texts were left out which other chunks of the session
--- have, `marks` what those it has are known by, eight bytes each: a session that grows is compared with them.
-CREATE TABLE texts (chunk INTEGER PRIMARY KEY, leans INTEGER NOT NULL, marks BLOB NOT NULL, text BLOB NOT NULL) STRICT;
+-- Texts of chunks, compressed, where they are worth keeping twice. `leans_on` are the sums of the chunks of the session whose
+-- texts were left out, or NULL when it may be any before it; `marks` what those it has are known by, eight bytes each: a session that grows is compared with them.
+CREATE TABLE texts (chunk INTEGER PRIMARY KEY, leans_on BLOB, marks BLOB NOT NULL, text BLOB NOT NULL) STRICT;
 -- Which words of a chunk follow each other, for chunks with texts: a few bits for each pair, so that most texts without a phrase need not be read. They lie apart
 -- from the texts, because those of many chunks are looked at at once.
 CREATE TABLE pairs (chunk INTEGER PRIMARY KEY, filter BLOB NOT NULL) STRICT;

@@ -21,7 +21,7 @@ fn chunk(words: &BTreeSet<&'static str>) -> NewChunk {
         packed: TextPacker::default().pack(&text).unwrap(),
         filter: text.clone(),
         marks: words.iter().map(|word| word.len() as u64).collect(),
-        leans: words.len() > 3,
+        leans_on: (words.len() < 4).then(|| words.iter().map(|word| Id::of(&[word.as_bytes()])).collect()),
     });
     let words = words.iter().copied().collect::<Vec<_>>().join(" ");
     NewChunk { sum: Id::of(&[words.as_bytes()]), text, words }
@@ -92,9 +92,12 @@ fn check(texts: &Texts, meant: &Meant, random: &mut Random) {
     for (session, chunks) in meant {
         let known: BTreeMap<Id, KnownChunk> =
             texts.known(*session).unwrap().into_iter().map(|chunk| (chunk.sum, chunk)).collect();
-        let kept = |words| chunk(words).text.map(|kept| (kept.marks, kept.leans)).unwrap_or_default();
+        let kept = |words| match chunk(words).text {
+            Some(kept) => (kept.marks, kept.leans_on),
+            None => (Vec::new(), Some(Vec::new())),
+        };
         let expected = chunks.iter().map(|(sum, words)| (*sum, kept(words)));
-        let found = known.into_iter().map(|(sum, chunk)| (sum, (chunk.marks, chunk.leans)));
+        let found = known.into_iter().map(|(sum, chunk)| (sum, (chunk.marks, chunk.leans_on)));
         assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
     }
     assert_eq!(texts.sessions().unwrap(), meant.keys().copied().collect::<Vec<_>>());

@@ -2,7 +2,7 @@
 //!
 //! In: a flow, and somebody who gives records' bytes back. Out: chunks of records that belong together, each with a sum by which one that did not
 //! change is known without reading it; the texts of a chunk with the steps they are of, as bytes and back. A session that grows keeps its
-//! chunks but for the last. A text that a session says again, as requests do that repeat their history, stands in one chunk, with the steps that said it first.
+//! chunks but for the last. A text that a session says again, as requests do that repeat their history, stands in one chunk, with the steps that said it there.
 
 use super::{NativeBytes, attributed, witnesses};
 use rustc_hash::FxHashMap;
@@ -21,6 +21,8 @@ const SMALL: u64 = 32 << 10;
 const LARGE: u64 = 128 << 10;
 /// Between the two, one record in so many ends it: chosen by its content, so that what comes in between changes one chunk.
 const CUTS: u64 = 8;
+/// A chunk that left out texts of more chunks than these does not say which.
+const MAX_LEANS: usize = 32;
 
 /// The chunks of a session.
 pub struct Chunks {
@@ -98,7 +100,7 @@ impl Chunks {
         natives: &mut dyn NativeBytes,
         told: &mut Told,
     ) -> Texts {
-        told.turn += 1;
+        told.begin(chunk.sum);
         let mut texts = Texts { joined: String::with_capacity(chunk.bytes), ..Texts::default() };
         let mut known: FxHashMap<usize, usize> = FxHashMap::default();
         let witnesses = self.witnesses.get(chunk.witnesses.clone()).unwrap_or_default();
@@ -113,8 +115,8 @@ impl Chunks {
                 match told.tell(&text) {
                     Telling::First(mark) => marks.push(mark),
                     Telling::AgainHere => return,
-                    Telling::Elsewhere => {
-                        *leans = true;
+                    Telling::Elsewhere(other) => {
+                        leans.add(other);
                         return;
                     }
                 }
@@ -136,32 +138,64 @@ impl Chunks {
 /// Which texts of a session have been told.
 #[derive(Default)]
 pub struct Told {
-    /// The marks of texts, and which chunk told each.
-    marks: FxHashMap<u64, u32>,
-    turn: u32,
+    /// The marks of texts, and which chunk told each, as a place in the list of their sums.
+    marks: FxHashMap<u64, usize>,
+    chunks: Vec<Id>,
 }
 
 enum Telling {
     First(u64),
     AgainHere,
-    Elsewhere,
+    /// In the chunk of this sum.
+    Elsewhere(Id),
 }
 
 impl Told {
-    /// By chunks that are not read again: the marks of their texts.
-    pub fn with(marks: impl IntoIterator<Item = u64>) -> Told {
-        Told { marks: marks.into_iter().map(|mark| (mark, 0)).collect(), turn: 0 }
+    /// By a chunk that is not read again: the marks of its texts.
+    pub fn add(&mut self, chunk: Id, marks: &[u64]) {
+        self.begin(chunk);
+        self.marks.extend(marks.iter().map(|mark| (*mark, self.chunks.len() - 1)));
+    }
+
+    fn begin(&mut self, chunk: Id) {
+        self.chunks.push(chunk);
     }
 
     fn tell(&mut self, text: &str) -> Telling {
         let mark = Id::of(&[text.as_bytes()]).low();
+        let own = self.chunks.len().saturating_sub(1);
         match self.marks.entry(mark) {
             Entry::Vacant(free) => {
-                free.insert(self.turn);
+                free.insert(own);
                 Telling::First(mark)
             }
-            Entry::Occupied(by) if *by.get() == self.turn => Telling::AgainHere,
-            Entry::Occupied(_) => Telling::Elsewhere,
+            Entry::Occupied(by) if *by.get() == own => Telling::AgainHere,
+            Entry::Occupied(by) => Telling::Elsewhere(self.chunks[*by.get()]),
+        }
+    }
+}
+
+/// The chunks whose texts another one left out, because they have told them. When one of them goes, that one has to be read again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Leans {
+    /// Each once.
+    On(Vec<Id>),
+    /// They are too many to be named: any of those before it.
+    OnMany,
+}
+
+impl Default for Leans {
+    fn default() -> Leans {
+        Leans::On(Vec::new())
+    }
+}
+
+impl Leans {
+    fn add(&mut self, chunk: Id) {
+        match self {
+            Leans::On(chunks) if chunks.contains(&chunk) => {}
+            Leans::On(chunks) if chunks.len() < MAX_LEANS => chunks.push(chunk),
+            _ => *self = Leans::OnMany,
         }
     }
 }
@@ -179,7 +213,7 @@ pub struct Texts {
     places: Vec<usize>,
     /// What each text is known by in its session.
     marks: Vec<u64>,
-    leans: bool,
+    leans: Leans,
 }
 
 impl Texts {
@@ -188,9 +222,9 @@ impl Texts {
         &self.marks
     }
 
-    /// Whether texts were left out that other chunks have told. When one of those goes, this one has to be read again.
-    pub fn leans(&self) -> bool {
-        self.leans
+    /// Whose texts were left out.
+    pub fn leans(&self) -> &Leans {
+        &self.leans
     }
 
     /// All texts in one: no word stands in it that does not stand in one of them.

@@ -6,11 +6,12 @@
 
 mod chunk;
 mod list;
+mod messages;
 mod pairs;
 mod texts;
 pub mod words;
 
-pub use chunk::{Chunk, Chunks, TEXTS_VERSION, Texts, Told};
+pub use chunk::{Chunk, Chunks, Leans, TEXTS_VERSION, Texts, Told};
 pub use list::WordList;
 pub use pairs::{Pair, PairFilter};
 

@@ -3,6 +3,7 @@
 //! In: a record's text: JSON of any shape, or something else. Out: its string values as they were meant, and which
 //! objects bear which ids. Never here: which format it is, a failure: what is no JSON is one text.
 
+use super::messages::holds_messages;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -119,7 +120,7 @@ fn memchr_any(bytes: &[u8]) -> Option<usize> {
 }
 
 /// The place of the quote that ends a string, or the end of the record.
-fn string_end(bytes: &[u8], start: usize) -> usize {
+pub(super) fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     while let Some(step) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
         at += step;
@@ -177,22 +178,6 @@ fn is_packed(raw: &str) -> bool {
     const LONG: usize = 1024;
     let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=-_".contains(byte);
     raw.len() > LONG && raw.as_bytes().iter().all(is_base64)
-}
-
-/// Whether it is JSON of what was said to a model, as spans quote it, whole or cut off. Each message is a text of its own then: the next request says it
-/// again and adds to it. Other JSON in a text, such as a tool's answer, is a text as it stands.
-fn holds_messages(text: &str) -> bool {
-    const ROLES: [&str; 7] = ["user", "assistant", "system", "tool", "model", "developer", "function"];
-    let is_json = text.trim_start().as_bytes().split_first_chunk().is_some_and(|(first, rest)| {
-        let next = rest.trim_ascii_start().first();
-        matches!((first, next), ([b'['], Some(b'{')) | ([b'{'], Some(b'"')))
-    });
-    let is_role = |value: &str| {
-        let value = value.trim_start().strip_prefix(':').map_or("", str::trim_start);
-        let role = value.strip_prefix('"').and_then(|value| value.split('"').next());
-        role.is_some_and(|role| ROLES.contains(&role))
-    };
-    is_json && text.split("\"role\"").skip(1).any(is_role)
 }
 
 fn is_id(key: &str) -> bool {
@@ -272,6 +257,25 @@ mod tests {
         assert_eq!(shown(&cut.to_string()), ["hel"]);
         let request = serde_json::json!({"messages": [{"role": "user", "content": "hi"}], "model": "m"});
         assert_eq!(shown(&serde_json::json!({"llm.request": request.to_string()}).to_string()), ["hi"]);
+        let one = r#"{"role":"assistant","content":"done","n":{"a":[1]}}"#;
+        assert_eq!(shown(&serde_json::json!({ "output": one }).to_string()), ["done"]);
+    }
+
+    #[test]
+    fn what_only_looks_like_messages_stays_as_it_stands() {
+        for text in [
+            r#"{"role":"user"} is rejected with 400, why?"#,
+            r#"{"role":"user","content":"hi"} is rejected with 400, why?"#,
+            r#"[{"id":7,"name":"Bob","role":"user","age":42}]"#,
+            r#"[{"role":"user","content":"a"},{"name":"Bob","role":"user"}]"#,
+            r#"{"users":[{"role":"user","content":"7"}]}"#,
+            "{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"user\",\"content\":\"b\"}",
+            r#"{"role":"admin","content":"a"}"#,
+            r#"[["role","user","content"]]"#,
+            r#"}{"role":"user","content":"a"}"#,
+        ] {
+            assert_eq!(shown(&serde_json::json!({ "said": text }).to_string()), [text]);
+        }
     }
 
     proptest! {
