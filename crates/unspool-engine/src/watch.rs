@@ -496,7 +496,9 @@ impl Work {
         }
         self.watched.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
         let mut known = held(&self.known);
-        reached.into_iter().for_each(|(name, reached)| known.insert(name, reached));
+        for (name, reached) in reached {
+            known.insert(name, reached);
+        }
         Ok(())
     }
 

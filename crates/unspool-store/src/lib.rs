@@ -35,7 +35,7 @@ pub use secret::{keep_key, new_key, secret_key};
 pub use sqlite::{DatabaseFile, SqliteStore};
 pub use store::{Changed, Commit, Forgotten, Standing, Store, StorePlace, Totals};
 pub use texts::{
-    ChunkId, KeptText, KnownChunk, NewChunk, PackedText, SessionNumber, TextPacker, Texts, TextsReader,
-    WantedWord,
+    ChunkId, KeptText, KnownChunk, NewChunk, PackedText, SessionNumber, Sieve, TextPacker, Texts,
+    TextsReader, WantedWord,
 };
 pub use tokens::{NewToken, Scope, Stamp, Token, TokenError, Tokens};

@@ -11,7 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use unspool_model::Id;
 use unspool_store::rows::SessionRow;
-use unspool_store::{ChunkId, Cursor, GroundError, Question, SessionNumber, Store, TextsReader, WantedWord};
+use unspool_store::{
+    ChunkId, Cursor, GroundError, Question, SessionNumber, Sieve, Store, TextsReader, WantedWord,
+};
 use unspool_view::search::words::{Term, Terms};
 use unspool_view::search::{Chunks, PairFilter, Snippet, Texts, Told, snippet};
 
@@ -160,7 +162,7 @@ impl<'a> Search<'a> {
             let words = term.lookups().iter().map(|one| WantedWord { word: &one.word, open: one.open });
             let pairs = term.pairs();
             let may_have = |filter: &[u8]| PairFilter::may_have(filter, &pairs);
-            let sieve: Option<&dyn Fn(&[u8]) -> bool> = if pairs.is_empty() { None } else { Some(&may_have) };
+            let sieve: Option<&Sieve<'_>> = if pairs.is_empty() { None } else { Some(&may_have) };
             let chunks = reader.chunks_with(&words.collect::<Vec<_>>(), sieve)?;
             for of_session in chunks.chunk_by(|a, b| a.0 == b.0) {
                 let known = sessions.entry(of_session[0].0).or_default();

@@ -92,6 +92,9 @@ pub struct WantedWord<'a> {
     pub open: bool,
 }
 
+/// Says of a filter whether texts with it are to be looked at.
+pub type Sieve<'a> = dyn Fn(&[u8]) -> bool + 'a;
+
 /// The file. One value writes; others may read at the same time. Changes are seen when `save` returns.
 pub struct Texts {
     connection: Connection,
@@ -414,7 +417,7 @@ impl TextsReader<'_> {
     pub fn chunks_with(
         &self,
         words: &[WantedWord<'_>],
-        sieve: Option<&dyn Fn(&[u8]) -> bool>,
+        sieve: Option<&Sieve<'_>>,
     ) -> Result<Vec<(SessionNumber, ChunkId)>, StoreError> {
         let all: Vec<String> = words
             .iter()
