@@ -1,9 +1,11 @@
 //! The `ThoughtFlow` emitter: requests become a log, the log a session, and the session's end is announced.
 
 use crate::running::{Running, now};
+use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use unspool_engine::live::{Arrival, Keep, Part, Retention};
+use unspool_testkit::PATIENCE;
 
 fn post(server: &Running, path: &str, body: &Value) -> Value {
     let answer = server.post(&format!("/v1/thoughtflow{path}"), body.to_string());
@@ -278,6 +280,55 @@ fn a_step_that_began_before_a_restart_ends_behind_it() {
     assert_eq!(steps.len(), 2, "{document}");
     assert_eq!(steps[1]["duration_ms"], 2000, "{document}");
     assert_eq!(second.records(), (8, 0, 0));
+}
+
+/// A table that is not there stands for anything a database refuses while the server runs.
+#[test]
+fn nobody_is_refused_for_what_could_not_be_looked_up() {
+    let first = Running::start();
+    begin(&first);
+    first.app.engine.settle();
+    let folder = Arc::clone(&first.folder);
+    drop(first);
+    for (n, (database, table)) in
+        [("store.db", "sessions"), ("families.db", "sessions"), ("families.db", "entries")].iter().enumerate()
+    {
+        let server = Running::start_in(Arc::clone(&folder), |_| {});
+        server.app.engine.settle();
+        let broken = Connection::open(folder.path().join(database)).unwrap();
+        broken.busy_timeout(PATIENCE).unwrap();
+        broken.execute_batch(&format!("ALTER TABLE {table} RENAME TO away")).unwrap();
+        let path = "/sessions/sess_1/runs/run_1/steps";
+        let begun = json!({"step_id": format!("other_{n}"), "label": "generic"});
+        for (path, body) in [(path, &begun), (&format!("{path}/s2/complete"), &json!({}))] {
+            let answer = server.post(&format!("/v1/thoughtflow{path}"), body.to_string());
+            assert_eq!((answer.status, answer.error().as_str()), (503, "not_kept"), "{table} {path}");
+            assert!(answer.header("retry-after").is_some());
+        }
+        broken.execute_batch(&format!("ALTER TABLE away RENAME TO {table}")).unwrap();
+        post(&server, path, &begun);
+        post(&server, &format!("{path}/s2/complete"), &json!({}));
+    }
+}
+
+#[test]
+fn an_export_of_a_session_does_not_hide_what_began_in_it() {
+    let elsewhere = Running::start();
+    begin(&elsewhere);
+    end(&elsewhere);
+    let own = elsewhere.get("/api/v1/sessions/sess_1/line").json()["id"].as_str().unwrap().to_string();
+    let export = String::from_utf8(elsewhere.get("/api/v1/sessions/sess_1/export?format=json").body).unwrap();
+    // There it was one with another session, by whose id it went; of equals, that one comes first here.
+    let export = export.replace(&own, "xffffffffffffffffffffffffffffffff");
+    let first = Running::start();
+    begin(&first);
+    post(&first, "/sessions/sess_1/runs", &json!({"run_id": "run_2", "started_at": "2026-11-15T11:00:03Z"}));
+    assert_eq!(first.post("/v1/ingest?name=export.json", export).status, 200);
+    assert_eq!(first.sessions(), ["sess_1", "sess_1"]);
+    let folder = Arc::clone(&first.folder);
+    drop(first);
+    let second = Running::start_in(folder, |_| {});
+    post(&second, "/sessions/sess_1/runs/run_2/complete", &json!({}));
 }
 
 #[test]

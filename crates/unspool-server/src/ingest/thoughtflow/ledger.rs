@@ -4,7 +4,6 @@
 //! is kept, so that forgetting costs time and nothing else.
 
 use super::text;
-use crate::api::find;
 use crate::app::App;
 use crate::error::ApiError;
 use axum::http::StatusCode;
@@ -15,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use unspool_engine::encoded;
 use unspool_engine::live::{Arrival, Part, Refused, sent_in_parts};
 use unspool_model::{Id, Key, KeyKind, Role};
+use unspool_store::{Filter, GroundError, Question};
 
 /// Logs that are remembered; others are looked up.
 const REMEMBERED: usize = 4096;
@@ -180,6 +180,16 @@ fn hash(kind: KeyKind, key: &str) -> u64 {
 fn looked_up(app: &App, session: &str) -> Result<Ledger, ApiError> {
     // What the last process kept may not be derived yet.
     app.engine.settle();
+    // Nobody may be refused for what could not be looked up.
+    let ledger = read(app, session).map_err(|error| {
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "not_kept", error.to_string())
+            .with_hint("nothing of it was kept; send it again")
+    })?;
+    app.ledgers.ids.fetch_add(ledger.known.len(), Ordering::Relaxed);
+    Ok(ledger)
+}
+
+fn read(app: &App, session: &str) -> Result<Ledger, GroundError> {
     let name = format!("{}.jsonl", encoded(session));
     let before = format!("{SOURCE}/{name}");
     let path = sent_in_parts(SOURCE, &name);
@@ -188,19 +198,28 @@ fn looked_up(app: &App, session: &str) -> Result<Ledger, ApiError> {
         end => (before, end),
     };
     let mut ledger = Ledger { path, end, is_known: end > 0, known: BTreeSet::new() };
-    // It may be known from a file, too.
-    if let Ok(snapshot) = find(app, session) {
-        ledger.is_known = true;
-        let batch = &snapshot.corpus.batch;
-        // What a step depends on need not be there.
-        let is_there = |key: &&Key| match key.kind {
-            KeyKind::Run => true,
-            KeyKind::Step => key.role == Role::Provides,
-            _ => false,
-        };
-        let keys = batch.keys.iter().filter(is_there);
-        ledger.known.extend(keys.map(|key| hash(key.kind, batch.text.get(key.value))));
-        app.ledgers.ids.fetch_add(ledger.known.len(), Ordering::Relaxed);
+    // It may be known from files, too, and an export of it stands beside it under the same name.
+    let filter = Filter { native_id: Some(session.into()), ..Filter::default() };
+    let mut question = Question { filter, ..Question::default() };
+    loop {
+        let page = app.engine.sessions(&question)?;
+        for row in page.sessions {
+            ledger.is_known = true;
+            // One that is gone meanwhile has become part of another.
+            let Some(snapshot) = app.engine.snapshot(row.id)? else { continue };
+            let batch = &snapshot.corpus.batch;
+            // What a step depends on need not be there.
+            let is_there = |key: &&Key| match key.kind {
+                KeyKind::Run => true,
+                KeyKind::Step => key.role == Role::Provides,
+                _ => false,
+            };
+            let keys = batch.keys.iter().filter(is_there);
+            ledger.known.extend(keys.map(|key| hash(key.kind, batch.text.get(key.value))));
+        }
+        question.after = page.next;
+        if question.after.is_none() {
+            return Ok(ledger);
+        }
     }
-    Ok(ledger)
 }
