@@ -22,9 +22,10 @@ use unspool_answers::Reply;
 use unspool_engine::encoded;
 
 mod ledger;
+mod remembered;
 
-pub(crate) use ledger::Ledgers;
 use ledger::{Must, write};
+pub(crate) use remembered::Ledgers;
 
 type Answer = Result<Json<Value>, ApiError>;
 

@@ -282,6 +282,38 @@ fn a_step_that_began_before_a_restart_ends_behind_it() {
     assert_eq!(second.records(), (8, 0, 0));
 }
 
+#[test]
+fn what_is_too_much_to_be_remembered_is_taken_and_counted() {
+    let server = Running::start_with(|app| (app.limits.session_ids, app.limits.emitted_ids) = (3, 4));
+    let told = || {
+        let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
+        let line = metrics.lines().find(|line| line.starts_with("unspool_thoughtflow_unchecked_total "));
+        let notices = server.get("/api/v1/health").json()["notices"].to_string();
+        (line.unwrap().rsplit(' ').next().unwrap().to_string(), notices.contains("`max_session_ids` (3)"))
+    };
+    // A run and two steps.
+    begin(&server);
+    let steps = "/sessions/sess_1/runs/run_1/steps";
+    let refused = |path: &str| server.post(&format!("/v1/thoughtflow{path}/complete"), "{}").status;
+    assert_eq!((refused(&format!("{steps}/none")), told()), (404, ("0".into(), false)));
+    post(&server, steps, &json!({"step_id": "s3", "label": "generic"}));
+    assert_eq!((refused(&format!("{steps}/none")), told()), (200, ("1".into(), true)));
+    // Whoever is small is looked at as before, also when the large one comes between.
+    post(&server, "/sessions/small/runs", &json!({"run_id": "r"}));
+    post(&server, steps, &json!({"step_id": "s4", "label": "generic"}));
+    assert_eq!((refused("/sessions/small/runs/r"), refused("/sessions/small/runs/none")), (200, 404));
+    let lines = ["s4", "not begun"].map(
+        |step| json!({"type": "step.completed", "session_id": "sess_1", "run_id": "run_1", "step_id": step}),
+    );
+    let answer = server.post("/v1/thoughtflow/events", lines.map(|line| line.to_string()).join("\n"));
+    assert_eq!((answer.json(), told().0), (json!({"events": 2, "unknown": 0, "artifacts": []}), "3".into()));
+    // Looked up again, it is too much again.
+    let folder = Arc::clone(&server.folder);
+    drop(server);
+    let server = Running::start_in(folder, |app| app.limits.session_ids = 3);
+    post(&server, &format!("{steps}/neither/complete"), &json!({}));
+}
+
 /// A table that is not there stands for anything a database refuses while the server runs.
 #[test]
 fn nobody_is_refused_for_what_could_not_be_looked_up() {
