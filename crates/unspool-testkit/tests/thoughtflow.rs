@@ -4,10 +4,15 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use unspool_formats::{Decoder, Detail, best};
 use unspool_link::{Corpus, Table};
-use unspool_model::{Batch, EdgeKind, Timestamp};
+use unspool_model::{Batch, EdgeKind, RecordIx, Timestamp};
+use unspool_view::Prices;
+use unspool_view::export::thoughtflow::{tell_payloads, thoughtflow};
+use unspool_view::graph::{View, graph};
+use unspool_view::search::NativeBytes;
 
 #[derive(Clone, Debug)]
 struct Step {
@@ -112,8 +117,7 @@ fn consolidated(runs: &[Run]) -> String {
     json!({"session_id": "sess_p", "conversations": all}).to_string()
 }
 
-/// Everything a flow says that is not about who said so.
-fn told(files: &[(&str, &str)]) -> Vec<String> {
+fn corpus(files: &[(&str, &str)]) -> Corpus {
     let mut batch = Batch::default();
     for (name, text) in files {
         let (format, sniff) = best(name, text.as_bytes()).expect("made-up files are recognised");
@@ -123,6 +127,56 @@ fn told(files: &[(&str, &str)]) -> Vec<String> {
     }
     let corpus = Corpus::new(batch, Table::default(), Timestamp::NONE);
     assert!(corpus.len() <= 1, "one session");
+    corpus
+}
+
+/// Gives bytes back as whoever has to read a stream whole for the first of them.
+struct Streams<'a> {
+    batch: &'a Batch,
+    files: &'a [(&'a str, &'a str)],
+    stream: Option<u32>,
+    /// How often a stream was read.
+    reads: usize,
+}
+
+impl NativeBytes for Streams<'_> {
+    fn bytes(&mut self, record: RecordIx) -> Option<&[u8]> {
+        let row = self.batch.records[record as usize];
+        self.reads += usize::from(self.stream.replace(row.stream) != Some(row.stream));
+        let name = self.batch.text.get(self.batch.streams[row.stream as usize].name);
+        let (_, text) = self.files.iter().find(|(file, _)| *file == name)?;
+        let start = usize::try_from(row.offset).ok()?;
+        text.as_bytes().get(start..start + row.len as usize)
+    }
+
+    fn readable(&mut self, record: RecordIx) -> Option<Cow<'_, str>> {
+        self.bytes(record).map(String::from_utf8_lossy)
+    }
+}
+
+#[test]
+fn each_stream_is_read_at_once() {
+    let step = Step { label: "tool_call", ended: true, failed: false, needs: Vec::new(), as_text: false };
+    let runs = vec![Run { steps: vec![step; 50], status: None }; 2];
+    let (log, file) = (log(&runs), consolidated(&runs));
+    let files = [("sess_p.jsonl", log.as_str()), ("sess_p.json", file.as_str())];
+    let corpus = corpus(&files);
+    let (flow, batch) = (corpus.flow(0), &corpus.batch);
+    let mut natives = Streams { batch, files: &files, stream: None, reads: 0 };
+    let document = serde_json::to_value(thoughtflow(&flow, batch, &mut natives)).unwrap();
+    assert_eq!(document["runs"][1]["steps"][49]["payload_completed"], json!({"ok": true}), "{document}");
+    // The log is read for the session and its runs, and both for the steps.
+    assert!(natives.reads <= 3, "{}", natives.reads);
+    let mut natives = Streams { batch, files: &files, stream: None, reads: 0 };
+    let mut drawn = graph(&flow, batch, &Prices::default(), &View::default(), &|_| true);
+    tell_payloads(&flow, batch, &mut natives, &mut drawn);
+    assert!(drawn.nodes.iter().any(|node| node.detail.contains("output: {\"ok\":true}")));
+    assert_eq!(natives.reads, 2);
+}
+
+/// Everything a flow says that is not about who said so.
+fn told(files: &[(&str, &str)]) -> Vec<String> {
+    let corpus = corpus(files);
     let flow = corpus.flow(0);
     let text = |sym| corpus.batch.text.get(sym);
     let mut said = Vec::new();

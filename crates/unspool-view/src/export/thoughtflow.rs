@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BinaryHeap};
-use told::{Raw, Told, ToldStep, told_of, told_of_session};
+use told::{Raw, Said, Told, ToldStep, told_of, told_of_session};
 use unspool_model::flow::NONE;
 use unspool_model::{Batch, Edge, EdgeKind, Flow, IntentSource, Run, Status, Step, StepKind, Sym, Timestamp};
 
@@ -109,10 +109,11 @@ pub fn thoughtflow_of_runs(
 
 /// Tells in a graph of steps what they were given and what came of them, where a source told that in payloads: its nodes are about their first words otherwise.
 pub fn tell_payloads(flow: &Flow, batch: &Batch, natives: &mut dyn NativeBytes, graph: &mut Graph) {
+    let said = Said::of(batch, flow, natives);
     for node in &mut graph.nodes {
         let [step] = node.steps.as_slice() else { continue };
         let Some(step) = flow.steps.get(*step as usize) else { continue };
-        let told = told_of(batch, flow, step, natives);
+        let told = told_of(batch, flow, step, &said);
         let payload = |word: &str, raw: Option<&Raw>| match raw.map(|raw| raw.get().trim()) {
             None | Some("" | "{}" | "null") => None,
             Some(raw) => Some(format!("{word}: {raw}")),
@@ -170,7 +171,8 @@ impl<'f> Writer<'f> {
             }
         }
         let told = told_of_session(batch, flow, natives);
-        let told_steps = (0..).zip(&flow.steps).map(|(n, step)| (n, told_of(batch, flow, step, natives)));
+        let said = Said::of(batch, flow, natives);
+        let told_steps = (0..).zip(&flow.steps).map(|(n, step)| (n, told_of(batch, flow, step, &said)));
         let told_steps = told_steps.filter(|(_, told)| !told.is_empty()).collect();
         Writer { flow, batch, session, by_run, needs, told, told_steps }
     }

@@ -3,7 +3,7 @@
 //! In: a flow, and the bytes of its records. Out: labels, payloads, dependencies, and fields that only their writer understands. Never here:
 //! records of other formats, which have no payloads.
 
-use crate::search::NativeBytes;
+use crate::search::{NativeBytes, witnesses};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -66,17 +66,31 @@ pub(super) struct Told {
     pub(super) runs: FxHashMap<Sym, Fields>,
 }
 
+/// What the records of steps say, as they were written.
+pub(super) struct Said(FxHashMap<RecordIx, Fields>);
+
+impl Said {
+    /// Reads each record once, in the order they lie in their streams: to give a stream back may mean to read all of it.
+    pub(super) fn of(batch: &Batch, flow: &Flow, natives: &mut dyn NativeBytes) -> Said {
+        let mut said: FxHashMap<RecordIx, Fields> = FxHashMap::default();
+        for (record, _) in witnesses(flow, batch) {
+            if is_event(batch, record).is_none() || said.contains_key(&record) {
+                continue;
+            }
+            if let Some(fields) = natives.bytes(record).and_then(fields_of) {
+                said.insert(record, fields);
+            }
+        }
+        Said(said)
+    }
+}
+
 /// What is said of a step, by the ids it is said under, in the order of the records.
-pub(super) fn told_of(
-    batch: &Batch,
-    flow: &Flow,
-    step: &Step,
-    natives: &mut dyn NativeBytes,
-) -> Vec<ToldStep> {
+pub(super) fn told_of(batch: &Batch, flow: &Flow, step: &Step, said: &Said) -> Vec<ToldStep> {
     let mut told: Vec<ToldStep> = Vec::new();
     for record in flow.witnesses_of(step) {
         let Some(is_event) = is_event(batch, *record) else { continue };
-        let Some(mut fields) = natives.bytes(*record).and_then(fields_of) else { continue };
+        let Some(mut fields) = said.0.get(record).cloned() else { continue };
         let id = text(&fields, "step_id");
         let at = told.iter().position(|one| one.id == id).unwrap_or_else(|| {
             told.push(ToldStep { id, ..ToldStep::default() });
@@ -110,8 +124,10 @@ pub(super) fn told_of_session(batch: &Batch, flow: &Flow, natives: &mut dyn Nati
             told.moment(batch, event);
         }
         // What stands before the steps of a run in a consolidated file is no document of its own.
-        let fields = natives.bytes(event.record).filter(|_| is_event).and_then(fields_of);
-        let Some(fields) = fields else { continue };
+        if !is_event {
+            continue;
+        }
+        let Some(fields) = natives.bytes(event.record).and_then(fields_of) else { continue };
         let into = match batch.key(event, KeyKind::Run, Role::Provides) {
             Some(run) => told.runs.entry(run).or_default(),
             None => &mut told.others,
