@@ -174,6 +174,87 @@ fn each_stream_is_read_at_once() {
     assert_eq!(natives.reads, 2);
 }
 
+fn document(files: &[(&str, &str)]) -> Value {
+    let corpus = corpus(files);
+    let (flow, batch) = (corpus.flow(0), &corpus.batch);
+    let mut natives = Streams { batch, files, stream: None, reads: 0 };
+    serde_json::to_value(thoughtflow(&flow, batch, &mut natives)).unwrap()
+}
+
+fn lines(events: &[Value]) -> String {
+    events.iter().map(|event| format!("{event}\n")).collect()
+}
+
+/// The fields of a document that are called so, or so with something behind it.
+fn named<'a>(document: &'a Value, name: &str) -> Vec<(&'a str, &'a Value)> {
+    let fields = document.as_object().unwrap().iter().map(|(key, value)| (key.as_str(), value));
+    fields.filter(|(key, _)| key.starts_with(name)).collect()
+}
+
+#[test]
+fn whatever_a_sender_adds_is_kept_under_a_name_of_its_own() {
+    let run = |kind: &str, tag: &str| json!({"type": kind, "session_id": "sess_p", "run_id": "r", "tag": tag, "label": "l"});
+    let step = |kind: &str, second: u8, more: Value| {
+        let at = format!("2026-01-02T10:00:0{second}Z");
+        let mut event =
+            json!({"type": kind, "session_id": "sess_p", "run_id": "r", "step_id": "s", "timestamp": at});
+        event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        event
+    };
+    let session = |kind: &str, tag: &str, status: &str| json!({"type": kind, "session_id": "sess_p", "tag": tag, "status": status, "label": "l", "payload": [1]});
+    let events = [
+        session("session.created", "a", "new"),
+        session("session.created", "b", "new"),
+        session("session.ended", "c", "done"),
+        // The end is told first.
+        step("step.completed", 5, json!({"tag": 3, "tag_completed": "mine", "channel": "c"})),
+        run("run.started", "a"),
+        step("step.started", 1, json!({"label": "generic", "tag": 1})),
+        step("step.started", 2, json!({"label": "generic", "tag": 2})),
+        step("step.completed", 6, json!({"tag": 4})),
+        run("run.completed", "b"),
+        run("run.completed", "c"),
+    ];
+    let log = lines(&events);
+    let found = document(&[("sess_p.jsonl", &log)]);
+    let text = |text: &str| Value::from(text);
+    let (a, b, c) = (text("a"), text("b"), text("c"));
+    assert_eq!(named(&found, "tag"), [("tag", &a), ("tag_2", &b), ("tag_completed", &c)]);
+    assert_eq!(named(&found, "status"), [("status", &text("new")), ("status_completed", &text("done"))]);
+    assert_eq!((named(&found, "label"), &found["payload"]), (vec![("label", &text("l"))], &json!([1])));
+    let run = &found["runs"][0];
+    assert_eq!(named(run, "tag"), [("tag", &a), ("tag_completed", &b), ("tag_completed_2", &c)]);
+    assert_eq!((named(run, "status"), &run["label"]), (vec![("status", &text("completed"))], &text("l")));
+    let step = &run["steps"][0];
+    let tags = [
+        ("tag", &json!(1)),
+        ("tag_2", &json!(2)),
+        ("tag_completed", &text("mine")),
+        ("tag_completed_2", &json!(3)),
+        ("tag_completed_3", &json!(4)),
+    ];
+    assert_eq!((named(step, "tag"), &step["channel"]), (tags.to_vec(), &c), "{step}");
+    // Said again, and with other white space, it is the same.
+    let file = serde_json::to_string_pretty(&found).unwrap();
+    for files in [
+        [("a/sess_p.jsonl", &log), ("b/sess_p.jsonl", &log)],
+        [("a/sess_p.jsonl", &log), ("b/sess_p.json", &file)],
+        [("a/sess_p.json", &file), ("b/sess_p.jsonl", &log)],
+    ] {
+        let again = document(&files.map(|(name, text)| (name, text.as_str())));
+        assert_eq!(again, found, "{}", files[0].0);
+    }
+}
+
+#[test]
+fn thousands_of_things_under_one_name_are_kept_in_no_time() {
+    let tagged = |n: usize| json!({"type": "activity.checkpoint", "session_id": "sess_p", "tag": n});
+    let begin = json!({"type": "step.started", "session_id": "sess_p", "run_id": "r", "step_id": "s", "label": "generic"});
+    let events: Vec<Value> = (1..=20_000).map(tagged).chain([begin]).collect();
+    let found = document(&[("sess_p.jsonl", &lines(&events))]);
+    assert_eq!((named(&found, "tag").len(), &found["tag_20000"]), (20_000, &json!(20_000)));
+}
+
 /// Everything a flow says that is not about who said so.
 fn told(files: &[(&str, &str)]) -> Vec<String> {
     let corpus = corpus(files);
