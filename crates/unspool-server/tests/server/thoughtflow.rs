@@ -159,6 +159,36 @@ fn artifacts_have_what_was_sent_and_when() {
 }
 
 #[test]
+fn payloads_are_kept_as_they_were_sent() {
+    let server = Running::start();
+    let steps = "/v1/thoughtflow/sessions/sess_1/runs/run_1/steps";
+    let number = "123456789012345678901234567890";
+    // The first event there is of a session may be a long one.
+    let long = "x".repeat(100_000);
+    let body = format!(
+        "{{\"step_id\": \"s\",\n \"label\": \"generic\", \"payload\": {{\"z\": {number},\n \"a\": 1.50, \"long\": \"{long}\"}}}}"
+    );
+    let begun = server.post(steps, &body);
+    assert_eq!(begun.status, 200, "{}", String::from_utf8_lossy(&begun.body));
+    let event = format!(
+        "{{\"type\":\"step.completed\",\"session_id\":\"sess_1\",\"run_id\":\"run_1\",\"step_id\":\"s\",\"payload\":-{number},\"seed\":{number}}}"
+    );
+    assert_eq!(server.post("/v1/thoughtflow/events", event).status, 200);
+    server.app.engine.settle();
+    for path in ["/thoughtflow/sess_1.json", "/api/v1/sessions/sess_1/export?format=thoughtflow"] {
+        let document = String::from_utf8(server.get(path).body).unwrap().replace([' ', '\n'], "");
+        for said in [
+            format!("\"payload_started\":{{\"z\":{number},\"a\":1.50,\"long\":"),
+            format!("\"payload_completed\":-{number}"),
+            format!("\"seed\":{number}"),
+        ] {
+            assert!(document.contains(&said), "{path} {said}: {}", document.replace(&long, "…"));
+        }
+    }
+    assert_eq!(server.records(), (2, 0, 0));
+}
+
+#[test]
 fn the_end_of_what_nobody_began_is_refused() {
     let server = Running::start();
     begin(&server);

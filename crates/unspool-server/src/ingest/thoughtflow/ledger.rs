@@ -3,12 +3,11 @@
 //! In: events of a session. Out: lines at the end of its log, or a refusal when they end what nobody began. What is not remembered is looked up in what
 //! is kept, so that forgetting costs time and nothing else.
 
+use super::fields::Fields;
 use super::remembered::held;
-use super::text;
 use crate::app::App;
 use crate::error::ApiError;
 use axum::http::StatusCode;
-use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use unspool_engine::encoded;
 use unspool_engine::live::{Arrival, Part, Refused, sent_in_parts};
@@ -39,18 +38,12 @@ pub(super) struct Ledger {
 }
 
 /// Writes events to the end of their session's log, and says how many of them end what nobody began.
-pub(super) fn write(
-    app: &App,
-    session: &str,
-    events: Vec<Map<String, Value>>,
-    must: &Must,
-) -> Result<usize, ApiError> {
+pub(super) fn write(app: &App, session: &str, events: Vec<Fields>, must: &Must) -> Result<usize, ApiError> {
     let mut bytes = Vec::new();
     let mut told = Vec::new();
     for event in events {
         told.push(Told::of(session, &event));
-        bytes.extend_from_slice(Value::Object(event).to_string().as_bytes());
-        bytes.push(b'\n');
+        bytes.extend_from_slice(event.line().as_bytes());
     }
     let limit = app.engine.options().max_pending_bytes;
     if app.engine.health().pending_bytes + bytes.len() as u64 > limit {
@@ -107,16 +100,16 @@ struct Told {
 }
 
 impl Told {
-    fn of(session: &str, event: &Map<String, Value>) -> Told {
-        let run = ["run_id", "conversation_id"].map(|name| text(event, name));
+    fn of(session: &str, event: &Fields) -> Told {
+        let run = ["run_id", "conversation_id"].map(|name| event.text(name));
         let run = run.into_iter().find(|run| !run.is_empty());
-        let step = Some(text(event, "step_id")).filter(|step| !step.is_empty());
-        let kind = text(event, "type");
+        let step = Some(event.text("step_id")).filter(|step| !step.is_empty());
+        let kind = event.text("type");
         let is_begin = kind.ends_with(".created") || kind.ends_with(".started");
         Told {
-            run: run.map(|run| run_key(session, run)),
-            step: step.map(|step| step_key(session, run.unwrap_or_default(), step)),
-            needs_begin: !is_begin && (step.is_some() || run.is_some()) && text(event, "label").is_empty(),
+            run: run.as_deref().map(|run| run_key(session, run)),
+            step: step.as_deref().map(|step| step_key(session, run.as_deref().unwrap_or_default(), step)),
+            needs_begin: !is_begin && (step.is_some() || run.is_some()) && event.text("label").is_empty(),
         }
     }
 }
