@@ -237,6 +237,7 @@ impl<'f> Writer<'f> {
                 (last, place, n)
             });
         let mut docs = Vec::new();
+        // A heap is less code than a sort, and every report carries it.
         for (_, _, n) in by_start.collect::<BinaryHeap<_>>().into_sorted_vec() {
             let step = &self.flow.steps[n];
             match u32::try_from(n).ok().and_then(|n| self.told_steps.get(&n)) {

@@ -66,25 +66,34 @@ pub(super) struct Told {
 pub(super) struct Others {
     pub(super) fields: Fields,
     /// The last number behind a name under which something else was said.
-    numbers: BTreeMap<String, usize>,
+    numbers: FxHashMap<String, usize>,
 }
 
 /// What the records of steps say, as they were written.
-pub(super) struct Said(FxHashMap<RecordIx, Fields>);
+#[derive(Default)]
+pub(super) struct Said {
+    place_of: FxHashMap<RecordIx, u32>,
+    all: Vec<Fields>,
+}
 
 impl Said {
     /// Reads each record once, in the order they lie in their streams: to give a stream back may mean to read all of it.
     pub(super) fn of(batch: &Batch, flow: &Flow, natives: &mut dyn NativeBytes) -> Said {
-        let mut said: FxHashMap<RecordIx, Fields> = FxHashMap::default();
+        let mut said = Said::default();
         for (record, _) in witnesses(flow, batch) {
-            if is_event(batch, record).is_none() || said.contains_key(&record) {
+            if is_event(batch, record).is_none() || said.by(record).is_some() {
                 continue;
             }
             if let Some(fields) = natives.bytes(record).and_then(fields_of) {
-                said.insert(record, fields);
+                said.place_of.insert(record, u32::try_from(said.all.len()).unwrap_or(u32::MAX));
+                said.all.push(fields);
             }
         }
-        Said(said)
+        said
+    }
+
+    fn by(&self, record: RecordIx) -> Option<&Fields> {
+        self.all.get(*self.place_of.get(&record)? as usize)
     }
 }
 
@@ -97,7 +106,7 @@ pub(super) fn told_of(batch: &Batch, flow: &Flow, step: &Step, said: &Said) -> V
     for are_ends in ENDS_LAST {
         for record in flow.witnesses_of(step) {
             let Some(is_event) = is_event(batch, *record) else { continue };
-            let Some(fields) = said.0.get(record) else { continue };
+            let Some(fields) = said.by(*record) else { continue };
             let id = text(fields, "step_id");
             let at = told.iter().position(|one| one.id == id).unwrap_or_else(|| {
                 told.push(ToldStep { id, ..ToldStep::default() });
@@ -233,29 +242,29 @@ impl Others {
         let others = || fields.iter().filter(|(name, _)| is_other(name));
         // A name that was sent comes before one that is made.
         for (name, raw) in others() {
-            self.fields.entry(name.clone()).or_insert_with(|| raw.clone());
+            self.say(name, raw);
         }
         for (name, raw) in others() {
-            if self.has(name, raw) {
+            if self.say(name, raw) {
                 continue;
             }
             let (name, first) = if is_end { (format!("{name}_completed"), 1) } else { (name.clone(), 2) };
             let mut number = self.numbers.get(&name).copied().unwrap_or(first);
-            let numbered = loop {
-                let numbered = if number == 1 { name.clone() } else { format!("{name}_{number}") };
-                if !self.fields.contains_key(&numbered) || self.has(&numbered, raw) {
-                    break numbered;
-                }
+            while !self.say(&if number == 1 { name.clone() } else { format!("{name}_{number}") }, raw) {
                 number += 1;
-            };
-            self.fields.entry(numbered).or_insert_with(|| raw.clone());
+            }
             self.numbers.insert(name, number);
         }
     }
 
-    /// Whether that is said under a name.
-    fn has(&self, name: &str, raw: &RawValue) -> bool {
-        self.fields.get(name).is_some_and(|known| dense(known.get()).eq(dense(raw.get())))
+    /// Says something under a name; false when something else is said there already.
+    fn say(&mut self, name: &str, raw: &Raw) -> bool {
+        let known = self.fields.get(name);
+        let is_same = known.is_none_or(|known| dense(known.get()).eq(dense(raw.get())));
+        if known.is_none() {
+            self.fields.insert(name.into(), raw.clone());
+        }
+        is_same
     }
 }
 
