@@ -182,7 +182,7 @@ fn document(files: &[(&str, &str)]) -> Value {
 }
 
 fn lines(events: &[Value]) -> String {
-    events.iter().map(|event| format!("{event}\n")).collect()
+    events.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// The fields of a document that are called so, or so with something behind it.
