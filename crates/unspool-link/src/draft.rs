@@ -35,6 +35,8 @@ pub(crate) struct Draft<'c> {
     pub(crate) steps: Vec<StepDraft>,
     /// For each event of the group, the step it witnesses, or `NONE`.
     pub(crate) event_step: Vec<u32>,
+    /// The model call of each recorded request that belongs to a conversation.
+    pub(crate) call_of: FxHashMap<RecordIx, u32>,
     /// Tokens of the steps that have some.
     pub(crate) usages: Vec<Usage>,
     /// First words of what went wrong, by step.
@@ -81,6 +83,7 @@ pub(crate) fn flow(corpus: &Corpus, group: &Group) -> Flow {
         event_agent: Vec::new(),
         steps: Vec::new(),
         event_step: Vec::new(),
+        call_of: FxHashMap::default(),
         usages: Vec::new(),
         errors: FxHashMap::default(),
         inputs: Vec::new(),

@@ -20,7 +20,7 @@ use unspool_answers::Layouts;
 use unspool_engine::live::Engine;
 use unspool_redact::Rules;
 
-/// Sizes that requests are kept to; each is named in what it refuses.
+/// Sizes that requests are kept to; each is named in what it refuses, or in what is told of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Bytes of a request as sent: `max_body_bytes`.
@@ -29,11 +29,24 @@ pub struct Limits {
     pub unpacked_bytes: usize,
     /// Bytes of all requests that are being read at one moment: `max_reading_bytes`.
     pub reading_bytes: usize,
+    /// Sessions of the `ThoughtFlow` emitter that are remembered: `max_emitted_sessions`.
+    pub emitted_sessions: usize,
+    /// Runs and steps of all of them that are remembered: `max_emitted_ids`.
+    pub emitted_ids: usize,
+    /// Runs and steps of one of them: `max_session_ids`.
+    pub session_ids: usize,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { body_bytes: 64 << 20, unpacked_bytes: 256 << 20, reading_bytes: 128 << 20 }
+        Limits {
+            body_bytes: 64 << 20,
+            unpacked_bytes: 256 << 20,
+            reading_bytes: 128 << 20,
+            emitted_sessions: 4096,
+            emitted_ids: 1 << 20,
+            session_ids: 1 << 18,
+        }
     }
 }
 

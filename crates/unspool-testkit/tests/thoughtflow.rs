@@ -4,10 +4,15 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use unspool_formats::{Decoder, Detail, best};
 use unspool_link::{Corpus, Table};
-use unspool_model::{Batch, EdgeKind, Timestamp};
+use unspool_model::{Batch, EdgeKind, RecordIx, Timestamp};
+use unspool_view::Prices;
+use unspool_view::export::thoughtflow::{tell_payloads, thoughtflow};
+use unspool_view::graph::{View, graph};
+use unspool_view::search::NativeBytes;
 
 #[derive(Clone, Debug)]
 struct Step {
@@ -112,8 +117,7 @@ fn consolidated(runs: &[Run]) -> String {
     json!({"session_id": "sess_p", "conversations": all}).to_string()
 }
 
-/// Everything a flow says that is not about who said so.
-fn told(files: &[(&str, &str)]) -> Vec<String> {
+fn corpus(files: &[(&str, &str)]) -> Corpus {
     let mut batch = Batch::default();
     for (name, text) in files {
         let (format, sniff) = best(name, text.as_bytes()).expect("made-up files are recognised");
@@ -123,6 +127,137 @@ fn told(files: &[(&str, &str)]) -> Vec<String> {
     }
     let corpus = Corpus::new(batch, Table::default(), Timestamp::NONE);
     assert!(corpus.len() <= 1, "one session");
+    corpus
+}
+
+/// Gives bytes back as whoever has to read a stream whole for the first of them.
+struct Streams<'a> {
+    batch: &'a Batch,
+    files: &'a [(&'a str, &'a str)],
+    stream: Option<u32>,
+    /// How often a stream was read.
+    reads: usize,
+}
+
+impl NativeBytes for Streams<'_> {
+    fn bytes(&mut self, record: RecordIx) -> Option<&[u8]> {
+        let row = self.batch.records[record as usize];
+        self.reads += usize::from(self.stream.replace(row.stream) != Some(row.stream));
+        let name = self.batch.text.get(self.batch.streams[row.stream as usize].name);
+        let (_, text) = self.files.iter().find(|(file, _)| *file == name)?;
+        let start = usize::try_from(row.offset).ok()?;
+        text.as_bytes().get(start..start + row.len as usize)
+    }
+
+    fn readable(&mut self, record: RecordIx) -> Option<Cow<'_, str>> {
+        self.bytes(record).map(String::from_utf8_lossy)
+    }
+}
+
+#[test]
+fn each_stream_is_read_at_once() {
+    let step = Step { label: "tool_call", ended: true, failed: false, needs: Vec::new(), as_text: false };
+    let runs = vec![Run { steps: vec![step; 50], status: None }; 2];
+    let (log, file) = (log(&runs), consolidated(&runs));
+    let files = [("sess_p.jsonl", log.as_str()), ("sess_p.json", file.as_str())];
+    let corpus = corpus(&files);
+    let (flow, batch) = (corpus.flow(0), &corpus.batch);
+    let mut natives = Streams { batch, files: &files, stream: None, reads: 0 };
+    let document = serde_json::to_value(thoughtflow(&flow, batch, &mut natives)).unwrap();
+    assert_eq!(document["runs"][1]["steps"][49]["payload_completed"], json!({"ok": true}), "{document}");
+    // The log is read for the session and its runs, and both for the steps.
+    assert!(natives.reads <= 3, "{}", natives.reads);
+    let mut natives = Streams { batch, files: &files, stream: None, reads: 0 };
+    let mut drawn = graph(&flow, batch, &Prices::default(), &View::default(), &|_| true);
+    tell_payloads(&flow, batch, &mut natives, &mut drawn);
+    assert!(drawn.nodes.iter().any(|node| node.detail.contains("output: {\"ok\":true}")));
+    assert_eq!(natives.reads, 2);
+}
+
+fn document(files: &[(&str, &str)]) -> Value {
+    let corpus = corpus(files);
+    let (flow, batch) = (corpus.flow(0), &corpus.batch);
+    let mut natives = Streams { batch, files, stream: None, reads: 0 };
+    serde_json::to_value(thoughtflow(&flow, batch, &mut natives)).unwrap()
+}
+
+fn lines(events: &[Value]) -> String {
+    events.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
+}
+
+/// The fields of a document that are called so, or so with something behind it.
+fn named<'a>(document: &'a Value, name: &str) -> Vec<(&'a str, &'a Value)> {
+    let fields = document.as_object().unwrap().iter().map(|(key, value)| (key.as_str(), value));
+    fields.filter(|(key, _)| key.starts_with(name)).collect()
+}
+
+#[test]
+fn whatever_a_sender_adds_is_kept_under_a_name_of_its_own() {
+    let run = |kind: &str, tag: &str| json!({"type": kind, "session_id": "sess_p", "run_id": "r", "tag": tag, "label": "l"});
+    let step = |kind: &str, second: u8, more: Value| {
+        let at = format!("2026-01-02T10:00:0{second}Z");
+        let mut event =
+            json!({"type": kind, "session_id": "sess_p", "run_id": "r", "step_id": "s", "timestamp": at});
+        event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        event
+    };
+    let session = |kind: &str, tag: &str, status: &str| json!({"type": kind, "session_id": "sess_p", "tag": tag, "status": status, "label": "l", "payload": [1]});
+    let events = [
+        session("session.created", "a", "new"),
+        session("session.created", "b", "new"),
+        session("session.ended", "c", "done"),
+        // The end is told first.
+        step("step.completed", 5, json!({"tag": 3, "tag_completed": "mine", "channel": "c"})),
+        run("run.started", "a"),
+        step("step.started", 1, json!({"label": "generic", "tag": 1})),
+        step("step.started", 2, json!({"label": "generic", "tag": 2})),
+        step("step.completed", 6, json!({"tag": 4})),
+        run("run.completed", "b"),
+        run("run.completed", "c"),
+    ];
+    let log = lines(&events);
+    let found = document(&[("sess_p.jsonl", &log)]);
+    let text = |text: &str| Value::from(text);
+    let (a, b, c) = (text("a"), text("b"), text("c"));
+    assert_eq!(named(&found, "tag"), [("tag", &a), ("tag_2", &b), ("tag_completed", &c)]);
+    assert_eq!(named(&found, "status"), [("status", &text("new")), ("status_completed", &text("done"))]);
+    assert_eq!((named(&found, "label"), &found["payload"]), (vec![("label", &text("l"))], &json!([1])));
+    let run = &found["runs"][0];
+    assert_eq!(named(run, "tag"), [("tag", &a), ("tag_completed", &b), ("tag_completed_2", &c)]);
+    assert_eq!((named(run, "status"), &run["label"]), (vec![("status", &text("completed"))], &text("l")));
+    let step = &run["steps"][0];
+    let tags = [
+        ("tag", &json!(1)),
+        ("tag_2", &json!(2)),
+        ("tag_completed", &text("mine")),
+        ("tag_completed_2", &json!(3)),
+        ("tag_completed_3", &json!(4)),
+    ];
+    assert_eq!((named(step, "tag"), &step["channel"]), (tags.to_vec(), &c), "{step}");
+    // Said again, and with other white space, it is the same.
+    let file = serde_json::to_string_pretty(&found).unwrap();
+    for files in [
+        [("a/sess_p.jsonl", &log), ("b/sess_p.jsonl", &log)],
+        [("a/sess_p.jsonl", &log), ("b/sess_p.json", &file)],
+        [("a/sess_p.json", &file), ("b/sess_p.jsonl", &log)],
+    ] {
+        let again = document(&files.map(|(name, text)| (name, text.as_str())));
+        assert_eq!(again, found, "{}", files[0].0);
+    }
+}
+
+#[test]
+fn thousands_of_things_under_one_name_are_kept_in_no_time() {
+    let tagged = |n: usize| json!({"type": "activity.checkpoint", "session_id": "sess_p", "tag": n});
+    let begin = json!({"type": "step.started", "session_id": "sess_p", "run_id": "r", "step_id": "s", "label": "generic"});
+    let events: Vec<Value> = (1..=20_000).map(tagged).chain([begin]).collect();
+    let found = document(&[("sess_p.jsonl", &lines(&events))]);
+    assert_eq!((named(&found, "tag").len(), &found["tag_20000"]), (20_000, &json!(20_000)));
+}
+
+/// Everything a flow says that is not about who said so.
+fn told(files: &[(&str, &str)]) -> Vec<String> {
+    let corpus = corpus(files);
     let flow = corpus.flow(0);
     let text = |sym| corpus.batch.text.get(sym);
     let mut said = Vec::new();

@@ -140,16 +140,12 @@ fn remember_prompt(draft: &Draft<'_>, step: u32, last: &mut Option<u32>) {
 
 /// A recorded request that goes on from one that another has gone on from before: the conversation branches there.
 fn branches(draft: &mut Draft<'_>) {
-    let mut call_of: FxHashMap<RecordIx, u32> = FxHashMap::default();
     let mut first_of: FxHashMap<RecordIx, usize> = FxHashMap::default();
     let mut order: Vec<RecordIx> = Vec::new();
     for at in 0..draft.event_step.len() {
         let (event, step) = (draft.event(at), draft.event_step[at]);
         if step == NONE || draft.corpus.conversations.of(event.record).is_none() {
             continue;
-        }
-        if event.kind == EventKind::ModelCall {
-            call_of.insert(event.record, step);
         }
         if !event.flags.has(EventFlags::COPY) {
             first_of.entry(event.record).or_insert_with(|| {
@@ -167,7 +163,7 @@ fn branches(draft: &mut Draft<'_>) {
         let before = followed.entry(parent).or_default();
         let is_branch = !before.is_empty() && !before.contains(&first);
         before.push(first);
-        if let Some(from) = call_of.get(&parent).copied().filter(|_| is_branch) {
+        if let Some(from) = draft.call_of.get(&parent).copied().filter(|_| is_branch) {
             edge(draft, from, first, Rule::ContinuationFork, Sym::EMPTY);
         }
     }

@@ -3,70 +3,45 @@
 
 use crate::draft::{Draft, exact};
 use crate::order;
-use rustc_hash::{FxHashMap, FxHashSet};
-use unspool_model::flow::NONE;
-use unspool_model::{EdgeKind, EventKind, RecordIx, Rule};
+use rustc_hash::FxHashSet;
+use unspool_model::{EdgeKind, Rule};
 
 pub(crate) fn link(draft: &mut Draft<'_>) {
     let causes_the_one_before = causes_of_the_one_before(draft);
-    let branches = Branches::of(draft);
+    // Steps that begin a branch: what they go on from leads to them already.
+    let forks = draft.edges.iter().filter(|edge| edge.rule == Rule::ContinuationFork);
+    let begin: FxHashSet<u32> = forks.map(|edge| edge.to).collect();
     for agent in 0..draft.timeline.len() {
         for pair in 1..draft.timeline[agent].len() {
             let (from, to) = (draft.timeline[agent][pair - 1], draft.timeline[agent][pair]);
             if causes_the_one_before[to as usize] {
                 continue;
             }
-            let Some((from, rule)) = branches.before(draft, from, to) else { continue };
+            let Some((from, rule)) = before(draft, &begin, from, to) else { continue };
             let evidence = [draft.first_record(from), draft.first_record(to)];
             draft.add_edge(exact(from, to, EdgeKind::Sequence, rule), &evidence);
         }
     }
 }
 
-/// Where recorded conversations go on from.
-struct Branches {
-    /// The model call of each recorded request.
-    call_of: FxHashMap<RecordIx, u32>,
-    /// Steps that begin a branch: what they go on from leads to them already.
-    begin: FxHashSet<u32>,
-}
-
-impl Branches {
-    fn of(draft: &Draft<'_>) -> Branches {
-        let mut found = Branches { call_of: FxHashMap::default(), begin: FxHashSet::default() };
-        if draft.corpus.conversations.is_empty() {
-            return found;
+/// What a step follows, given the one before it in time: that one, or the call whose history its request repeats, or nothing
+/// that is not known already.
+fn before(draft: &Draft<'_>, begin: &FxHashSet<u32>, from: u32, to: u32) -> Option<(u32, Rule)> {
+    let conversations = &draft.corpus.conversations;
+    let (earlier, record) = (draft.first_record(from), draft.first_record(to));
+    match conversations.parent(record) {
+        Some(parent) if parent == earlier => Some((from, Rule::ConversationHistory)),
+        Some(_) if earlier == record => Some((from, Rule::AgentSequence)),
+        Some(_) if begin.contains(&to) => None,
+        // Both go on from the same request: one of them was tried again.
+        Some(parent) if conversations.parent(earlier) != Some(parent) => {
+            let call = draft.call_of.get(&parent).copied();
+            let in_agent = call.filter(|call| {
+                draft.steps[*call as usize].agent == draft.steps[to as usize].agent && *call != to
+            });
+            Some(in_agent.map_or((from, Rule::AgentSequence), |call| (call, Rule::ConversationHistory)))
         }
-        for at in 0..draft.event_step.len() {
-            let (event, step) = (draft.event(at), draft.event_step[at]);
-            if event.kind == EventKind::ModelCall && step != NONE {
-                found.call_of.insert(event.record, step);
-            }
-        }
-        let forks = draft.edges.iter().filter(|edge| edge.rule == Rule::ContinuationFork);
-        found.begin.extend(forks.map(|edge| edge.to));
-        found
-    }
-
-    /// What a step follows, given the one before it in time: that one, or the call whose history its request repeats, or nothing
-    /// that is not known already.
-    fn before(&self, draft: &Draft<'_>, from: u32, to: u32) -> Option<(u32, Rule)> {
-        let conversations = &draft.corpus.conversations;
-        let (earlier, record) = (draft.first_record(from), draft.first_record(to));
-        match conversations.parent(record) {
-            Some(parent) if parent == earlier => Some((from, Rule::ConversationHistory)),
-            Some(_) if earlier == record => Some((from, Rule::AgentSequence)),
-            Some(_) if self.begin.contains(&to) => None,
-            // Both go on from the same request: one of them was tried again.
-            Some(parent) if conversations.parent(earlier) != Some(parent) => {
-                let call = self.call_of.get(&parent).copied();
-                let in_agent = call.filter(|call| {
-                    draft.steps[*call as usize].agent == draft.steps[to as usize].agent && *call != to
-                });
-                Some(in_agent.map_or((from, Rule::AgentSequence), |call| (call, Rule::ConversationHistory)))
-            }
-            _ => Some((from, Rule::AgentSequence)),
-        }
+        _ => Some((from, Rule::AgentSequence)),
     }
 }
 

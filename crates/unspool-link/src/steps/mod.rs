@@ -19,7 +19,7 @@ use prompts::fused_prompts;
 use rustc_hash::FxHashMap;
 use unspool_model::flow::{Millis, NONE};
 use unspool_model::{
-    Code, EventFlags, IntentSource, KeyKind, RecordIx, Role, StepKind, Sym, Timestamp, Witness,
+    Code, EventFlags, EventKind, IntentSource, KeyKind, RecordIx, Role, StepKind, Sym, Timestamp, Witness,
 };
 
 pub(crate) use keys::{BY_STEP, BY_TOOL_USE, StepKey};
@@ -147,6 +147,11 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
             draft.steps[step as usize].kind = kind;
         }
         draft.event_step.push(step);
+        let event = draft.event(at);
+        if event.kind == EventKind::ModelCall && draft.corpus.conversations.of(event.record).is_some() {
+            let record = event.record;
+            draft.call_of.insert(record, step);
+        }
     }
     places::choose(draft);
 }

@@ -124,6 +124,7 @@ pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
     let proxy = call.app.recorder.as_deref().map(|recorder| ProxyDoc::of(&call.app, recorder));
     let health = engine.health();
     let problem = engine.broken();
+    let more = proxy::notice(&call.app).into_iter().chain(call.app.ledgers.notice(&call.app.limits));
     Ok(Reply::json(HealthDoc {
         status: if problem.is_none() { "ok" } else { "degraded" },
         version: env!("CARGO_PKG_VERSION"),
@@ -143,7 +144,7 @@ pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
             .watched
             .map(|folders| folders().iter().map(|folder| folder.display().to_string()).collect()),
         proxy,
-        notices: engine.notices().into_iter().chain(proxy::notice(&call.app)).collect(),
+        notices: engine.notices().into_iter().chain(more).collect(),
         index_problem: engine.index_problem(),
     }))
 }

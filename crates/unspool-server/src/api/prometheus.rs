@@ -80,6 +80,12 @@ pub(crate) fn metrics(call: &Call) -> Result<Reply, ApiError> {
         "Hook events that found no server and no room to wait (max_spool_bytes).",
         hooks.dropped,
     );
+    page.one(
+        "thoughtflow_unchecked_total",
+        "counter",
+        "ThoughtFlow events that were taken without a look whether what they end began (max_session_ids).",
+        call.app.ledgers.unchecked(),
+    );
     if let Some(recorder) = call.app.recorder.as_deref() {
         proxy(&mut page, recorder);
     }

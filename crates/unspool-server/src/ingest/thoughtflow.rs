@@ -15,32 +15,36 @@ use axum::extract::{Path, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri, header};
 use axum::response::Response;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use unspool_answers::Reply;
 use unspool_engine::encoded;
 
+mod fields;
 mod ledger;
+mod remembered;
 
-pub(crate) use ledger::Ledgers;
+use fields::Fields;
 use ledger::{Must, write};
+pub(crate) use remembered::Ledgers;
 
 type Answer = Result<Json<Value>, ApiError>;
 
 /// Events as their log has them, one per line.
 pub(crate) async fn events(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap, body: Body) -> Answer {
     let bytes = body::read(&app, &headers, body).await?;
-    let mut logs: BTreeMap<String, Vec<Map<String, Value>>> = BTreeMap::new();
+    let mut logs: BTreeMap<String, Vec<Fields>> = BTreeMap::new();
     let mut session = String::new();
     let mut count = 0_u64;
-    for value in serde_json::Deserializer::from_slice(&bytes).into_iter::<Map<String, Value>>() {
-        let event = value.map_err(|error| not_events(&format!("line {}: {error}", error.line())))?;
-        if text(&event, "type").is_empty() {
+    for value in serde_json::Deserializer::from_slice(&bytes).into_iter::<Fields>() {
+        let event = value.map_err(|error| not_events(&format!("event {}: {error}", count + 1)))?;
+        if event.text("type").is_empty() {
             return Err(not_events("an event has no `type`"));
         }
-        if !text(&event, "session_id").is_empty() {
-            session = text(&event, "session_id").into();
+        let named = event.text("session_id");
+        if !named.is_empty() {
+            session = named;
         }
         if session.is_empty() {
             return Err(not_events("an event has no `session_id`, and none before it has"));
@@ -53,7 +57,7 @@ pub(crate) async fn events(State(app): State<Arc<App>>, uri: Uri, headers: Heade
     }
     let (mut artifacts, mut unknown) = (Vec::new(), 0);
     for (session, events) in logs {
-        let has_ended = events.iter().any(|event| text(event, "type") == "session.ended");
+        let has_ended = events.iter().any(|event| event.text("type") == "session.ended");
         unknown += append(&app, &session, events, Must::Nothing).await?;
         if has_ended {
             artifacts.push(announce(&app, &session, &uri, &headers).await?);
@@ -115,7 +119,7 @@ pub(crate) async fn step_start(
     body: Body,
 ) -> Answer {
     let mut fields = fields(&app, &headers, body).await?;
-    if text(&fields, "label").is_empty() {
+    if fields.text("label").is_empty() {
         return Err(ApiError::bad_request("no_label", "a step has no `label`").with_hint(
             "one of user_message, assistant_message, tool_call, tool_output, tool_error, generic",
         ));
@@ -135,7 +139,7 @@ pub(crate) async fn step_end(
     let fields = fields(&app, &headers, body).await?;
     let ids = [("session_id", session.as_str()), ("run_id", &run), ("step_id", &step)];
     // One that says what it is may be told by its end alone: errors of tools are.
-    let must = match text(&fields, "label") {
+    let must = match fields.text("label").as_str() {
         "" => Must::KnowStep(run.clone(), step.clone()),
         _ => Must::Nothing,
     };
@@ -163,10 +167,10 @@ pub(crate) async fn artifact(
 }
 
 /// The fields a request gives; none are given by an empty body.
-async fn fields(app: &App, headers: &HeaderMap, body: Body) -> Result<Map<String, Value>, ApiError> {
+async fn fields(app: &App, headers: &HeaderMap, body: Body) -> Result<Fields, ApiError> {
     let bytes = body::read(app, headers, body).await?;
     if bytes.trim_ascii().is_empty() {
-        return Ok(Map::new());
+        return Ok(Fields::default());
     }
     serde_json::from_slice(&bytes).map_err(|error| {
         ApiError::bad_request("not_json", format!("the body is no JSON object: {error}"))
@@ -174,13 +178,9 @@ async fn fields(app: &App, headers: &HeaderMap, body: Body) -> Result<Map<String
     })
 }
 
-fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> &'a str {
-    fields.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
 /// The id that was given, or one that is made.
-fn id_of(fields: &mut Map<String, Value>, name: &'static str, prefix: &str) -> Result<String, ApiError> {
-    match fields.remove(name) {
+fn id_of(fields: &mut Fields, name: &'static str, prefix: &str) -> Result<String, ApiError> {
+    match fields.take(name) {
         Some(Value::String(id)) if !id.is_empty() => Ok(id),
         None | Some(Value::Null) => {
             let mut random = [0_u8; 8];
@@ -193,14 +193,11 @@ fn id_of(fields: &mut Map<String, Value>, name: &'static str, prefix: &str) -> R
     }
 }
 
-fn event(kind: &str, ids: &[(&str, &str)], fields: Map<String, Value>) -> Map<String, Value> {
-    let mut event = Map::new();
-    event.insert("type".into(), kind.into());
-    event.extend(ids.iter().map(|(name, id)| ((*name).to_string(), Value::from(*id))));
-    for (name, value) in fields {
-        event.entry(name).or_insert(value);
+fn event(kind: &str, ids: &[(&str, &str)], mut fields: Fields) -> Fields {
+    for (name, value) in [("type", kind)].iter().chain(ids) {
+        fields.set(name, value);
     }
-    event
+    fields
 }
 
 fn not_events(why: &str) -> ApiError {
@@ -212,15 +209,17 @@ fn not_events(why: &str) -> ApiError {
 async fn append(
     app: &Arc<App>,
     session: &str,
-    mut events: Vec<Map<String, Value>>,
+    mut events: Vec<Fields>,
     must: Must,
 ) -> Result<usize, ApiError> {
     let now = (app.engine.options().now)();
     for event in &mut events {
-        if !["timestamp", "started_at", "ended_at"].iter().any(|name| event.contains_key(*name)) {
-            event.insert("timestamp".into(), now.to_string().into());
+        if !["timestamp", "started_at", "ended_at"].iter().any(|name| event.has(name)) {
+            event.set("timestamp", &now.to_string());
         }
-        event.entry("session_id").or_insert_with(|| session.into());
+        if !event.has("session_id") {
+            event.set("session_id", session);
+        }
     }
     let (app, session) = (Arc::clone(app), session.to_string());
     blocking(move || write(&app, &session, events, &must)).await?

@@ -1,9 +1,11 @@
 //! The `ThoughtFlow` emitter: requests become a log, the log a session, and the session's end is announced.
 
 use crate::running::{Running, now};
+use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use unspool_engine::live::{Arrival, Keep, Part, Retention};
+use unspool_testkit::PATIENCE;
 
 fn post(server: &Running, path: &str, body: &Value) -> Value {
     let answer = server.post(&format!("/v1/thoughtflow{path}"), body.to_string());
@@ -157,6 +159,36 @@ fn artifacts_have_what_was_sent_and_when() {
 }
 
 #[test]
+fn payloads_are_kept_as_they_were_sent() {
+    let server = Running::start();
+    let steps = "/v1/thoughtflow/sessions/sess_1/runs/run_1/steps";
+    let number = "123456789012345678901234567890";
+    // The first event there is of a session may be a long one.
+    let long = "x".repeat(100_000);
+    let body = format!(
+        "{{\"step_id\": \"s\",\n \"label\": \"generic\", \"payload\": {{\"z\": {number},\n \"a\": 1.50, \"long\": \"{long}\"}}}}"
+    );
+    let begun = server.post(steps, &body);
+    assert_eq!(begun.status, 200, "{}", String::from_utf8_lossy(&begun.body));
+    let event = format!(
+        "{{\"type\":\"step.completed\",\"session_id\":\"sess_1\",\"run_id\":\"run_1\",\"step_id\":\"s\",\"payload\":-{number},\"seed\":{number}}}"
+    );
+    assert_eq!(server.post("/v1/thoughtflow/events", event).status, 200);
+    server.app.engine.settle();
+    for path in ["/thoughtflow/sess_1.json", "/api/v1/sessions/sess_1/export?format=thoughtflow"] {
+        let document = String::from_utf8(server.get(path).body).unwrap().replace([' ', '\n'], "");
+        for said in [
+            format!("\"payload_started\":{{\"z\":{number},\"a\":1.50,\"long\":"),
+            format!("\"payload_completed\":-{number}"),
+            format!("\"seed\":{number}"),
+        ] {
+            assert!(document.contains(&said), "{path} {said}: {}", document.replace(&long, "…"));
+        }
+    }
+    assert_eq!(server.records(), (2, 0, 0));
+}
+
+#[test]
 fn the_end_of_what_nobody_began_is_refused() {
     let server = Running::start();
     begin(&server);
@@ -278,6 +310,87 @@ fn a_step_that_began_before_a_restart_ends_behind_it() {
     assert_eq!(steps.len(), 2, "{document}");
     assert_eq!(steps[1]["duration_ms"], 2000, "{document}");
     assert_eq!(second.records(), (8, 0, 0));
+}
+
+#[test]
+fn what_is_too_much_to_be_remembered_is_taken_and_counted() {
+    let server = Running::start_with(|app| (app.limits.session_ids, app.limits.emitted_ids) = (3, 4));
+    let told = || {
+        let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
+        let line = metrics.lines().find(|line| line.starts_with("unspool_thoughtflow_unchecked_total "));
+        let notices = server.get("/api/v1/health").json()["notices"].to_string();
+        (line.unwrap().rsplit(' ').next().unwrap().to_string(), notices.contains("`max_session_ids` (3)"))
+    };
+    // A run and two steps.
+    begin(&server);
+    let steps = "/sessions/sess_1/runs/run_1/steps";
+    let refused = |path: &str| server.post(&format!("/v1/thoughtflow{path}/complete"), "{}").status;
+    assert_eq!((refused(&format!("{steps}/none")), told()), (404, ("0".into(), false)));
+    post(&server, steps, &json!({"step_id": "s3", "label": "generic"}));
+    assert_eq!((refused(&format!("{steps}/none")), told()), (200, ("1".into(), true)));
+    // Whoever is small is looked at as before, also when the large one comes between.
+    post(&server, "/sessions/small/runs", &json!({"run_id": "r"}));
+    post(&server, steps, &json!({"step_id": "s4", "label": "generic"}));
+    assert_eq!((refused("/sessions/small/runs/r"), refused("/sessions/small/runs/none")), (200, 404));
+    let lines = ["s4", "not begun"].map(
+        |step| json!({"type": "step.completed", "session_id": "sess_1", "run_id": "run_1", "step_id": step}),
+    );
+    let answer = server.post("/v1/thoughtflow/events", lines.map(|line| line.to_string()).join("\n"));
+    assert_eq!((answer.json(), told().0), (json!({"events": 2, "unknown": 0, "artifacts": []}), "3".into()));
+    // Looked up again, it is too much again.
+    let folder = Arc::clone(&server.folder);
+    drop(server);
+    let server = Running::start_in(folder, |app| app.limits.session_ids = 3);
+    post(&server, &format!("{steps}/neither/complete"), &json!({}));
+}
+
+/// A table that is not there stands for anything a database refuses while the server runs.
+#[test]
+fn nobody_is_refused_for_what_could_not_be_looked_up() {
+    let first = Running::start();
+    begin(&first);
+    first.app.engine.settle();
+    let folder = Arc::clone(&first.folder);
+    drop(first);
+    for (n, (database, table)) in
+        [("store.db", "sessions"), ("families.db", "sessions"), ("families.db", "entries")].iter().enumerate()
+    {
+        let server = Running::start_in(Arc::clone(&folder), |_| {});
+        server.app.engine.settle();
+        let broken = Connection::open(folder.path().join(database)).unwrap();
+        broken.busy_timeout(PATIENCE).unwrap();
+        broken.execute_batch(&format!("ALTER TABLE {table} RENAME TO away")).unwrap();
+        let path = "/sessions/sess_1/runs/run_1/steps";
+        let begun = json!({"step_id": format!("other_{n}"), "label": "generic"});
+        for (path, body) in [(path, &begun), (&format!("{path}/s2/complete"), &json!({}))] {
+            let answer = server.post(&format!("/v1/thoughtflow{path}"), body.to_string());
+            assert_eq!((answer.status, answer.error().as_str()), (503, "not_kept"), "{table} {path}");
+            assert!(answer.header("retry-after").is_some());
+        }
+        broken.execute_batch(&format!("ALTER TABLE away RENAME TO {table}")).unwrap();
+        post(&server, path, &begun);
+        post(&server, &format!("{path}/s2/complete"), &json!({}));
+    }
+}
+
+#[test]
+fn an_export_of_a_session_does_not_hide_what_began_in_it() {
+    let elsewhere = Running::start();
+    begin(&elsewhere);
+    end(&elsewhere);
+    let own = elsewhere.get("/api/v1/sessions/sess_1/line").json()["id"].as_str().unwrap().to_string();
+    let export = String::from_utf8(elsewhere.get("/api/v1/sessions/sess_1/export?format=json").body).unwrap();
+    // There it was one with another session, by whose id it went; of equals, that one comes first here.
+    let export = export.replace(&own, "xffffffffffffffffffffffffffffffff");
+    let first = Running::start();
+    begin(&first);
+    post(&first, "/sessions/sess_1/runs", &json!({"run_id": "run_2", "started_at": "2026-11-15T11:00:03Z"}));
+    assert_eq!(first.post("/v1/ingest?name=export.json", export).status, 200);
+    assert_eq!(first.sessions(), ["sess_1", "sess_1"]);
+    let folder = Arc::clone(&first.folder);
+    drop(first);
+    let second = Running::start_in(folder, |_| {});
+    post(&second, "/sessions/sess_1/runs/run_2/complete", &json!({}));
 }
 
 #[test]

@@ -12,8 +12,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BinaryHeap};
-use told::{Raw, Told, ToldStep, told_of, told_of_session};
+use std::collections::BinaryHeap;
+use told::{Fields, Raw, Said, Told, ToldStep, told_of, told_of_session};
 use unspool_model::flow::NONE;
 use unspool_model::{Batch, Edge, EdgeKind, Flow, IntentSource, Run, Status, Step, StepKind, Sym, Timestamp};
 
@@ -25,7 +25,7 @@ pub struct ThoughtFlow {
     ended_at: Option<String>,
     runs: Vec<RunDoc>,
     #[serde(flatten)]
-    others: BTreeMap<String, Raw>,
+    others: Fields,
 }
 
 #[derive(Serialize)]
@@ -43,7 +43,7 @@ struct RunDoc {
     duration_ms: Option<i64>,
     steps: Vec<StepDoc>,
     #[serde(flatten)]
-    others: BTreeMap<String, Raw>,
+    others: Fields,
 }
 
 /// What a step was given, or what came of it: as its source wrote it, or as the flow has it.
@@ -70,7 +70,7 @@ struct StepDoc {
     #[serde(skip_serializing_if = "Option::is_none")]
     payload_completed: Option<Payload>,
     #[serde(flatten)]
-    others: BTreeMap<String, Raw>,
+    others: Fields,
 }
 
 /// A session as its document. Steps of no run are those of a last run without an id.
@@ -88,7 +88,7 @@ pub fn thoughtflow(flow: &Flow, batch: &Batch, natives: &mut dyn NativeBytes) ->
             ended_at: None,
             duration_ms: None,
             steps: loose,
-            others: BTreeMap::new(),
+            others: Fields::new(),
         });
     }
     writer.document(runs)
@@ -109,10 +109,11 @@ pub fn thoughtflow_of_runs(
 
 /// Tells in a graph of steps what they were given and what came of them, where a source told that in payloads: its nodes are about their first words otherwise.
 pub fn tell_payloads(flow: &Flow, batch: &Batch, natives: &mut dyn NativeBytes, graph: &mut Graph) {
+    let said = Said::of(batch, flow, natives);
     for node in &mut graph.nodes {
         let [step] = node.steps.as_slice() else { continue };
         let Some(step) = flow.steps.get(*step as usize) else { continue };
-        let told = told_of(batch, flow, step, natives);
+        let told = told_of(batch, flow, step, &said);
         let payload = |word: &str, raw: Option<&Raw>| match raw.map(|raw| raw.get().trim()) {
             None | Some("" | "{}" | "null") => None,
             Some(raw) => Some(format!("{word}: {raw}")),
@@ -170,7 +171,8 @@ impl<'f> Writer<'f> {
             }
         }
         let told = told_of_session(batch, flow, natives);
-        let told_steps = (0..).zip(&flow.steps).map(|(n, step)| (n, told_of(batch, flow, step, natives)));
+        let said = Said::of(batch, flow, natives);
+        let told_steps = (0..).zip(&flow.steps).map(|(n, step)| (n, told_of(batch, flow, step, &said)));
         let told_steps = told_steps.filter(|(_, told)| !told.is_empty()).collect();
         Writer { flow, batch, session, by_run, needs, told, told_steps }
     }
@@ -182,7 +184,7 @@ impl<'f> Writer<'f> {
             started_at: stated(self.told.started, self.flow.session.started),
             ended_at: stated(self.told.ended, self.flow.session.ended),
             runs,
-            others: std::mem::take(&mut self.told.others),
+            others: std::mem::take(&mut self.told.others.fields),
         }
     }
 
@@ -201,7 +203,7 @@ impl<'f> Writer<'f> {
             ended_at: moment(run.ended).filter(|_| ended),
             duration_ms: run.ended.ms_since(run.started).filter(|_| ended),
             steps: self.steps(n),
-            others: self.told.runs.remove(&run.native_id).unwrap_or_default(),
+            others: self.told.runs.remove(&run.native_id).unwrap_or_default().fields,
         }
     }
 
@@ -235,6 +237,7 @@ impl<'f> Writer<'f> {
                 (last, place, n)
             });
         let mut docs = Vec::new();
+        // A heap is less code than a sort, and every report carries it.
         for (_, _, n) in by_start.collect::<BinaryHeap<_>>().into_sorted_vec() {
             let step = &self.flow.steps[n];
             match u32::try_from(n).ok().and_then(|n| self.told_steps.get(&n)) {
@@ -276,7 +279,7 @@ impl<'f> Writer<'f> {
             duration_ms: told.duration_ms.or(measured).or(known).filter(|_| has_end),
             payload_started: raw(&told.given).unwrap_or_else(nothing),
             payload_completed: has_end.then(|| raw(&told.gave).unwrap_or_else(nothing)),
-            others: told.others.clone(),
+            others: told.others.fields.clone(),
         }
     }
 
@@ -330,7 +333,7 @@ impl<'f> Writer<'f> {
             duration_ms: step.duration_ms.get().filter(|_| done),
             payload_started: Payload::Made(given),
             payload_completed: done.then_some(Payload::Made(gave)),
-            others: BTreeMap::new(),
+            others: Fields::new(),
         }
     }
 }

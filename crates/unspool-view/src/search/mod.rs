@@ -115,7 +115,7 @@ pub fn search(patterns: &[Pattern], flow: &Flow, batch: &Batch, natives: &mut dy
 }
 
 /// Records with the steps they witness, in the order they lie in their streams.
-fn witnesses(flow: &Flow, batch: &Batch) -> Vec<(RecordIx, usize)> {
+pub(crate) fn witnesses(flow: &Flow, batch: &Batch) -> Vec<(RecordIx, usize)> {
     let steps = flow.steps.iter().enumerate();
     let mut all: Vec<(RecordIx, usize)> =
         steps.flat_map(|(n, step)| flow.witnesses_of(step).iter().map(move |record| (*record, n))).collect();
