@@ -209,7 +209,9 @@ fn names_behind_names_are_read_in_no_more_time_than_other_text() {
 
 #[test]
 fn what_is_too_long_for_a_value_is_none() {
-    for (before, behind) in [("?key=", "&a=b"), ("api_key=\"", "\""), ("password: ", " "), ("password: '", "'")] {
+    for (before, behind) in
+        [("?key=", "&a=b"), ("api_key=\"", "\""), ("password: ", " "), ("password: '", "'")]
+    {
         for (length, is_secret) in [(512, true), (513, false), (2000, false)] {
             let text = format!("{before}{}{behind}", digits(length));
             assert_eq!(masked(&text).0.contains("[redacted"), is_secret, "{before}{length}");

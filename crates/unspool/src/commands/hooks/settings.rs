@@ -93,9 +93,7 @@ impl Settings {
         let events: Vec<&str> = installed.iter().map(|(event, _)| event.as_str()).collect();
         let Some((_, command)) = installed.first() else { return false };
         let Ok(mut before) = Settings::read(before) else { return false };
-        before.installed().is_empty()
-            && before.install(command, &events).is_ok()
-            && before.text == self.text
+        before.installed().is_empty() && before.install(command, &events).is_ok() && before.text == self.text
     }
 
     /// The events our hook is run for, with its command.
