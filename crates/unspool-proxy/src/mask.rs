@@ -68,11 +68,7 @@ impl Masks {
                 all.push(value.into());
             }
         }
-        let tagged = |text: String| {
-            let tag = self.mask(text.as_bytes());
-            (text, tag)
-        };
-        Secrets::new(all.into_iter().map(tagged).collect())
+        Secrets::new(all, |text| self.mask(text.as_bytes()))
     }
 
     /// Headers in their order, without secrets.

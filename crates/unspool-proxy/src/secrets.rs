@@ -5,6 +5,7 @@
 //! looks like a secret.
 
 use crate::pieces;
+use crate::room::Loss;
 use crate::written::{meant, written};
 use memchr::memmem;
 use std::cmp::Reverse;
@@ -24,9 +25,17 @@ const SAYING: [&[u8]; 8] =
 /// Of a secret that is cut off at the end of a body, so much gives it away.
 const LEAST_BEGUN: usize = 8;
 
+/// Everything that is recorded is looked through for each of them: a request has no more than this, `max_secrets`.
+const MAX_SECRETS: usize = 64;
+/// They have no more bytes than this, all together: `max_secret_bytes`.
+const MAX_SECRET_BYTES: usize = 64 << 10;
+
 /// The secrets of a request. They show nothing of themselves.
 #[derive(Clone, Default)]
-pub struct Secrets(Arc<[Secret]>);
+pub struct Secrets {
+    all: Arc<[Secret]>,
+    beyond: Option<Loss>,
+}
 
 struct Secret {
     /// It, and what it says in a query.
@@ -41,7 +50,7 @@ struct Secret {
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} secrets", self.0.len())
+        write!(f, "{} secrets", self.all.len())
     }
 }
 
@@ -53,16 +62,35 @@ pub(crate) fn is_sure(text: &str) -> bool {
 }
 
 impl Secrets {
-    /// Of texts, each with what is to stand in its place.
-    pub(crate) fn new(texts: Vec<(String, String)>) -> Secrets {
-        let is_looked_for = |text: &str| {
+    /// Of texts; `tag` says what is to stand in the place of one. What is beyond a limit is not looked for.
+    pub(crate) fn new(mut texts: Vec<String>, tag: impl Fn(&str) -> String) -> Secrets {
+        texts.retain(|text| {
             is_sure(text) || (text.len() >= LEAST && text.bytes().any(|byte| byte.is_ascii_alphabetic()))
+        });
+        texts.sort();
+        texts.dedup();
+        let beyond = if texts.len() > MAX_SECRETS {
+            Some(Loss::ManySecrets)
+        } else {
+            let bytes = texts.iter().map(String::len).sum::<usize>();
+            (bytes > MAX_SECRET_BYTES).then_some(Loss::LongSecrets)
         };
-        let mut all: Vec<(String, String)> =
-            texts.into_iter().filter(|(text, _)| is_looked_for(text)).collect();
-        all.sort();
-        all.dedup();
-        Secrets(all.into_iter().map(|(text, tag)| Secret::new(&text, tag)).collect())
+        let looked_for = texts.iter().filter(|_| beyond.is_none());
+        Secrets { all: looked_for.map(|text| Secret::new(text, tag(text))).collect(), beyond }
+    }
+
+    /// Why they are not looked for, if they are not. Nothing that may say one may be kept then.
+    pub(crate) fn beyond(&self) -> Option<Loss> {
+        self.beyond
+    }
+
+    /// How many bytes they take.
+    pub(crate) fn bytes(&self) -> usize {
+        let each = |secret: &Secret| {
+            let texts = secret.meant.iter().chain(&secret.written).chain([&secret.tag]);
+            size_of::<Secret>() + texts.map(|text| size_of::<String>() + text.len()).sum::<usize>()
+        };
+        self.all.iter().map(each).sum()
     }
 
     /// Bytes without them, as long as they were; none when none is among them.
@@ -106,7 +134,7 @@ impl Secrets {
     /// Where they are, in order and apart.
     fn spots(&self, bytes: &[u8]) -> Vec<(Range<usize>, &Secret)> {
         let mut found: Vec<(Range<usize>, &Secret)> = Vec::new();
-        for secret in self.0.iter() {
+        for secret in self.all.iter() {
             for written in &secret.written {
                 let all = memmem::find_iter(bytes, written).map(|start| start..start + written.len());
                 found.extend(
@@ -127,7 +155,7 @@ impl Secrets {
 
     /// Whether one may be said in pieces, each a string of its own. It errs on the side of yes.
     pub fn may_be_in_pieces(&self, bytes: &[u8]) -> bool {
-        let sure = self.0.iter().filter(|secret| secret.is_sure).flat_map(|secret| &secret.meant);
+        let sure = self.all.iter().filter(|secret| secret.is_sure).flat_map(|secret| &secret.meant);
         sure.into_iter().any(|text| pieces::may_be_in_pieces(text.as_bytes(), bytes))
     }
 }
@@ -177,12 +205,13 @@ fn is_value(bytes: &[u8], range: Range<usize>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Secrets;
+    use super::{Loss, Secrets};
 
     const KEY: &str = "wk-7Yb/Qz+91xA=";
 
     fn secrets(texts: &[&str]) -> Secrets {
-        Secrets::new(texts.iter().map(|text| ((*text).into(), "masked:0011223344556677".into())).collect())
+        let texts = texts.iter().map(|text| (*text).into()).collect();
+        Secrets::new(texts, |_| "masked:0011223344556677".into())
     }
 
     fn hidden(of: &Secrets, text: &str) -> String {
@@ -251,6 +280,23 @@ mod tests {
         assert_eq!(hidden(&of, "the key is wk-7Yb/Qz"), "the key is *********");
         assert_eq!(of.hide(b"the key is wk-7Y"), None);
         assert_eq!(hidden(&of, r"the key is wk-7Yb/Qz+91xA\u0"), "the key is *****************");
+    }
+
+    #[test]
+    fn more_than_can_be_looked_for_is_told_and_what_they_take_is_known() {
+        let many = |count: usize| {
+            let texts = (0..count).map(|n| format!("key-{n:05}")).collect();
+            Secrets::new(texts, |_| "masked:0011223344556677".into())
+        };
+        assert_eq!((many(64).beyond(), many(65).beyond()), (None, Some(Loss::ManySecrets)));
+        assert_eq!(secrets(&["none"; 1000]).beyond(), None, "equal ones are one");
+        let long = "a1".repeat(32 << 10);
+        assert_eq!(
+            (secrets(&[&long]).beyond(), secrets(&[&long, KEY]).beyond()),
+            (None, Some(Loss::LongSecrets))
+        );
+        assert_eq!(Secrets::default().bytes(), 0);
+        assert!(secrets(&[&long]).bytes() > long.len() && many(64).bytes() > 64 * "key-00000".len());
     }
 
     #[test]
