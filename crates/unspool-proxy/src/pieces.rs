@@ -49,7 +49,9 @@ pub(crate) fn begun(whole: &[u8], bytes: &[u8], least: usize) -> Option<usize> {
     let tail = &bytes[bytes.len().saturating_sub(whole.len().saturating_sub(1))..];
     memmem::find(tail, whole.get(..least)?)?;
     let mut follower = Follower::new(whole);
-    tail.iter().for_each(|byte| follower.step(*byte));
+    for byte in tail {
+        follower.step(*byte);
+    }
     Some(follower.begun).filter(|length| *length >= least)
 }
 
