@@ -278,7 +278,7 @@ mod tests {
             ("authorization", "Basic dXNlcjpodW50ZXIyMw==", "password hunter23", true),
             ("authorization", "Basic dXNlcjpodW50ZXIyMw", "password hunter23", true),
             ("authorization", "Basic dXNlcjpodW50ZXIyMw==", "the user said so", false),
-            ("authorization", "Basic c2tfdGVzdF80ZUMzOUhxOg==", "no such key: sk_test_4eC39Hq", true),
+            ("authorization", "Basic c2tfdGVzdF80ZUMzOUhxOg==", "no such key: sk_test_4eC39Hq.", true),
             ("authorization", "Token token=abc123def456", "no such token abc123def456", true),
             ("authorization", "Token token=\"abc123def456\"", "no such token abc123def456", true),
             ("authorization", "Token token=abc123def456", "token=abc123def456", true),
