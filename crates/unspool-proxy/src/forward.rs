@@ -100,10 +100,10 @@ async fn forward(
     if let Some(client) = client.filter(|_| parts.status == StatusCode::SWITCHING_PROTOCOLS) {
         let reading = Reading::new(watch.handshake(), &parts.headers, Arc::clone(shared));
         next.set(Socket { client, upstream, ending, reading, shared: Arc::clone(shared) });
-        clean_answer(&mut parts.headers, GoesOn { upgrade: true, host: true });
+        clean_answer(&mut parts.headers, true);
         return Ok(Response::from_parts(parts, Either::Right(Full::default())));
     }
-    clean_answer(&mut parts.headers, GoesOn::default());
+    clean_answer(&mut parts.headers, false);
     name_status(&mut parts);
     if is_head || matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
         // There is no body, and nobody asks for its end.

@@ -42,8 +42,8 @@ pub(crate) fn clean_request(headers: &mut HeaderMap, goes_on: GoesOn) {
 }
 
 /// Takes out of an answer what is said about its connection, but for what both sides have to know of another protocol.
-pub(crate) fn clean_answer(headers: &mut HeaderMap, goes_on: GoesOn) {
-    clean_but(headers, goes_on.upgrade, |_| None);
+pub(crate) fn clean_answer(headers: &mut HeaderMap, upgrades: bool) {
+    clean_but(headers, upgrades, |_| None);
 }
 
 /// `stays` may decide for itself whether a header goes on.
@@ -127,7 +127,7 @@ mod tests {
         ];
         assert_eq!(in_order(&one), kept);
         let mut answer = headers(&[("connection", "close"), ("host", "x"), ("te", "x"), ("set-cookie", "a")]);
-        clean_answer(&mut answer, GoesOn::default());
+        clean_answer(&mut answer, false);
         assert_eq!(in_order(&answer), [("host", "x"), ("te", "x"), ("set-cookie", "a")]);
     }
 
@@ -167,5 +167,8 @@ mod tests {
             ("sec-websocket-key", "k"),
         ];
         assert_eq!(in_order(&one), kept);
+        let mut answer = headers(&[("connection", "upgrade"), ("upgrade", "websocket"), ("keep-alive", "1")]);
+        clean_answer(&mut answer, true);
+        assert_eq!(in_order(&answer), [("connection", "Upgrade"), ("upgrade", "websocket")]);
     }
 }

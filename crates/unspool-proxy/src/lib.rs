@@ -12,6 +12,7 @@ mod gathered;
 mod headers;
 mod mask;
 mod names;
+mod pieces;
 mod reading;
 mod refusal;
 mod room;
@@ -23,6 +24,7 @@ mod socket;
 mod sockets;
 mod tee;
 mod upstream;
+mod written;
 
 pub use mask::{MASKED, Masks};
 pub use names::{Names, host_of};

@@ -5,8 +5,9 @@
 
 use crate::secrets::{Secrets, is_sure};
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
+use percent_encoding::percent_decode_str;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
@@ -63,15 +64,11 @@ impl Masks {
         }
         let query = path.split_once('?').map(|(_, query)| query).unwrap_or_default();
         for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-            if is_secret_name(name) {
+            if names_a_secret(name) {
                 all.push(value.into());
             }
         }
-        let tagged = |text: String| {
-            let tag = self.mask(text.as_bytes());
-            (text, tag)
-        };
-        Secrets::new(all.into_iter().map(tagged).collect())
+        Secrets::new(all, |text| self.mask(text.as_bytes()))
     }
 
     /// Headers in their order, without secrets.
@@ -164,22 +161,28 @@ fn proofs(name: &HeaderName, value: &str, all: &mut Vec<String>) {
         all.extend(values.filter(|value| value.len() >= LEAST_COOKIE && is_sure(value)));
         return;
     }
-    let Some((scheme, proof)) = value.split_once(' ') else { return all.push(value.into()) };
+    let (scheme, proof) = value.split_once(' ').unwrap_or(("", value));
     let proof = proof.trim();
-    if proof.contains('=') && proof.contains(',') {
-        let parameters = proof.split(',').filter_map(|pair| pair.split_once('='));
-        all.extend(
-            parameters.filter(|(name, _)| is_secret_name(name.trim())).map(|(_, value)| unquoted(value)),
-        );
-        return;
-    }
+    let parameters = proof.split([',', ';']).filter_map(|pair| pair.split_once('='));
+    all.extend(parameters.filter(|(name, _)| is_secret_name(name.trim())).map(|(_, value)| unquoted(value)));
     if scheme.eq_ignore_ascii_case("basic")
-        && let Some(user) = STANDARD.decode(proof).ok().and_then(|user| String::from_utf8(user).ok())
+        && let Ok(user) = STANDARD_NO_PAD.decode(proof.trim_end_matches('='))
+        && let Ok(user) = String::from_utf8(user)
     {
-        all.extend(user.split_once(':').map(|(_, password)| password.to_string()));
+        // Some APIs take a key for the name of a user. Names that are words are masked only where they are said to be keys.
+        all.extend(
+            user.split_once(':').into_iter().flat_map(|(name, password)| [name, password]).map(Into::into),
+        );
         all.push(user);
     }
     all.push(proof.into());
+}
+
+/// Whether a parameter of a query is a secret by its name. Where it is masked in the path itself, any name with a percent is not taken at its
+/// word; here it would take its value out of everything that is said.
+fn names_a_secret(name: &str) -> bool {
+    let decoded = percent_decode_str(name).decode_utf8_lossy();
+    decoded.split(['%', '[', ']']).any(is_secret_name)
 }
 
 /// Where user and password of an address are.
@@ -273,6 +276,14 @@ mod tests {
             ("authorization", "Basic dXNlcjpodW50ZXIyMw==", "user:hunter23", true),
             ("authorization", "Basic dXNlcjpodW50ZXIyMw==", "dXNlcjpodW50ZXIyMw==", true),
             ("authorization", "Basic dXNlcjpodW50ZXIyMw==", "password hunter23", true),
+            ("authorization", "Basic dXNlcjpodW50ZXIyMw", "password hunter23", true),
+            ("authorization", "Basic dXNlcjpodW50ZXIyMw==", "the user said so", false),
+            ("authorization", "Basic c2tfdGVzdF80ZUMzOUhxOg==", "no such key: sk_test_4eC39Hq.", true),
+            ("authorization", "Token token=abc123def456", "no such token abc123def456", true),
+            ("authorization", "Token token=\"abc123def456\"", "no such token abc123def456", true),
+            ("authorization", "Token token=abc123def456", "token=abc123def456", true),
+            ("authorization", "key=abc123def456", "no such key abc123def456", true),
+            ("authorization", "Digest username=bobby123, nonce=abc123def456", "bobby123 abc123def456", false),
             (
                 "authorization",
                 "AWS4-HMAC-SHA256 Credential=AKIA/1/x, SignedHeaders=host;x-amz-date, Signature=ab12cd34",
@@ -298,6 +309,18 @@ mod tests {
             let headers = [(HeaderName::from_static(name), HeaderValue::from_static(value))];
             let secrets = masks.secrets(&headers.into_iter().collect(), "/v1/x");
             assert_eq!(secrets.hide(said.as_bytes()).is_some(), is_hidden, "{name}: {value}: {said}");
+        }
+        for (query, is_hidden) in [
+            ("models%5B%5D=gpt-4o-mini", false),
+            ("a%20b=gpt-4o-mini", false),
+            ("%6bey=gpt-4o-mini", true),
+            ("auth%5Btoken%5D=gpt-4o-mini", true),
+            ("key[]=gpt-4o-mini", true),
+        ] {
+            let secrets = masks.secrets(&HeaderMap::new(), &format!("/v1/x?{query}"));
+            assert_eq!(secrets.hide(b"{\"model\":\"gpt-4o-mini\"}").is_some(), is_hidden, "{query}");
+            let is_kept = masks.path(&format!("/v1/x?{query}"), &secrets).contains("mini");
+            assert!(!is_kept, "a path is masked with care: {query}");
         }
         let secrets = masks.secrets(&HeaderMap::new(), "/v1/x?alt=sse&key=a1b2c3d4e5");
         assert!(secrets.hide(b"the key a1b2c3d4e5").is_some());

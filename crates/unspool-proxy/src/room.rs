@@ -16,11 +16,16 @@ pub enum Loss {
     NotKept,
     /// Messages over its socket were not read.
     Unread,
+    /// Its caller proved itself with more than `max_secrets`.
+    ManySecrets,
+    /// Its caller proved itself with more than `max_secret_bytes`.
+    LongSecrets,
 }
 
 impl Loss {
     /// All there are.
-    pub const ALL: [Loss; 4] = [Loss::NoRoom, Loss::TooLarge, Loss::NotKept, Loss::Unread];
+    pub const ALL: [Loss; 6] =
+        [Loss::NoRoom, Loss::TooLarge, Loss::NotKept, Loss::Unread, Loss::ManySecrets, Loss::LongSecrets];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -29,6 +34,8 @@ impl Loss {
             Loss::TooLarge => "max_recorded_body_bytes",
             Loss::NotKept => "not_kept",
             Loss::Unread => "unread_socket",
+            Loss::ManySecrets => "max_secrets",
+            Loss::LongSecrets => "max_secret_bytes",
         }
     }
 }

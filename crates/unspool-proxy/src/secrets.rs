@@ -4,8 +4,10 @@
 //! puts one into a prompt. Out: the same bytes with something else in the place of each, as long as they were. Never here: what only
 //! looks like a secret.
 
-use memchr::{memchr, memchr_iter, memmem};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use crate::pieces;
+use crate::room::Loss;
+use crate::written::{meant, written};
+use memchr::memmem;
 use std::cmp::Reverse;
 use std::fmt;
 use std::ops::Range;
@@ -22,18 +24,24 @@ const SAYING: [&[u8]; 8] =
     [b"key", b"token", b"secret", b"password", b"credential", b"auth", b"bearer", b"cookie"];
 /// Of a secret that is cut off at the end of a body, so much gives it away.
 const LEAST_BEGUN: usize = 8;
-/// When a stream has more places where a secret may be cut, it is looked at closely in any case.
-const MAX_PLACES: usize = 64;
-/// What a query leaves as it is.
-const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// Everything that is recorded is looked through for each of them: a request has no more than this, `max_secrets`.
+const MAX_SECRETS: usize = 64;
+/// They have no more bytes than this, all together: `max_secret_bytes`.
+const MAX_SECRET_BYTES: usize = 64 << 10;
 
 /// The secrets of a request. They show nothing of themselves.
 #[derive(Clone, Default)]
-pub struct Secrets(Arc<[Secret]>);
+pub struct Secrets {
+    all: Arc<[Secret]>,
+    beyond: Option<Loss>,
+}
 
 struct Secret {
+    /// It, and what it says in a query.
+    meant: Vec<String>,
     /// It, and how else it may be written.
-    written: Vec<Vec<u8>>,
+    written: Vec<String>,
     /// What stands in its place where there is room for it.
     tag: String,
     /// It is one wherever it stands.
@@ -42,7 +50,7 @@ struct Secret {
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} secrets", self.0.len())
+        write!(f, "{} secrets", self.all.len())
     }
 }
 
@@ -54,18 +62,35 @@ pub(crate) fn is_sure(text: &str) -> bool {
 }
 
 impl Secrets {
-    /// Of texts, each with what is to stand in its place.
-    pub(crate) fn new(texts: Vec<(String, String)>) -> Secrets {
-        let is_looked_for = |text: &str| {
+    /// Of texts; `tag` says what is to stand in the place of one. What is beyond a limit is not looked for.
+    pub(crate) fn new(mut texts: Vec<String>, tag: impl Fn(&str) -> String) -> Secrets {
+        texts.retain(|text| {
             is_sure(text) || (text.len() >= LEAST && text.bytes().any(|byte| byte.is_ascii_alphabetic()))
+        });
+        texts.sort();
+        texts.dedup();
+        let beyond = if texts.len() > MAX_SECRETS {
+            Some(Loss::ManySecrets)
+        } else {
+            let bytes = texts.iter().map(String::len).sum::<usize>();
+            (bytes > MAX_SECRET_BYTES).then_some(Loss::LongSecrets)
         };
-        let mut all: Vec<(String, String)> =
-            texts.into_iter().filter(|(text, _)| is_looked_for(text)).collect();
-        all.sort();
-        all.dedup();
-        let secret =
-            |(text, tag): (String, String)| Secret { written: written(&text), is_sure: is_sure(&text), tag };
-        Secrets(all.into_iter().map(secret).collect())
+        let looked_for = texts.iter().filter(|_| beyond.is_none());
+        Secrets { all: looked_for.map(|text| Secret::new(text, tag(text))).collect(), beyond }
+    }
+
+    /// Why they are not looked for, if they are not. Nothing that may say one may be kept then.
+    pub(crate) fn beyond(&self) -> Option<Loss> {
+        self.beyond
+    }
+
+    /// How many bytes they take.
+    pub(crate) fn bytes(&self) -> usize {
+        let each = |secret: &Secret| {
+            let texts = secret.meant.iter().chain(&secret.written).chain([&secret.tag]);
+            size_of::<Secret>() + texts.map(|text| size_of::<String>() + text.len()).sum::<usize>()
+        };
+        self.all.iter().map(each).sum()
     }
 
     /// Bytes without them, as long as they were; none when none is among them.
@@ -109,7 +134,7 @@ impl Secrets {
     /// Where they are, in order and apart.
     fn spots(&self, bytes: &[u8]) -> Vec<(Range<usize>, &Secret)> {
         let mut found: Vec<(Range<usize>, &Secret)> = Vec::new();
-        for secret in self.0.iter() {
+        for secret in self.all.iter() {
             for written in &secret.written {
                 let all = memmem::find_iter(bytes, written).map(|start| start..start + written.len());
                 found.extend(
@@ -130,45 +155,27 @@ impl Secrets {
 
     /// Whether one may be said in pieces, each a string of its own. It errs on the side of yes.
     pub fn may_be_in_pieces(&self, bytes: &[u8]) -> bool {
-        self.0.iter().filter(|secret| secret.is_sure).any(|secret| secret.is_in_pieces(bytes))
+        let sure = self.all.iter().filter(|secret| secret.is_sure).flat_map(|secret| &secret.meant);
+        sure.into_iter().any(|text| pieces::may_be_in_pieces(text.as_bytes(), bytes))
     }
 }
 
 impl Secret {
+    fn new(text: &str, tag: String) -> Secret {
+        let meant = meant(text);
+        let mut written: Vec<String> = meant.iter().flat_map(|text| written(text)).collect();
+        written.retain(|one| one.len() >= LEAST);
+        written.sort();
+        written.dedup();
+        Secret { meant, written, tag, is_sure: is_sure(text) }
+    }
+
     /// The end of bytes, where it begins and is cut off.
     fn begun(&self, bytes: &[u8]) -> Option<Range<usize>> {
-        let whole = self.written.first().filter(|_| self.is_sure)?;
-        let length = (LEAST_BEGUN..whole.len()).rev().find(|length| bytes.ends_with(&whole[..*length]))?;
+        let all = self.written.iter().filter(|_| self.is_sure);
+        let length = all.filter_map(|one| pieces::begun(one.as_bytes(), bytes, LEAST_BEGUN)).max()?;
         Some(bytes.len() - length..bytes.len())
     }
-
-    fn is_in_pieces(&self, bytes: &[u8]) -> bool {
-        let Some((whole, first)) = self.written.first().and_then(|whole| Some((whole, *whole.first()?)))
-        else {
-            return false;
-        };
-        let mut places = 0;
-        memchr_iter(first, bytes).any(|at| {
-            let begun = common(&bytes[at..], whole);
-            let is_cut = begun < whole.len() && bytes.get(at + begun) == Some(&b'"');
-            places += usize::from(is_cut);
-            is_cut && (places > MAX_PLACES || goes_on(&bytes[at + begun + 1..], &whole[begun..]))
-        })
-    }
-}
-
-/// Whether a string begins with the rest of something, or is a part of it.
-fn goes_on(bytes: &[u8], rest: &[u8]) -> bool {
-    memchr_iter(b'"', bytes).any(|quote| {
-        let behind = &bytes[quote + 1..];
-        let same = common(behind, rest);
-        same == rest.len() || (same > 0 && behind.get(same) == Some(&b'"'))
-    })
-}
-
-/// How many bytes two begin alike with.
-fn common(one: &[u8], other: &[u8]) -> usize {
-    one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
 /// Whether something stands alone, and near behind a word that says what it is.
@@ -196,48 +203,15 @@ fn is_value(bytes: &[u8], range: Range<usize>) -> bool {
     before.is_some_and(|byte| b":,[".contains(byte)) && behind.is_some_and(|byte| b",]}".contains(byte))
 }
 
-/// A text and how else it may be written: in strings of JSON, in a query, and out of one.
-fn written(text: &str) -> Vec<Vec<u8>> {
-    let quoted = serde_json::to_string(text).unwrap_or_default();
-    let quoted = quoted.trim_start_matches('"');
-    let quoted = quoted.strip_suffix('"').unwrap_or(quoted);
-    let encoded = utf8_percent_encode(text, IN_QUERY).to_string();
-    let mut all = vec![text.to_string(), quoted.to_string(), quoted.replace('/', "\\/")];
-    all.push(quoted.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026"));
-    if memchr(b'%', text.as_bytes()).is_some() {
-        all.extend(percent_decode_str(text).decode_utf8().map(Into::into));
-    }
-    if encoded != text {
-        all.extend([encoded.replace("%20", "+"), lower_escapes(&encoded)]);
-        all.push(encoded);
-    }
-    let mut known = Vec::new();
-    all.retain(|one| {
-        let is_new = one.len() >= LEAST && !known.contains(one);
-        known.push(one.clone());
-        is_new
-    });
-    all.into_iter().map(String::into_bytes).collect()
-}
-
-/// `%2F` as `%2f`.
-fn lower_escapes(text: &str) -> String {
-    let mut parts = text.split('%');
-    let first = parts.next().unwrap_or_default().to_string();
-    parts.fold(first, |all, part| {
-        let (code, rest) = part.split_at_checked(2).unwrap_or((part, ""));
-        format!("{all}%{}{rest}", code.to_ascii_lowercase())
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::Secrets;
+    use super::{Loss, Secrets};
 
     const KEY: &str = "wk-7Yb/Qz+91xA=";
 
     fn secrets(texts: &[&str]) -> Secrets {
-        Secrets::new(texts.iter().map(|text| ((*text).into(), "masked:0011223344556677".into())).collect())
+        let texts = texts.iter().map(|text| (*text).into()).collect();
+        Secrets::new(texts, |_| "masked:0011223344556677".into())
     }
 
     fn hidden(of: &Secrets, text: &str) -> String {
@@ -256,6 +230,10 @@ mod tests {
             r#"{"error":"wk-7Yb\/Qz+91xA= is no key"}"#.into(),
             "next=wk-7Yb%2FQz%2B91xA%3D&a=b".into(),
             "next=wk-7Yb%2fQz%2b91xA%3d&a=b".into(),
+            r#"{"error":"wk-7Yb/Qz+91xA\u003d is no key"}"#.into(),
+            r#"{"error":"wk-7Yb/Qz+91xA\u003D is no key"}"#.into(),
+            r#"{"error":"wk-7Yb/Qz\u002B91xA= is no key"}"#.into(),
+            r#"{"arguments":"{\"key\":\"wk-7Yb\\/Qz+91xA=\"}"}"#.into(),
         ] {
             let safe = hidden(&of, &said);
             assert!(safe.contains("*****") && !safe.contains("7Yb") && !safe.contains("91xA"), "{safe}");
@@ -301,6 +279,24 @@ mod tests {
         let of = secrets(&[KEY]);
         assert_eq!(hidden(&of, "the key is wk-7Yb/Qz"), "the key is *********");
         assert_eq!(of.hide(b"the key is wk-7Y"), None);
+        assert_eq!(hidden(&of, r"the key is wk-7Yb/Qz+91xA\u0"), "the key is *****************");
+    }
+
+    #[test]
+    fn more_than_can_be_looked_for_is_told_and_what_they_take_is_known() {
+        let many = |count: usize| {
+            let texts = (0..count).map(|n| format!("key-{n:05}")).collect();
+            Secrets::new(texts, |_| "masked:0011223344556677".into())
+        };
+        assert_eq!((many(64).beyond(), many(65).beyond()), (None, Some(Loss::ManySecrets)));
+        assert_eq!(secrets(&["none"; 1000]).beyond(), None, "equal ones are one");
+        let long = "a1".repeat(32 << 10);
+        assert_eq!(
+            (secrets(&[&long]).beyond(), secrets(&[&long, KEY]).beyond()),
+            (None, Some(Loss::LongSecrets))
+        );
+        assert_eq!(Secrets::default().bytes(), 0);
+        assert!(secrets(&[&long]).bytes() > long.len() && many(64).bytes() > 64 * "key-00000".len());
     }
 
     #[test]

@@ -137,11 +137,11 @@ impl Body {
         Body { bytes: Vec::new(), pieces: Vec::new(), left_out: 0, held: Held::none(room) }
     }
 
-    /// Takes room for what comes before a body; false when there is none.
-    fn hold_head(&mut self, headers: &[(HeaderName, HeaderValue)]) -> bool {
+    /// Takes room for what comes before a body, and for secrets that are held with it; false when there is none.
+    fn hold_head(&mut self, headers: &[(HeaderName, HeaderValue)], secrets: &Secrets) -> bool {
         let each = size_of::<(HeaderName, HeaderValue)>();
         let all = headers.iter().map(|(name, value)| each + name.as_str().len() + value.len()).sum::<usize>();
-        self.held.more(HEAD_BYTES + all)
+        self.held.more(HEAD_BYTES + all + secrets.bytes())
     }
 
     /// What is held, piece by piece.
@@ -207,10 +207,15 @@ impl Watch {
     pub(crate) fn new(mut sent: Sent, began: Instant, shared: &Shared) -> Watch {
         let (room, recorder) = (Arc::clone(&shared.room), Arc::clone(&shared.recorder));
         let (masks, secrets) = (shared.masks.clone(), sent.secrets.clone());
-        let is_recorded = sent.body.hold_head(&sent.headers);
-        if !is_recorded {
-            room.count_loss(Loss::NoRoom);
+        // What is not looked for might be said anywhere in it.
+        let loss = secrets.beyond().or_else(|| {
+            let has_room = sent.body.hold_head(&sent.headers, &secrets);
+            (!has_room).then_some(Loss::NoRoom)
+        });
+        if let Some(loss) = loss {
+            room.count_loss(loss);
         }
+        let is_recorded = loss.is_none();
         if let Some(run) = &sent.run {
             recorder.begins(run, is_recorded);
         }
@@ -236,7 +241,7 @@ impl Watch {
     pub(crate) fn response_body(&self, headers: &[(HeaderName, HeaderValue)]) -> Body {
         let mut body = Body::empty(&self.room);
         // There are never more of them than of requests.
-        body.hold_head(headers);
+        body.hold_head(headers, &Secrets::default());
         body
     }
 

@@ -5,7 +5,7 @@
 
 use crate::kinds::Sort;
 use crate::names::is_secret_name;
-use crate::scan::{MAX_NAME, MAX_VALUE, has_digit, is_placeholder, run};
+use crate::scan::{MAX_NAME, MAX_VALUE, has_digit, is_placeholder, run, value_run};
 use std::ops::Range;
 
 /// Words that a password is called by. `pwd` is a folder more often.
@@ -45,10 +45,11 @@ pub(crate) fn password(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let start = value_start(bytes, at, end)?;
     let quotes = run(bytes, start, is_quote);
     let is_value = |byte: u8| byte.is_ascii_graphic() && !is_quote(byte);
-    let inside = start + quotes..start + quotes + run(bytes, start + quotes, is_value);
-    let is_closed = bytes.get(inside.end).is_some_and(|byte| is_quote(*byte));
-    if quotes > 0 && is_closed {
-        return Some(inside).filter(|range| is_made_up(&bytes[range.clone()]));
+    if quotes > 0 {
+        let inside = start + quotes..start + quotes + value_run(bytes, start + quotes, is_value);
+        if bytes.get(inside.end).is_some_and(|byte| is_quote(*byte)) {
+            return Some(inside).filter(|range| is_made_up(&bytes[range.clone()]));
+        }
     }
     bare(bytes, start + quotes)
 }
@@ -83,16 +84,16 @@ fn value_start(bytes: &[u8], name: usize, name_end: usize) -> Option<usize> {
 /// A value without quotes.
 fn bare(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     let is_value = |byte: u8| byte.is_ascii_graphic() && !is_quote(byte) && !b",;(){}[]<>&|".contains(&byte);
-    let end = start + run(bytes, start, is_value);
+    let end = start + value_run(bytes, start, is_value);
     let is_call = bytes.get(end).is_some_and(|byte| b"([{".contains(byte));
-    let said = &bytes[start..end];
+    let said = Some(&bytes[start..end]).filter(|said| said.len() <= MAX_VALUE)?;
     let sentence_end = said.iter().rev().take_while(|byte| b".!?:".contains(byte)).count();
     let value = &said[..said.len() - sentence_end];
     let is_name = value.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     // The name of another one, in a program.
     let lower = value.to_ascii_lowercase();
     let is_of_program = is_name && lower.windows(4).any(|part| part == b"pass");
-    let is_secret = (LEAST_BARE..=MAX_VALUE).contains(&value.len())
+    let is_secret = value.len() >= LEAST_BARE
         && is_mixed(value)
         && !value.iter().any(|byte| b"./:=".contains(byte))
         && !is_call
@@ -130,23 +131,27 @@ pub(crate) fn in_query(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     let is_name = |byte: u8| Sort::Token.has(byte) || matches!(byte, b'.' | b'[' | b']');
     let length = bytes[..at].iter().rev().take(MAX_NAME).take_while(|byte| is_name(**byte)).count();
     let name = std::str::from_utf8(&bytes[at - length..at]).ok().filter(|name| is_secret_name(name))?;
-    let is_value = |byte: u8| byte.is_ascii_graphic() && !is_quote(byte) && !b"&#<>".contains(&byte);
-    let end = at + 1 + run(bytes, at + 1, is_value);
-    let value = &bytes[at + 1..end];
     let before = &bytes[..at - length];
     let is_inside = match before {
         [.., b'&', b'&'] => false,
         [.., b'?' | b'&'] => true,
-        _ if before.ends_with(b"&amp;") => true,
-        // The first of several.
-        [] | [.., b' ' | b'"' | b'\'' | b'\n'] => {
-            let next = end + 1 + run(bytes, end + 1, is_name);
-            bytes.get(end) == Some(&b'&') && next > end + 1 && bytes.get(next) == Some(&b'=')
-        }
-        _ => false,
+        _ => before.ends_with(b"&amp;"),
+    };
+    // Nothing else is looked at further: most of what has a `=` is no query.
+    let is_first = matches!(before, [] | [.., b' ' | b'"' | b'\'' | b'\n']);
+    if !is_inside && !is_first {
+        return None;
+    }
+    let is_value = |byte: u8| byte.is_ascii_graphic() && !is_quote(byte) && !b"&#<>".contains(&byte);
+    let end = at + 1 + value_run(bytes, at + 1, is_value);
+    let value = &bytes[at + 1..end];
+    // The first of several.
+    let has_next = || {
+        let next = end + 1 + run(bytes, end + 1, is_name);
+        bytes.get(end) == Some(&b'&') && next > end + 1 && bytes.get(next) == Some(&b'=')
     };
     let is_password = NAMES.iter().chain(&["pwd"]).any(|word| ends_with(name, word));
-    let is_secret = is_inside
+    let is_secret = (is_inside || has_next())
         && (1..=MAX_VALUE).contains(&value.len())
         && (is_password || (value.len() >= LEAST_IN_QUERY && is_mixed(value)))
         && !is_placeholder(value);

@@ -66,6 +66,12 @@ pub(crate) fn run(bytes: &[u8], from: usize, is_it: impl Fn(u8) -> bool) -> usiz
     bytes.get(from..).map_or(0, |rest| rest.iter().take_while(|byte| is_it(**byte)).count())
 }
 
+/// The same for what may be a value: one that is longer than any is counted as one byte too long, and no further. Names may stand inside what
+/// follows others (`key=key=key=…`), and each of them would be followed to the end.
+pub(crate) fn value_run(bytes: &[u8], from: usize, is_it: impl Fn(u8) -> bool) -> usize {
+    run(&bytes[..bytes.len().min(from + MAX_VALUE + 1)], from, is_it)
+}
+
 /// Whether a word may begin here: behind nothing, behind what is no part of a word, behind an escape of JSON, or behind the length of a
 /// string in bytes that are no text, which any byte may be; what stands before a length is no letter.
 fn is_start(bytes: &[u8], at: usize) -> bool {
@@ -90,6 +96,11 @@ fn begins(bytes: &[u8], at: usize, with: &[&str], then: Sort, least: usize) -> O
         return None;
     }
     let body = at + start.len();
+    // Some go on behind a dot, where another one may begin (`SG.SG.SG.…`): what has no digit by then is not followed to its end.
+    let near = value_run(bytes, body, |byte| then.has(byte));
+    if near > MAX_VALUE && !has_digit(&bytes[body..body + near]) {
+        return None;
+    }
     let count = run(bytes, body, |byte| then.has(byte));
     let end = body + count;
     let fits = if then == Sort::Capitals {
@@ -188,7 +199,7 @@ fn named(bytes: &[u8], at: usize, ends: &[&str], least: usize) -> Option<Range<u
     let blanks = at + 1 + run(bytes, at + 1, |byte| byte == b' ');
     let start = blanks + run(bytes, blanks, is_quote);
     let is_value = |byte: u8| byte.is_ascii_graphic() && !b"\"'`\\,;(){}[]<>&|".contains(&byte);
-    let length = run(bytes, start, is_value);
+    let length = value_run(bytes, start, is_value);
     let value = &bytes[start..start + length];
     let is_call = bytes.get(start + length).is_some_and(|byte| b"([{".contains(byte));
     // In a program a name is followed by types and other names; values are quoted there, or the name is one of the environment.

@@ -11,7 +11,7 @@ use unspool_redact::is_secret_name;
 const MODELS: [&str; 4] = ["/messages/count_tokens", "/messages", "/chat/completions", "/responses"];
 
 /// What a body has that asks a model, whatever the path.
-pub(crate) const ASKING: [&str; 5] = ["messages", "input", "contents", "prompt", "inputs"];
+const ASKING: [&str; 5] = ["messages", "input", "contents", "prompt", "inputs"];
 
 /// A request.
 pub(crate) struct Request {

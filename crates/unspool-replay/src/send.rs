@@ -3,7 +3,7 @@
 //! In: an exchange, and where to send it with whose keys. Out: what came back, and whether it says what was said then. Only headers that are known
 //! to say nothing about who calls are sent as recorded.
 
-use crate::request::{ASKING, is_safe};
+use crate::compare::{Verdict, compare};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use http_body_util::{BodyExt, Full};
@@ -120,21 +120,6 @@ fn insert(headers: &mut HeaderMap, name: &str, value: &str) {
     }
 }
 
-/// Whether an answer says what was said then.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// The same words and calls.
-    Equal,
-    /// Others; where they part.
-    Different(String),
-    /// Nothing was recorded to compare with.
-    NothingRecorded,
-    /// Nothing came back.
-    NoAnswer(String),
-    /// It was not sent, because it changes something.
-    NotSent,
-}
-
 /// What became of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -190,8 +175,7 @@ impl Sender {
             Ok((answer, first_ms)) => {
                 let said = answer.said();
                 let verdict = match &exchange.answer {
-                    Some(then) if is_answered_by_body(exchange) => compare_bodies(then, &answer),
-                    Some(then) => compare(then, &answer, &said),
+                    Some(then) => compare(exchange, then, &answer, &said),
                     None => Verdict::NothingRecorded,
                 };
                 Outcome { status: answer.status, first_ms, took_ms, said, verdict }
@@ -232,83 +216,6 @@ impl Sender {
     }
 }
 
-/// Parts of paths under which something is made, changed or removed.
-const CHANGING: [&str; 13] = [
-    "files",
-    "uploads",
-    "batches",
-    "fine_tuning",
-    "fine-tunes",
-    "assistants",
-    "threads",
-    "vector_stores",
-    "containers",
-    "conversations",
-    "evals",
-    "skills",
-    "organizations",
-];
-/// Whether sending a request again changes nothing but what it costs: it only asks, for something or a model.
-pub fn only_asks(exchange: &WholeExchange) -> bool {
-    let path = exchange.path.as_deref().unwrap_or_default().split('?').next().unwrap_or_default();
-    if is_safe(exchange.method()) {
-        return true;
-    }
-    if exchange.method() != "POST" || path.split('/').any(|part| CHANGING.contains(&part)) {
-        return false;
-    }
-    let body: serde_json::Value = serde_json::from_slice(&exchange.body).unwrap_or_default();
-    exchange.api().is_some() || ASKING.iter().any(|name| body.get(name).is_some())
-}
-
-/// Whether an answer is compared as it is, because no model says it.
-fn is_answered_by_body(exchange: &WholeExchange) -> bool {
-    let path = exchange.path.as_deref().unwrap_or_default().split('?').next().unwrap_or_default();
-    is_safe(exchange.method()) || path.ends_with("/count_tokens")
-}
-
-/// Where the status of an answer is another one.
-fn other_status(then: &WholeAnswer, now: &WholeAnswer) -> Option<Verdict> {
-    let (was, is) = (then.status?, now.status.unwrap_or(0));
-    (was != is).then(|| Verdict::Different(format!("the status was {was} and is {is}")))
-}
-
-fn compare_bodies(then: &WholeAnswer, now: &WholeAnswer) -> Verdict {
-    if let Some(other) = other_status(then, now) {
-        return other;
-    }
-    let read = |answer: &WholeAnswer| {
-        let text = || serde_json::Value::from(String::from_utf8_lossy(&answer.body).as_ref());
-        serde_json::from_slice(&answer.body).unwrap_or_else(|_| text())
-    };
-    match crate::difference::first(&read(then), &read(now)) {
-        Some(differs) => Verdict::Different(differs),
-        None => Verdict::Equal,
-    }
-}
-
-fn compare(then: &WholeAnswer, now: &WholeAnswer, said: &Said) -> Verdict {
-    let before = then.said();
-    if let Some(other) = other_status(then, now) {
-        return other;
-    }
-    let words = |said: &Said| serde_json::json!({"text": said.texts.concat(), "error": said.error});
-    if let Some(differs) = crate::difference::first(&words(&before), &words(said)) {
-        return Verdict::Different(differs);
-    }
-    let calls = |said: &Said| {
-        let read = |text: &String| {
-            serde_json::from_str(text).unwrap_or_else(|_| serde_json::Value::from(text.as_str()))
-        };
-        let one = |(name, input): &(String, String)| serde_json::json!({"name": name, "input": read(input)});
-        serde_json::json!({"calls": said.calls.iter().map(one).collect::<Vec<serde_json::Value>>()})
-    };
-    match crate::difference::first(&calls(&before), &calls(said)) {
-        Some(differs) => Verdict::Different(differs),
-        None => Verdict::Equal,
-    }
-}
-
 /// An error and what led to it, in words.
 fn causes(error: &dyn Error) -> String {
     let mut said = error.to_string();
@@ -325,8 +232,8 @@ fn causes(error: &dyn Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Target, Verdict, compare, compare_bodies, only_asks};
-    use unspool_formats::{WholeAnswer, WholeExchange};
+    use super::Target;
+    use unspool_formats::WholeExchange;
 
     fn target(upstream: &str) -> Target {
         let keys = (Some("sk-a".into()), Some("sk-o".into()));
@@ -396,54 +303,5 @@ mod tests {
         ] {
             assert_eq!(target(url).is_here(), here, "{url}");
         }
-    }
-
-    #[test]
-    fn words_and_calls_are_compared() {
-        let answer = |text: &str, status| WholeAnswer {
-            status: Some(status),
-            body: format!(r#"{{"id":"{text}","content":[{{"type":"text","text":"{text}"}}]}}"#).into_bytes(),
-            ..WholeAnswer::default()
-        };
-        let verdict = |then: &WholeAnswer, now: &WholeAnswer| compare(then, now, &now.said());
-        assert_eq!(verdict(&answer("a", 200), &answer("a", 200)), Verdict::Equal);
-        let other = verdict(&answer("a", 200), &answer("b", 200));
-        assert_eq!(other, Verdict::Different(r#"text was "a" and is "b""#.into()));
-        assert!(matches!(verdict(&answer("a", 200), &answer("a", 529)), Verdict::Different(_)));
-    }
-
-    #[test]
-    fn what_changes_something_is_known() {
-        let asks = |method: &str, path: &str, body: &str| {
-            let body = if body.is_empty() { String::new() } else { format!(r#","body":{body}"#) };
-            let text = format!(
-                r#"{{"unspool":"exchange","request":{{"method":"{method}","path":"{path}"{body}}}}}"#
-            );
-            only_asks(&WholeExchange::read(text.as_bytes()).unwrap())
-        };
-        assert!(asks("GET", "/v1/models", "") && asks("HEAD", "/", "") && asks("GET", "/v1/files/f1", ""));
-        assert!(asks("POST", "/v1/messages?beta=true", r#"{"model":"m","messages":[]}"#));
-        assert!(asks("POST", "/v1/messages/count_tokens", r#"{"model":"m","messages":[]}"#));
-        assert!(asks("POST", "/v1/embeddings", r#"{"model":"m","input":"a"}"#));
-        assert!(asks("POST", "/v1beta/models/g:generateContent", r#"{"contents":[]}"#));
-        for path in ["/v1/files", "/v1/messages/batches", "/v1/fine_tuning/jobs", "/v1/threads/t/messages"] {
-            assert!(!asks("POST", path, r#"{"model":"m","input":"a"}"#), "{path}");
-        }
-        assert!(!asks("DELETE", "/v1/responses/r1", "") && !asks("POST", "/v1/things", r#"{"a":1}"#));
-        assert!(!asks("POST", "/v1/responses/r1/cancel", ""));
-    }
-
-    #[test]
-    fn what_no_model_says_is_compared_as_it_is() {
-        let answer = |body: &str| WholeAnswer {
-            status: Some(200),
-            body: body.as_bytes().to_vec(),
-            ..WholeAnswer::default()
-        };
-        let verdict = |then: &str, now: &str| compare_bodies(&answer(then), &answer(now));
-        assert_eq!(verdict(r#"{"data":[{"id":"a"}]}"#, r#"{ "data": [{"id": "a"}] }"#), Verdict::Equal);
-        let other = verdict(r#"{"data":[{"id":"a"}]}"#, r#"{"data":[{"id":"b"}]}"#);
-        assert_eq!(other, Verdict::Different(r#"data[0].id was "a" and is "b""#.into()));
-        assert!(matches!(verdict("words", "others"), Verdict::Different(_)));
     }
 }

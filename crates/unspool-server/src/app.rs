@@ -4,14 +4,13 @@ use crate::body::Reading;
 use crate::guard::{self, Access, Door};
 use crate::ingest::thoughtflow::{self, Ledgers};
 use crate::notices::Notices;
+use crate::proxy::ProxyPlace;
 use crate::recorder::Recorder;
 use crate::refusals::{self, Refusals};
 use crate::{api, ingest, page};
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
@@ -93,7 +92,7 @@ pub struct App {
     /// Records what the proxy carries, if there is one.
     pub(crate) recorder: Option<Arc<Recorder>>,
     /// Where the proxy listens and its routes lead, once it does.
-    pub(crate) proxy: OnceLock<(SocketAddr, BTreeMap<String, String>)>,
+    pub(crate) proxy: OnceLock<ProxyPlace>,
     pub(crate) ledgers: Ledgers,
     /// Held while somebody says something about a link.
     pub(crate) saying: Mutex<()>,

@@ -2,18 +2,19 @@
 //!
 //! In: requests. Out: why nothing is shown, and how much of what is carried was lost meanwhile. Never here: anything that was kept.
 
+use crate::api::HealthDoc;
 use crate::app::Times;
 use crate::connections;
 use crate::error::ApiError;
 use crate::guard::{self, Access, Keys};
 use crate::listen::{Place, ServeError, guarded, listen};
+use crate::proxy::RunningProxy;
 use crate::recorder::Recorder;
 use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use serde_json::json;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,10 +32,11 @@ pub struct Awaited {
 }
 
 impl Awaited {
-    /// Takes the address of the page.
+    /// Takes the address of the page, beside a proxy that carries.
     pub async fn start(
         address: &str,
         folder: &Path,
+        proxy: &RunningProxy,
         recorder: Arc<Recorder>,
         why: String,
     ) -> Result<Awaited, ServeError> {
@@ -49,7 +51,8 @@ impl Awaited {
         let why = Arc::new(Mutex::new(why));
         let said = |why: &Mutex<String>| why.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (of_health, of_others) = (Arc::clone(&why), Arc::clone(&why));
-        let health = move || async move { health(&said(&of_health), &recorder) };
+        let place = proxy.place();
+        let health = move || async move { Json(HealthDoc::awaited(said(&of_health), &place, &recorder)) };
         let others = move || async move { not_open(&said(&of_others)) };
         let routes = Router::new()
             .route("/api/v1/health", get(health))
@@ -78,17 +81,6 @@ impl Awaited {
         drop(self.task.await);
         self.next
     }
-}
-
-fn health(why: &str, recorder: &Recorder) -> Response {
-    let notices: Vec<String> = recorder.notice().into_iter().collect();
-    let room = recorder.room();
-    Json(json!({
-        "status": "degraded", "version": env!("CARGO_PKG_VERSION"), "records_stored": null, "steps_visible": null,
-        "records_rejected": null, "lag_ms": null, "problem": why, "notices": notices,
-        "proxy": {"exchanges": room.exchanges(), "held_bytes": room.held(), "lost": room.lost_in_all()},
-    }))
-    .into_response()
 }
 
 fn not_open(why: &str) -> Response {

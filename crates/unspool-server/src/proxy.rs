@@ -32,6 +32,9 @@ pub struct Carrying {
     pub hosts: Vec<String>,
 }
 
+/// Where a proxy listens, and where its routes lead.
+pub(crate) type ProxyPlace = (SocketAddr, BTreeMap<String, String>);
+
 /// What containers call the machine they run on.
 const OF_CONTAINERS: [&str; 3] =
     ["host.docker.internal", "gateway.docker.internal", "host.containers.internal"];
@@ -101,7 +104,7 @@ impl RunningProxy {
     }
 
     /// Where it listens, and where its routes lead.
-    pub(crate) fn place(&self) -> (SocketAddr, BTreeMap<String, String>) {
+    pub(crate) fn place(&self) -> ProxyPlace {
         (self.local, self.routes.clone())
     }
 

@@ -22,6 +22,8 @@ export const LOOK_PAUSE_MS = 10_000;
 /** Why something was not recorded; docs/proxy.md has the same. */
 const ABOUT: Record<string, string> = {
   max_recording_bytes: "too much waited in memory: only the beginning was recorded, or nothing",
+  max_secrets: "a request had too many secrets to look for all of them: nothing of it was recorded",
+  max_secret_bytes: "the secrets of a request were too long to look for all of them: nothing of it was recorded",
   max_recorded_body_bytes: "a body was longer: the rest of it was not recorded",
   not_kept: "the record log refused it",
   unread_socket: "messages over a WebSocket that are not read",

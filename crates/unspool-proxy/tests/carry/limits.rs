@@ -109,6 +109,46 @@ fn when_there_is_no_room_traffic_goes_on_and_losses_are_counted() {
     drop(running.keeper.last_over());
 }
 
+/// Whoever sends so many keys may say any of them anywhere, and not everything can be looked through for all.
+#[test]
+fn what_has_more_secrets_than_can_be_looked_for_is_carried_and_not_recorded() {
+    let sent = whole("key-00001a, you said");
+    let address = upstream(move |stream| drop(stream.write_all(&sent)));
+    let running = Running::start(address, &Room::new(1 << 20, 1 << 20), |_| {});
+    let keys = |count: usize| (0..count).map(|n| format!("key=key-{n:05}a")).collect::<Vec<_>>().join("&");
+    let long = format!("Authorization: Bearer {}\r\n", "a1".repeat(40_000));
+    for (keys, header) in [(keys(65), ""), (keys(4000), ""), (String::new(), long.as_str())] {
+        let answer = running.get_at(&format!("/x?{keys}"), header);
+        assert!(answer.ends_with("key-00001a, you said"), "{answer}");
+    }
+    assert_eq!((running.room.lost(Loss::ManySecrets), running.room.lost(Loss::LongSecrets)), (2, 1));
+    assert!(running.keeper.0.lock().unwrap().is_empty(), "nothing of it is handed over");
+    let answer = running.get_at(&format!("/x?{}", keys(64)), "");
+    assert!(answer.ends_with("key-00001a, you said") && answer.contains("x-unspool-recording: lost 3"));
+    assert_eq!(running.room.lost_in_all(), 3);
+    let Seen::Ended(sent, _, _) = running.keeper.last_over() else { unreachable!() };
+    assert!(!sent.path.contains("00001a"), "{}", sent.path);
+}
+
+#[test]
+fn secrets_take_room_as_everything_does_that_is_held() {
+    let sent = whole("ok");
+    let address = upstream(move |stream| drop(stream.write_all(&sent)));
+    let running = Running::start(address, &Room::new(1 << 20, 1 << 20), |_| {});
+    let held = |header: &str| {
+        running.get_at("/x", header);
+        let over = running.keeper.last_over();
+        running.keeper.0.lock().unwrap().clear();
+        let held = running.room.held();
+        drop(over);
+        held
+    };
+    // It is written in several ways, since it may be escaped.
+    let key = "a1=".repeat(1000);
+    let (with, without) = (held(&format!("X-Api-Key: {key}\r\n")), held(""));
+    assert!(with - without > 2 * key.len() as u64, "{with} {without}");
+}
+
 #[test]
 fn of_a_body_that_is_too_large_the_beginning_is_held() {
     let sent = whole(&"b".repeat(100_000));

@@ -104,9 +104,14 @@ impl Running {
     }
 
     pub(crate) fn get(&self) -> String {
+        self.get_at("/x", "")
+    }
+
+    /// With some headers, a line each.
+    pub(crate) fn get_at(&self, path: &str, headers: &str) -> String {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.write_all(b"GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{headers}\r\n").unwrap();
         let mut answer = Vec::new();
         drop(stream.read_to_end(&mut answer));
         String::from_utf8(answer).unwrap()

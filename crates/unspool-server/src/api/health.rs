@@ -1,14 +1,14 @@
 //! How it stands.
 
 use super::endpoint::Call;
-use crate::app::App;
 use crate::error::ApiError;
-use crate::proxy;
+use crate::proxy::{self, ProxyPlace};
 use crate::recorder::Recorder;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use unspool_answers::Reply;
+use unspool_engine::live::Health;
 use unspool_proxy::{Loss, Sockets, Way, Went};
 
 /// How it stands.
@@ -102,9 +102,8 @@ impl SocketsDoc {
 }
 
 impl ProxyDoc {
-    fn of(app: &App, recorder: &Recorder) -> ProxyDoc {
+    fn of(place: Option<&ProxyPlace>, recorder: &Recorder) -> ProxyDoc {
         let room = recorder.room();
-        let place = app.proxy.get();
         ProxyDoc {
             address: place.map(|(address, _)| address.to_string()),
             routes: place.map(|(_, routes)| routes.clone()).unwrap_or_default(),
@@ -118,33 +117,49 @@ impl ProxyDoc {
     }
 }
 
+impl HealthDoc {
+    fn of(health: Health, problem: Option<String>, proxy: Option<ProxyDoc>) -> HealthDoc {
+        HealthDoc {
+            status: if problem.is_none() { "ok" } else { "degraded" },
+            version: env!("CARGO_PKG_VERSION"),
+            records_stored: health.records_stored,
+            records_duplicate: health.records_duplicate,
+            records_rejected: health.records_rejected,
+            steps_visible: health.steps_visible,
+            sessions: health.sessions,
+            lag_ms: health.lag_ms,
+            index_lag_ms: health.index_lag_ms,
+            pending_bytes: health.pending_bytes,
+            large_families: health.large_families,
+            refused: health.refused,
+            problem,
+            watched_folders: None,
+            proxy,
+            notices: Vec::new(),
+            index_problem: None,
+        }
+    }
+
+    /// While nothing is open, and nothing is known but what the proxy carried.
+    pub(crate) fn awaited(why: String, place: &ProxyPlace, recorder: &Recorder) -> HealthDoc {
+        let proxy = ProxyDoc::of(Some(place), recorder);
+        let notices = recorder.notice().into_iter().collect();
+        HealthDoc { notices, ..HealthDoc::of(Health::default(), Some(why), Some(proxy)) }
+    }
+}
+
 pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
     let engine = &call.app.engine;
     // First what waits for the engine: it may be there at the next moment.
-    let proxy = call.app.recorder.as_deref().map(|recorder| ProxyDoc::of(&call.app, recorder));
-    let health = engine.health();
-    let problem = engine.broken();
+    let proxy = call.app.recorder.as_deref().map(|recorder| ProxyDoc::of(call.app.proxy.get(), recorder));
     let more = proxy::notice(&call.app).into_iter().chain(call.app.ledgers.notice(&call.app.limits));
     Ok(Reply::json(HealthDoc {
-        status: if problem.is_none() { "ok" } else { "degraded" },
-        version: env!("CARGO_PKG_VERSION"),
-        records_stored: health.records_stored,
-        records_duplicate: health.records_duplicate,
-        records_rejected: health.records_rejected,
-        steps_visible: health.steps_visible,
-        sessions: health.sessions,
-        lag_ms: health.lag_ms,
-        index_lag_ms: health.index_lag_ms,
-        pending_bytes: health.pending_bytes,
-        large_families: health.large_families,
-        refused: health.refused,
-        problem,
         watched_folders: call
             .app
             .watched
             .map(|folders| folders().iter().map(|folder| folder.display().to_string()).collect()),
-        proxy,
         notices: engine.notices().into_iter().chain(more).collect(),
         index_problem: engine.index_problem(),
+        ..HealthDoc::of(engine.health(), engine.broken(), proxy)
     }))
 }

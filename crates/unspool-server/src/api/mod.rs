@@ -35,6 +35,7 @@ use std::sync::Arc;
 use tally::Tally;
 
 pub(crate) use endpoint::{find, known_tags, tag_of};
+pub(crate) use health::HealthDoc;
 pub(crate) use live::Stopping;
 pub(crate) use openapi::ARTIFACT;
 pub(crate) use reply::{Outcome, has_tag, send};

@@ -197,7 +197,7 @@ impl Recorder {
         notice(&self.room, self.still_packed(), self.disk())
     }
 
-    /// Whether what is carried is kept, as far as is known.
+    /// Whether what is carried is kept, as of the last write.
     pub fn is_kept(&self) -> bool {
         self.disk().refuses_since.is_none()
     }
@@ -224,7 +224,7 @@ impl Drop for Recorder {
     }
 }
 
-/// Whether the record log takes what was recorded.
+/// Whether the record log takes what was recorded, as of the last write.
 #[derive(Clone, Copy, Default)]
 struct Disk {
     /// Since when it does not.
@@ -422,19 +422,18 @@ impl Keeping {
 
     /// A request that is not kept may be kept with its response.
     fn keep(&mut self, written: &Written) {
-        let kept = if let Some(error) = &written.lost {
-            Err(error.to_string())
-        } else {
-            let engine = self.engine.as_deref().ok_or("the data folder was never open");
-            engine.map_err(String::from).and_then(|engine| {
-                engine.take_bodies(SOURCE, NAME, written.bodies()).map_err(|error| error.to_string())
-            })
+        let kept = match (&written.lost, &self.engine) {
+            (Some(error), _) => Err(error.to_string()),
+            (None, None) => Err("the data folder was never open".into()),
+            (None, Some(engine)) => {
+                let kept = engine.take_bodies(SOURCE, NAME, written.bodies());
+                // Whether the log takes what comes is known by this alone: what waited in the file is lost where that cannot be read.
+                let now = (engine.options().now)();
+                self.disk.lock().unwrap_or_else(PoisonError::into_inner).note(kept.is_ok(), now);
+                kept.map_err(|error| error.to_string())
+            }
         };
         self.runs.kept(&written.of_runs, kept.as_ref().ok().copied());
-        if let Some(engine) = &self.engine {
-            let now = (engine.options().now)();
-            self.disk.lock().unwrap_or_else(PoisonError::into_inner).note(kept.is_ok(), now);
-        }
         if let Err(why) = kept {
             (0..written.over).for_each(|_| self.room.count_loss(Loss::NotKept));
             self.why = Some(why);
@@ -464,3 +463,6 @@ fn ended(seen: &Seen) -> Option<&Arc<Sent>> {
         Seen::Sent(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

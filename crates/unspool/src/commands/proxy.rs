@@ -15,6 +15,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 use unspool_engine::live::{Engine, OpenError, Options};
 use unspool_server::{
     Addresses, App, Awaited, Carrying, LateEngine, Recorder, RecordingLimits, RedactRules, Routes,
@@ -167,7 +168,7 @@ pub(crate) fn run(args: &Args, proxy: &ProxyArgs) -> Result<(), CliError> {
                     page: proxy.page_listen.as_deref(),
                     carrying: &carrying,
                 };
-                let opened = early.wait(&error, &recorder, carrier.local(), &mut ending).await;
+                let opened = early.wait(&error, &recorder, &carrier, &mut ending).await;
                 let Some((engine, page)) = opened.map_err(failed)? else {
                     carrier.end().await;
                     drop(tokio::task::spawn_blocking(move || recorder.close()).await);
@@ -221,29 +222,30 @@ impl Early<'_> {
         self,
         first: &OpenError,
         recorder: &Arc<Recorder>,
-        local: SocketAddr,
+        carrier: &RunningProxy,
         ending: &mut Ending,
     ) -> Result<Option<(Engine, TcpListener)>, ServeError> {
         let words = |error: &OpenError| {
             let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
             format!("nothing can be recorded yet: {error}{hint}")
         };
-        let awaited = self.awaited(recorder, words(first)).await?;
+        let awaited = self.awaited(carrier, recorder, words(first)).await?;
         note(&format!("{}; what is carried waits in memory, as far as there is room", words(first)));
         let more = format!("the page is on http://{} ; nothing is recorded yet", awaited.local());
         // Whoever closed standard output does not want to know.
-        drop(tell(self.carrying, local, &more));
+        drop(tell(self.carrying, carrier.local(), &more));
         let opened = loop {
             tokio::select! {
                 () = &mut *ending => break None,
                 () = tokio::time::sleep(OPEN_AGAIN) => {}
             }
             let options = self.options.clone();
-            match tokio::task::spawn_blocking(|| Engine::open(options)).await {
-                Ok(Ok(engine)) => break Some(engine),
-                Ok(Err(error)) => awaited.because(words(&error)),
+            match unless_ended(|| Engine::open(options), ending).await {
+                Some(Some(Ok(engine))) => break Some(engine),
+                Some(Some(Err(error))) => awaited.because(words(&error)),
                 // A thread that fell over is tried again, as everything else is.
-                Err(_) => {}
+                Some(None) => {}
+                None => break None,
             }
         };
         let page = awaited.end().await;
@@ -256,9 +258,33 @@ impl Early<'_> {
         }))
     }
 
-    async fn awaited(&self, recorder: &Arc<Recorder>, why: String) -> Result<Awaited, ServeError> {
-        let start = |address| Awaited::start(address, self.folder, Arc::clone(recorder), why.clone());
+    async fn awaited(
+        &self,
+        carrier: &RunningProxy,
+        recorder: &Arc<Recorder>,
+        why: String,
+    ) -> Result<Awaited, ServeError> {
+        let start =
+            |address| Awaited::start(address, self.folder, carrier, Arc::clone(recorder), why.clone());
         or_any_port(self.page, start).await
+    }
+}
+
+/// Does something that may hang, such as on a disk that does not answer, in a thread of its own; none when it is time to end before that. Nobody
+/// waits for the thread then, as the runtime would for one of its own. Inside, none when it fell over.
+async fn unless_ended<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+    ending: &mut Ending,
+) -> Option<Option<T>> {
+    let (done, is_done) = oneshot::channel();
+    let thread = std::thread::Builder::new().name("open".into());
+    // An error means that nobody waits for it any more.
+    if thread.spawn(move || drop(done.send(work()))).is_err() {
+        return Some(None);
+    }
+    tokio::select! {
+        () = ending => None,
+        done = is_done => Some(done.ok()),
     }
 }
 
@@ -289,5 +315,26 @@ async fn or_any_port<'a, T, F: Future<Output = Result<T, ServeError>>>(
             start(ANY_PORT).await
         }
         started => started,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ending, unless_ended};
+    use std::time::Duration;
+
+    #[test]
+    fn what_hangs_does_not_keep_the_process() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        let (release, wait) = std::sync::mpsc::channel::<()>();
+        runtime.block_on(async {
+            let mut never: Ending = Box::pin(std::future::pending());
+            assert_eq!(unless_ended(|| 7, &mut never).await, Some(Some(7)));
+            let mut soon: Ending = Box::pin(tokio::time::sleep(Duration::from_millis(20)));
+            assert_eq!(unless_ended(move || wait.recv().is_ok(), &mut soon).await, None);
+        });
+        // It would wait for threads of its own.
+        drop(runtime);
+        drop(release);
     }
 }

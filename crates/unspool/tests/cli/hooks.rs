@@ -79,6 +79,20 @@ fn files_of_every_looks_come_back_byte_for_byte() {
     assert!(fs::read_to_string(&path).unwrap().contains("mine"));
 }
 
+/// What was installed twice is taken out once: nobody gets the first hooks back.
+#[test]
+fn hooks_that_replaced_others_do_not_give_them_back() {
+    for again in [&["--server", "127.0.0.1:9"][..], &["--minimal"]] {
+        let unspool = Unspool::new();
+        let path = unspool.write(".claude/settings.json", SETTINGS);
+        unspool.ok(&["hooks", "install"]);
+        unspool.ok(&[&["hooks", "install"], again].concat());
+        unspool.ok(&["hooks", "uninstall"]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), SETTINGS, "{again:?}");
+        assert_eq!(unspool.json(&["hooks", "status", "--json"])["installed"], false);
+    }
+}
+
 /// What is asked for is done even when nobody reads what is said of it.
 #[test]
 fn hooks_go_in_and_out_when_nobody_listens() {

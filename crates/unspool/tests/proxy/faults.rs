@@ -17,6 +17,17 @@ fn model_calls(proxied: &Proxied) -> Vec<Value> {
     steps.filter(|step| step["kind"] == "model_call").collect()
 }
 
+/// What a document has, and of which sort each of it is.
+fn kinds(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), kinds(value))).collect(),
+        Value::Array(_) => "list".into(),
+        Value::String(_) => "text".into(),
+        Value::Number(_) => "number".into(),
+        other => other.clone(),
+    }
+}
+
 /// No file may grow beyond some size.
 #[cfg(target_os = "linux")]
 #[test]
@@ -79,14 +90,19 @@ fn a_proxy_that_starts_without_room_carries_and_records_when_there_is_some() {
         assert_eq!((answer.status, &answer.body, answer.whole), (200, &direct.body, true));
     }
     let health = proxied.until("what waits is counted", |health| health["proxy"]["exchanges"] == 3);
-    assert_eq!((&health["status"], &health["proxy"]["lost"]), (&"degraded".into(), &0.into()), "{health}");
-    assert!(health["problem"].to_string().contains("nothing can be recorded yet: could not"), "{health}");
+    assert_eq!((&health["status"], &health["proxy"]["lost"]["not_kept"]), (&"degraded".into(), &0.into()));
+    assert_eq!(health["proxy"]["address"], proxied.address);
+    let early = health;
+    assert!(early["problem"].to_string().contains("nothing can be recorded yet: could not"), "{early}");
     let page = ask(&proxied.page, "GET", "/", "", b"");
     assert_eq!((page.status, page.text().contains("\"not_open\"")), (503, true), "{}", page.text());
     let allowed = Command::new("prlimit").args(["--fsize=unlimited", "--pid", &proxied.pid()]).status();
     assert!(allowed.unwrap().success());
     proxied.settled(3);
     assert_eq!(model_calls(&proxied).len(), 3);
+    let mut late = proxied.get("/api/v1/health");
+    late["problem"] = "some".into();
+    assert_eq!(kinds(&early), kinds(&late), "the document is the same, with other numbers");
     assert_eq!(message(&proxied.address, "", &said).body, direct.body);
     proxied.settled(4);
     let (status, said) = proxied.interrupt();

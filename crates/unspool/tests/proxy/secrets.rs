@@ -28,6 +28,12 @@ fn parrot() -> Upstream {
                 let pieces = [piece("It is "), piece(&KEY[..half]), piece(&KEY[half..])].concat();
                 [STREAM, &chunk(&all[0]), &pieces, &chunk(&all[2..].concat()), STREAM_END].concat()
             }
+            "lines" => {
+                let half = KEY.len() / 2;
+                let line = |text: &str| json!({"model": "m", "response": text, "done": false}).to_string();
+                let lines = [line("So it "), line(&KEY[..half]), line(&KEY[half..])].join("\n");
+                plain("200 OK", "Content-Type: application/x-ndjson\r\n", lines.as_bytes())
+            }
             "packed" => {
                 let body = json!({"id": "msg_2", "role": "assistant", "model": "m", "content": [{"type": "text", "text": KEY}]});
                 let packed = zstd::encode_all(body.to_string().as_bytes(), 1).unwrap();
@@ -49,7 +55,7 @@ fn a_key_that_is_said_again_is_kept_nowhere() {
     let folder = tempfile::tempdir().unwrap();
     let proxied = Proxied::of(folder.path(), &upstream.address);
     let body = says("", &[user(format!("`env` said API_KEY={KEY}"))]).to_string();
-    for mode in ["error", "pieces", "packed", "trailers", ""] {
+    for mode in ["error", "pieces", "lines", "packed", "trailers", ""] {
         for header in ["X-Api-Key: ", "Authorization: Bearer ", "Cookie2: sid="] {
             let headers = format!("{header}{KEY}\r\nX-Mode: {mode}\r\nX-Copy: {KEY}\r\n");
             let answer = ask(&proxied.address, "POST", "/api/v1/messages", &headers, body.as_bytes());
@@ -57,7 +63,7 @@ fn a_key_that_is_said_again_is_kept_nowhere() {
             assert_eq!(answer, direct, "the client gets what it would get: {mode}");
         }
     }
-    proxied.settled(15);
+    proxied.settled(18);
     let mut told = proxied.sessions().iter().map(ToString::to_string).collect::<String>();
     let (_, said) = proxied.interrupt();
     told += &said;
@@ -66,14 +72,18 @@ fn a_key_that_is_said_again_is_kept_nowhere() {
     for secret in [KEY, &KEY[..half], &KEY[half..]] {
         assert!(!told.contains(secret) && !kept.contains(secret), "{secret}");
     }
-    for left in
-        ["Incorrect API key provided: masked:", "said API_KEY=masked:", "It is ", "\"trailers\":[[\"x-said\""]
-    {
+    for left in [
+        "Incorrect API key provided: masked:",
+        "said API_KEY=masked:",
+        "It is ",
+        "So it ",
+        "\"trailers\":[[\"x-said\"",
+    ] {
         assert!(kept.contains(left), "there is something to look at: {left}");
     }
     assert_eq!(kept.matches("\"cut\"").count(), 0, "every answer came whole");
     let sent = upstream.asked().iter().filter(|asked| asked.head.contains(KEY)).count();
-    assert_eq!(sent, 30, "the API got what was meant for it");
+    assert_eq!(sent, 36, "the API got what was meant for it");
 }
 
 /// A client that has no key says a word; it is no secret, and stands in half of all prompts.

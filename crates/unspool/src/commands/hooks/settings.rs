@@ -86,14 +86,14 @@ impl Settings {
         self.remove(&|_, hook| is_ours(hook))
     }
 
-    /// Whether this is what comes of installing the hooks that are in it in another text.
+    /// Whether this is what comes of installing the hooks that are in it in another text that had none: hooks that replaced others do not
+    /// lead back to those.
     pub(super) fn was_installed_in(&self, before: &str) -> bool {
         let installed = self.installed();
         let events: Vec<&str> = installed.iter().map(|(event, _)| event.as_str()).collect();
         let Some((_, command)) = installed.first() else { return false };
-        Settings::read(before)
-            .and_then(|mut before| before.install(command, &events).map(|()| before))
-            .is_ok_and(|before| before.text == self.text)
+        let Ok(mut before) = Settings::read(before) else { return false };
+        before.installed().is_empty() && before.install(command, &events).is_ok() && before.text == self.text
     }
 
     /// The events our hook is run for, with its command.
