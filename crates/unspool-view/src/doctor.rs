@@ -147,7 +147,7 @@ fn place_of(record: RecordIx, batch: &Batch) -> String {
 }
 
 fn finding(code: Code, mut details: Vec<DetailDoc>, first_day: &str) -> FindingDoc {
-    details.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.detail.cmp(&b.detail)));
+    details.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.detail.cmp(&b.detail)));
     FindingDoc {
         code: code.name(),
         severity: code.severity().name(),

@@ -64,7 +64,7 @@ pub(super) fn in_order_of_time(
     }
     let mut used = vec![false; columns];
     let verdict = |mut options: Vec<(usize, Match)>| {
-        options.sort_by_key(|(column, found)| (-found.evidence, *column));
+        options.sort_unstable_by_key(|(column, found)| (-found.evidence, *column));
         let chosen = options.iter().find(|(column, _)| !used[*column]).copied();
         let Some((column, found)) = chosen else { return Verdict::default() };
         used[column] = true;

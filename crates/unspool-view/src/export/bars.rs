@@ -47,7 +47,7 @@ impl Bars {
             let (start_us, end_us) = (start.div_euclid(1000), end.div_euclid(1000));
             found.list.push(Bar { step: n, track: 0, start_us, end_us: end_us.max(start_us + 1) });
         }
-        found.list.sort_by_key(|bar| (bar.start_us, std::cmp::Reverse(bar.end_us), bar.step));
+        found.list.sort_unstable_by_key(|bar| (bar.start_us, std::cmp::Reverse(bar.end_us), bar.step));
         found.lay(flow);
         found
     }

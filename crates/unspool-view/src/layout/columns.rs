@@ -148,7 +148,7 @@ pub(crate) fn across(grid: &Grid, forest: &Forest, order: &Order, frames: &[Fram
     fit_to_narrowest(grid, &mut four);
     let middle = |n: usize| {
         let mut values = [four[0][n], four[1][n], four[2][n], four[3][n]];
-        values.sort_by(f64::total_cmp);
+        values.sort_unstable_by(f64::total_cmp);
         f64::midpoint(values[1], values[2])
     };
     let places: Vec<f64> = (0..variables).map(middle).collect();

@@ -75,7 +75,7 @@ impl Scale {
             .filter(|idle| room.compress && length(idle) > (worked / IDLE_PART).max(SHORT_IDLE_MS))
             .collect();
         // The longest ones go first, as long as breaks do not take more than a third.
-        idle.sort_by_key(|idle| (std::cmp::Reverse(length(idle)), idle.0));
+        idle.sort_unstable_by_key(|idle| (std::cmp::Reverse(length(idle)), idle.0));
         let mut most = 0;
         while most < idle.len() && number(most + 1) * room.break_width <= room.width / 3.0 {
             most += 1;

@@ -180,7 +180,7 @@ fn lanes(tracks: &[Track], bars: &[Bar]) -> Vec<Lane> {
     }
     let mut by_start: Vec<(i64, i64, usize)> =
         spans.iter().map(|(track, (start, end))| (*start, *end, *track)).collect();
-    by_start.sort_by_key(|(start, end, track)| (*start, std::cmp::Reverse(*end), *track));
+    by_start.sort_unstable_by_key(|(start, end, track)| (*start, std::cmp::Reverse(*end), *track));
     let mut plan = Plan { lanes: Vec::new(), of: vec![None; tracks.len()], below: FxHashMap::default() };
     // Of each track: the last way up that led by.
     let mut way_of = vec![usize::MAX; tracks.len()];

@@ -147,7 +147,7 @@ fn error_rate(failed: u64, calls: u64) -> Option<f64> {
 fn mix(tools: impl Iterator<Item = (String, Calls)>) -> Vec<ToolUseDoc> {
     let doc = |(name, (calls, errors, total_ms))| ToolUseDoc { name, calls, errors, total_ms };
     let mut tools: Vec<ToolUseDoc> = tools.map(doc).collect();
-    tools.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.name.cmp(&b.name)));
+    tools.sort_unstable_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.name.cmp(&b.name)));
     tools
 }
 

@@ -203,7 +203,7 @@ impl Lines {
 
     fn table(self) -> TableDoc {
         let mut rows: Vec<NumberRowDoc> = self.0.into_iter().map(|(name, line)| row(name, line)).collect();
-        rows.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+        rows.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
         let rows_left_out = rows.len().saturating_sub(MAX_NUMBER_ROWS);
         rows.truncate(MAX_NUMBER_ROWS);
         TableDoc { rows, rows_left_out }

@@ -279,7 +279,7 @@ impl Timeline {
             bar.lane = lane_of.get(agent as usize).copied().unwrap_or(u32::MAX);
         }
         placed.retain(|bar| bar.lane != u32::MAX);
-        placed.sort_by_key(|bar| (bar.lane, bar.from_ns, std::cmp::Reverse(bar.to_ns), bar.step));
+        placed.sort_unstable_by_key(|bar| (bar.lane, bar.from_ns, std::cmp::Reverse(bar.to_ns), bar.step));
         let mut rows = vec![0; lanes.len()];
         let mut ends: Vec<i64> = Vec::new();
         let mut at = u32::MAX;
@@ -295,7 +295,7 @@ impl Timeline {
             bar.row = u32::try_from(free).unwrap_or(u32::MAX);
             rows[bar.lane as usize] = rows[bar.lane as usize].max(bar.row + 1);
         }
-        placed.sort_by_key(|bar| (bar.lane, bar.row, bar.from_ns, bar.step));
+        placed.sort_unstable_by_key(|bar| (bar.lane, bar.row, bar.from_ns, bar.step));
         Timeline { placed, lanes, rows }
     }
 

@@ -266,7 +266,7 @@ pub const END: &str = "__end__";
 pub fn workflow(items: &[Item<'_>], options: &Options) -> Workflow {
     let is_hidden = |item: &&Item<'_>| options.hide_names.iter().any(|name| *name == item.name);
     let mut sorted: Vec<&Item<'_>> = items.iter().filter(|item| !is_hidden(item)).collect();
-    sorted.sort_by(|a, b| (a.started, a.order, &a.id).cmp(&(b.started, b.order, &b.id)));
+    sorted.sort_unstable_by(|a, b| (a.started, a.order, &a.id).cmp(&(b.started, b.order, &b.id)));
     if sorted.iter().any(|item| item.manual.is_some()) {
         return group::manual(&sorted);
     }

@@ -221,7 +221,7 @@ fn add_nodes(process: &mut Process, runs: &[RunPattern]) {
         NodeType::End => 2,
         _ => 1,
     };
-    process.nodes.sort_by(|a, b| (place(a), b.runs, &a.id).cmp(&(place(b), a.runs, &b.id)));
+    process.nodes.sort_unstable_by(|a, b| (place(a), b.runs, &a.id).cmp(&(place(b), a.runs, &b.id)));
 }
 
 fn add_edges(process: &mut Process, runs: &[RunPattern], number: &FxHashMap<String, u32>) {
@@ -242,7 +242,7 @@ fn add_edges(process: &mut Process, runs: &[RunPattern], number: &FxHashMap<Stri
         }
     }
     process.edges = found.into_values().collect();
-    process.edges.sort_by_key(|edge| (std::cmp::Reverse(edge.runs), edge.source, edge.target));
+    process.edges.sort_unstable_by_key(|edge| (std::cmp::Reverse(edge.runs), edge.source, edge.target));
 }
 
 /// Edges one way each: ids of both ends, how often, whether it leads into an agent.
