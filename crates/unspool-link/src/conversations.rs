@@ -12,8 +12,8 @@ use crate::Table;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::hash_map::Entry;
 use unspool_model::{
-    AttrName, Batch, Code, Event, EventFlags, EventKind, KeyKind, Outcome, RecordIx, RequestKind, Role, Sym,
-    Timestamp, Witness,
+    AttrName, Batch, Code, Event, EventFlags, EventKind, Id, KeyKind, Outcome, RecordIx, RequestKind, Role,
+    Sym, Timestamp, Witness,
 };
 
 /// What recorded traffic says about who talks with whom.
@@ -446,8 +446,12 @@ fn sessions(batch: &mut Batch, table: &Table, seen: &[Seen], roots: &[usize], fo
     }
 }
 
-/// The name of a session that nobody names: by its first request.
 fn named_by(batch: &mut Batch, first: &Seen) -> Sym {
     let id = batch.records[first.record as usize].id;
-    batch.text.intern(&format!("log-{}", id.short()))
+    batch.text.intern(&name_by(id))
+}
+
+/// The name of a session that nobody names: by its first request.
+pub(crate) fn name_by(first: Id) -> String {
+    format!("log-{}", first.short())
 }

@@ -7,6 +7,7 @@
 //! what linking everything at once gives.
 
 use crate::Table;
+use crate::conversations::name_by;
 use rustc_hash::FxHashMap;
 use unspool_model::{
     AttrName, Batch, Event, EventKind, Id, KeyKind, Outcome, RecordIx, Role, Stream, Sym, Timestamp, Witness,
@@ -61,6 +62,10 @@ impl Cut<'_> {
     fn stream(&mut self, stream: u32, records: std::ops::Range<usize>) {
         let row = self.batch.streams[stream as usize];
         let all = records.map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        if row.witness == Witness::Answer {
+            all.for_each(|record| self.given(record));
+            return;
+        }
         if row.in_order || row.witness != Witness::Telemetry {
             self.piece(&row, all.collect(), true);
             return;
@@ -115,10 +120,31 @@ impl Cut<'_> {
             let first = records.first().map(|first| self.batch.records[*first as usize].id);
             self.push("record", &first.unwrap_or_default().to_bytes(), true);
         }
+        self.add(records);
+    }
+
+    /// Adds a piece with the keys at hand.
+    fn add(&mut self, records: Vec<RecordIx>) {
         let mut keys = std::mem::take(&mut self.keys);
         keys.sort_unstable();
         keys.dedup();
         self.pieces.push(Piece { records, keys });
+    }
+
+    /// A session of an export, or what is none in one. Records of that session are of its family, because they count more.
+    fn given(&mut self, record: RecordIx) {
+        let (batch, given) = (self.batch, &self.batch.given.sessions);
+        self.keys.clear();
+        if let Ok(at) = given.binary_search_by_key(&record, |given| given.record) {
+            let session = &given[at].flow.session;
+            self.push("given", &session.id.to_bytes(), true);
+            for native in &session.native_ids {
+                self.key("session", *native);
+                self.key("request", *native);
+            }
+        }
+        self.push("record", &batch.records[record as usize].id.to_bytes(), true);
+        self.add(vec![record]);
     }
 
     fn record(&mut self, row: &Stream, record: RecordIx) {
@@ -140,9 +166,8 @@ impl Cut<'_> {
             self.event(event);
         }
         if row.witness == Witness::Wire {
-            // What was recorded of it earlier has the same id.
-            let id = batch.records[record as usize].id;
-            self.push("record", &id.to_bytes(), true);
+            // What was recorded of it earlier has the same id, and so has an export of a session that is named after it.
+            self.push("request", name_by(batch.records[record as usize].id).as_bytes(), true);
             self.request(head, events);
         }
     }

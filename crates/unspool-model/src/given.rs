@@ -25,24 +25,23 @@ pub struct GivenSession {
 
 impl Given {
     pub(crate) fn append(&mut self, other: Given, sym: impl Fn(Sym) -> Sym, record_base: u32) {
-        let moved = Moved { sym, record_base };
-        self.sessions.extend(
-            other.sessions.into_iter().map(|given| GivenSession {
-                record: given.record + record_base,
-                flow: moved.flow(given.flow),
-            }),
-        );
+        let moved = Moved { sym, record: |record| record + record_base };
+        self.sessions.extend(other.sessions.into_iter().map(|given| moved.session_of_export(given)));
         self.issues.extend(other.issues.into_iter().map(|issue| moved.issue(issue)));
     }
 }
 
 /// How text and records are called in the batch they come to.
-struct Moved<S> {
-    sym: S,
-    record_base: u32,
+pub(crate) struct Moved<S, R> {
+    pub(crate) sym: S,
+    pub(crate) record: R,
 }
 
-impl<S: Fn(Sym) -> Sym> Moved<S> {
+impl<S: Fn(Sym) -> Sym, R: Fn(RecordIx) -> RecordIx> Moved<S, R> {
+    pub(crate) fn session_of_export(&self, given: GivenSession) -> GivenSession {
+        GivenSession { record: (self.record)(given.record), flow: self.flow(given.flow) }
+    }
+
     fn sym(&self, old: Sym) -> Sym {
         (self.sym)(old)
     }
@@ -52,7 +51,7 @@ impl<S: Fn(Sym) -> Sym> Moved<S> {
     }
 
     fn records(&self, old: Vec<RecordIx>) -> Vec<RecordIx> {
-        old.into_iter().map(|record| record + self.record_base).collect()
+        old.into_iter().map(&self.record).collect()
     }
 
     fn flow(&self, flow: Flow) -> Flow {
@@ -130,10 +129,10 @@ impl<S: Fn(Sym) -> Sym> Moved<S> {
         for slot in [&mut link.from, &mut link.to, &mut link.who, &mut link.note] {
             *slot = self.sym(*slot);
         }
-        DeclaredLink { record: link.record + self.record_base, ..link }
+        DeclaredLink { record: (self.record)(link.record), ..link }
     }
 
-    fn issue(&self, issue: Issue) -> Issue {
+    pub(crate) fn issue(&self, issue: Issue) -> Issue {
         Issue { detail: self.sym(issue.detail), records: self.records(issue.records), ..issue }
     }
 }

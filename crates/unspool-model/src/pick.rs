@@ -1,12 +1,14 @@
 //! A part of a batch as a batch of its own.
 
 use crate::event::{Attr, Event, Key};
-use crate::{Batch, RecordIx, Stream, Sym};
+use crate::given::Moved;
+use crate::{Batch, Given, GivenSession, Issue, RecordIx, Stream, Sym};
 use rustc_hash::FxHashMap;
+use std::cell::RefCell;
 
 impl Batch {
     /// The batch of some records, given in their order: with their streams, events, issues and text, and nothing of the others.
-    /// Issues of a stream go where its first record goes. Sessions of exports are not picked: their stream is one piece.
+    /// Issues of a stream, and those an export tells of, go where its first record goes.
     #[must_use]
     pub fn pick(&self, records: &[RecordIx]) -> Batch {
         let mut part = Picked { whole: self, part: Batch::default(), syms: FxHashMap::default() };
@@ -28,6 +30,7 @@ impl Batch {
             }
         }
         part.issues(&stream_of, &record_of);
+        part.given(&record_of);
         part.part
     }
 }
@@ -86,6 +89,24 @@ impl Picked<'_> {
         let name = self.sym(event.name);
         let record = index(self.part.records.len() - 1);
         self.part.events.push(Event { record, first_key, first_attr, usage, name, ..*event });
+    }
+
+    /// Sessions of exports whose records were picked.
+    fn given(&mut self, records: &FxHashMap<RecordIx, RecordIx>) {
+        let given = &self.whole.given;
+        let sessions: Vec<GivenSession> =
+            given.sessions.iter().filter(|one| records.contains_key(&one.record)).cloned().collect();
+        let is_first = given.sessions.first().is_some_and(|first| records.contains_key(&first.record));
+        let issues = if is_first { given.issues.clone() } else { Vec::new() };
+        let part = RefCell::new(self);
+        // What an export holds is witnessed by the record that is the session, and by no other.
+        let record = |old: RecordIx| records.get(&old).copied().unwrap_or(old);
+        let moved = Moved { sym: |old| part.borrow_mut().sym(old), record };
+        let sessions: Vec<GivenSession> =
+            sessions.into_iter().map(|one| moved.session_of_export(one)).collect();
+        let issues: Vec<Issue> = issues.into_iter().map(|issue| moved.issue(issue)).collect();
+        let part = &mut part.into_inner().part;
+        part.given = Given { sessions, issues };
     }
 
     fn issues(&mut self, streams: &FxHashMap<u32, u32>, records: &FxHashMap<RecordIx, RecordIx>) {

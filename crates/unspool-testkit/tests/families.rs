@@ -11,7 +11,7 @@ use unspool_model::{Batch, Id, RecordIx, Timestamp};
 use unspool_testkit::witness::{Callers, exchanges, hooks, spans};
 use unspool_testkit::{Layout, Mode, Random, Replay, Shape, Tree, generate, said};
 use unspool_view::Prices;
-use unspool_view::flow_json::session_doc;
+use unspool_view::flow_json::{CountsDoc, FlowDoc, SessionDoc, session_doc};
 
 type Files = Vec<(String, Vec<u8>)>;
 
@@ -72,15 +72,20 @@ fn families(batch: &Batch) -> Vec<Batch> {
     records.into_values().map(|list| batch.pick(&sorted(list))).collect()
 }
 
+/// Which sessions these are: the beginnings of their documents.
+fn ids(documents: &[String]) -> Vec<&str> {
+    documents.iter().map(|document| document.split_once(",\"title\"").map_or("", |(ids, _)| ids)).collect()
+}
+
 /// How many families there were; panics where linking them alone gives something else.
 fn check(files: &Files) -> usize {
     let parts = families(&decode(files));
     let count = parts.len();
     let (alone, together) = (sessions(parts), sessions(vec![decode(files)]));
+    assert_eq!(ids(&alone), ids(&together));
     for (alone, together) in alone.iter().zip(&together) {
         assert_eq!(alone, together);
     }
-    assert_eq!(alone.len(), together.len());
     count
 }
 
@@ -114,16 +119,24 @@ fn families_of_all_fixtures_are_what_they_are_together() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
     let mut paths = Vec::new();
     fixture_files(&folder, &mut paths);
-    // Exports are taken as they are and need no family; expected drawings are no data.
-    let given = |path: &Path| path.components().any(|part| part.as_os_str() == "unspool-flow");
+    // Expected drawings are no data.
     let files: Files = paths
         .into_iter()
-        .filter(|path| !given(path) && path.extension().is_none_or(|ending| ending != "snap"))
+        .filter(|path| path.extension().is_none_or(|ending| ending != "snap"))
         .map(|path| (path.strip_prefix(&folder).unwrap().display().to_string(), std::fs::read(path).unwrap()))
         .collect();
     let files = without_copies(files);
     let count = check(&files);
     assert!(count > 30, "{count} families of {} files", files.len());
+}
+
+/// All sessions of files as a document.
+fn export(files: &Files) -> Vec<u8> {
+    let corpus = Corpus::new(decode(files), Table::default(), Timestamp::NONE);
+    let sessions: Vec<SessionDoc> =
+        corpus.flows().map(|flow| session_doc(&flow, &corpus.batch, &Prices::default())).collect();
+    let counts = CountsDoc { records: 0, stored: 0, duplicate: 0, rejected: 0 };
+    serde_json::to_vec(&FlowDoc::new(counts, sessions, Vec::new())).unwrap()
 }
 
 fn several(seed: u64, shapes: &[Shape]) -> Vec<Tree> {
@@ -166,5 +179,11 @@ proptest! {
         let lines = said(&corpus, &mut Random::new(seed), 3);
         files.extend((0..).zip(lines).map(|(at, line)| (format!("links-{at}.jsonl"), line.into_bytes())));
         check(&files);
+        // An export of everything, beside the records or where some of them are gone.
+        files.push(("export.json".into(), export(&files)));
+        check(&files);
+        let gone = files.len() / 2;
+        files.retain(|(name, _)| !name.starts_with("links-"));
+        check(&files.split_off(gone.min(files.len() - 1)));
     }
 }

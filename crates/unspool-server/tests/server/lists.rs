@@ -165,6 +165,25 @@ fn a_receipt_leads_to_the_session_that_came_of_it() {
 }
 
 #[test]
+fn records_count_more_than_an_export_of_them() {
+    let asked = Asked::new();
+    let running = &asked.running;
+    let (before, export) = (running.get("/api/v1/sessions").json(), asked.get("/export").body);
+    let receipt = running.post("/v1/ingest?name=export.json", &export).json();
+    running.app.engine.settle();
+    let after = running.get("/api/v1/sessions").json();
+    assert_eq!(after["matching"], before["matching"]);
+    let row = |list: &serde_json::Value| {
+        let rows = list["sessions"].as_array().unwrap().iter();
+        rows.cloned().find(|row| row["id"] == asked.id.as_str()).unwrap()
+    };
+    assert_eq!(row(&after)["formats"], row(&before)["formats"]);
+    assert_eq!(row(&after)["native_ids"], row(&before)["native_ids"]);
+    let issues = running.get("/api/v1/issues?code=session_superseded").json();
+    assert_eq!(issues["issues"][0]["count"], 1, "{receipt} {issues}");
+}
+
+#[test]
 fn what_can_be_typed_is_what_there_is() {
     let asked = Asked::new();
     let words = asked.running.get("/api/v1/schema").json();

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use unspool_model::Id;
 
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 const CACHE_KIB: i64 = 8 << 10;
 const TABLES: [&str; 9] =
     ["standing", "keys", "offers", "joined", "entries", "streams", "sessions", "counts", "loose"];
