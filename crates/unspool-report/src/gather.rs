@@ -83,9 +83,7 @@ fn only(mut stream: Stream, own: &FxHashSet<Id>, read: &Batch, shared: &mut Vec<
     if stream.framing != Framing::Lines {
         shared.push(stream.shown.clone());
         let kept = read.records.iter().filter(|record| own.contains(&record.id));
-        // Sessions of exports cannot be picked from each other.
-        let is_picked = read.given.sessions.is_empty();
-        stream.only = is_picked.then(|| kept.map(|record| record.ordinal).collect());
+        stream.only = Some(kept.map(|record| record.ordinal).collect());
         return stream;
     }
     for record in read.records.iter().filter(|record| !own.contains(&record.id)) {

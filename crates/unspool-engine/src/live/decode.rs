@@ -1,7 +1,8 @@
 //! Bytes of one stream, read into a batch of their own.
 
+use super::streams::Sort;
 use unspool_formats::{Decoder, Detail, SNIFF_BYTES, best};
-use unspool_model::{Batch, Outcome, Record};
+use unspool_model::{Batch, Outcome, Record, Sym};
 
 /// A stream's records.
 #[derive(Default)]
@@ -23,13 +24,26 @@ pub struct Counted {
     pub reason: Option<String>,
 }
 
-/// Reads a body; `None` when no format knows it.
-pub(crate) fn decode(name: &str, bytes: &[u8]) -> Option<Decoded> {
+impl Decoded {
+    /// Gives its records the name they know their stream by, which has its position in the log.
+    pub(crate) fn named(mut self, sort: Sort<'_>, position: u64) -> Decoded {
+        let name = self.batch.text.intern(&sort.shown(position));
+        self.batch.streams.iter_mut().for_each(|row| row.name = name);
+        self
+    }
+}
+
+/// Reads what arrived whole, or the beginning of a file; `None` when no format knows it. Nothing that is read depends on where in the log it comes to lie.
+pub(crate) fn decode(sort: Sort<'_>, bytes: &[u8]) -> Option<Decoded> {
     let mut batch = Batch::default();
+    let name = sort.scope();
     let (format, sniff) = best(name, &bytes[..bytes.len().min(SNIFF_BYTES)])?;
     let mut decoder = Decoder::new(&mut batch, format, sniff, name, Detail::Full);
     decoder.push(bytes);
     decoder.finish();
+    if !sort.says_where() {
+        batch.streams.iter_mut().for_each(|row| row.container = Sym::EMPTY);
+    }
     let counted = count(&batch, format.descriptor().id);
     Some(Decoded { batch, counted })
 }

@@ -236,7 +236,7 @@ impl Deriver {
         };
         if let (streams::Sort::File { path }, Some(family)) = (streams::Sort::of(stream), families.first()) {
             self.growing.insert(stream.clone(), *family);
-            if is_first {
+            for family in families.iter().filter(|_| is_first) {
                 let part = StreamPart { position: *position, offset: place.offset };
                 self.files.entry(*family).or_default().insert(path.into(), vec![part]);
             }

@@ -115,7 +115,11 @@ impl Shared {
                 bytes: bytes.len() as u64,
                 room: bytes.len() as u64,
                 // A file that begins is read here, where there are many threads; one that goes on, when its turn comes.
-                read: if offset == 0 { Reading::done(decode(&path, &bytes)) } else { Reading::FromLog },
+                read: if offset == 0 {
+                    Reading::done(decode(streams::Sort::File { path: &path }, &bytes))
+                } else {
+                    Reading::FromLog
+                },
             });
             entries.push(Entry { stream, offset, received, bytes });
         }
@@ -170,8 +174,7 @@ impl Shared {
             return Err(self.busy());
         }
         let stream = streams::body(source, name);
-        let shown = streams::Sort::of(&stream).shown(0);
-        let Some(decoded) = decode(&shown, &bytes) else {
+        let Some(decoded) = decode(streams::Sort::of(&stream), &bytes) else {
             self.queue.release(room);
             return Err(Refused::Unknown { name: name.into() });
         };
@@ -208,15 +211,13 @@ impl Shared {
         stream: String,
         place: Place,
         bytes: Vec<u8>,
-        mut decoded: Option<Decoded>,
+        decoded: Option<Decoded>,
     ) -> Result<Taken, Refused> {
         let (room, received) = (bytes.len() as u64, (self.options.now)());
         let entry = Entry { stream: stream.clone(), offset: place.offset, received, bytes };
         let receipt = self.append([entry], Packing::Dense).inspect_err(|_| self.queue.release(room))?;
         let position = receipt.first;
-        if let Some(decoded) = &mut decoded {
-            name_streams(decoded, &stream, position);
-        }
+        let decoded = decoded.map(|decoded| decoded.named(streams::Sort::of(&stream), position));
         let counted = decoded.as_ref().map(|decoded| decoded.counted.clone()).unwrap_or_default();
         self.queue.push(vec![Waiting {
             position,
@@ -234,11 +235,4 @@ impl Shared {
 /// How much time there is for what comes, when that much waits or not.
 fn packing(is_behind: bool) -> Packing {
     if is_behind { Packing::Quick } else { Packing::Dense }
-}
-
-/// Names what was read before its position was known.
-fn name_streams(Decoded { batch, .. }: &mut Decoded, stream: &str, position: u64) {
-    let name = streams::Sort::of(stream).shown(position);
-    let name = batch.text.intern(&name);
-    batch.streams.iter_mut().for_each(|row| row.name = name);
 }

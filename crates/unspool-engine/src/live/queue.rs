@@ -29,8 +29,8 @@ impl Waiting {
         match std::mem::replace(&mut self.read, Reading::FromLog) {
             Reading::Done(decoded) => Some(*decoded),
             Reading::AtHand(entries, n) => {
-                let name = streams::Sort::of(&self.stream).shown(self.position);
-                decode(&name, &entries.get(n)?.bytes)
+                let sort = streams::Sort::of(&self.stream);
+                decode(sort, &entries.get(n)?.bytes).map(|read| read.named(sort, self.position))
             }
             Reading::FromLog => None,
         }

@@ -400,7 +400,8 @@ impl Found {
         let Some(entry) = files::sound(log, position, &mut damaged)? else {
             return Ok(if damaged.is_empty() { Found::Nothing } else { Found::Damaged });
         };
-        Ok(decode(&sort.shown(position), &entry.bytes).map_or(Found::Nothing, |read| {
+        Ok(decode(sort, &entry.bytes).map_or(Found::Nothing, |read| {
+            let read = read.named(sort, position);
             let pieces = pieces(&read.batch, table);
             Found::Body { batch: Box::new(read.batch), pieces }
         }))
@@ -464,7 +465,7 @@ pub(crate) fn whole_stream(
     let sort = streams::Sort::of(stream);
     let streams::Sort::File { path } = sort else {
         let Some(entry) = files::sound(log, position, damaged)? else { return Ok(None) };
-        let decoded = decode(&sort.shown(position), &entry.bytes);
+        let decoded = decode(sort, &entry.bytes).map(|read| read.named(sort, position));
         return Ok(decoded.map(|read| WholeStream { batch: read.batch, files: Vec::new(), first: position }));
     };
     let parts = families.ask(|families| families.stream(stream))?;

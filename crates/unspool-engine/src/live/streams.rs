@@ -24,6 +24,25 @@ impl<'a> Sort<'a> {
         }
     }
 
+    /// The name that says what belongs together: the same for what is sent again, whenever that is.
+    pub(crate) fn scope(self) -> &'a str {
+        match self {
+            Sort::Body { name, .. } => name,
+            Sort::File { path } => path,
+        }
+    }
+
+    /// Whether its name says where it lies, so that files beside it belong to it: by folders, or by an id that no other has. Anybody may send a
+    /// `transcript.jsonl`.
+    pub(crate) fn says_where(self) -> bool {
+        /// A date and a time have fewer.
+        const DIGITS_OF_AN_ID: usize = 16;
+        let Sort::Body { name, .. } = self else { return true };
+        let stem = name.split('.').next().unwrap_or(name).bytes().rev();
+        let id = stem.take_while(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+        name.contains(['/', '\\']) || id.filter(u8::is_ascii_hexdigit).count() >= DIGITS_OF_AN_ID
+    }
+
     /// The name its records know it by.
     pub(crate) fn shown(self, position: u64) -> String {
         match self {
@@ -66,7 +85,23 @@ pub(crate) fn position(shown: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{sent_in_parts, source};
+    use super::{Sort, sent_in_parts, source};
+
+    #[test]
+    fn some_names_say_where_their_file_lies() {
+        for (name, says) in [
+            ("0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f.jsonl", true),
+            ("rollout-2026-01-02T10-11-12-0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f.jsonl", true),
+            ("a/b.jsonl", true),
+            ("a\\b.jsonl", true),
+            ("transcript.jsonl", false),
+            ("2026-01-02-10-11-12.jsonl", false),
+            ("", false),
+        ] {
+            assert_eq!(Sort::of(&format!("body/ingest/{name}")).says_where(), says, "{name}");
+        }
+        assert!(Sort::of("file/transcript.jsonl").says_where());
+    }
 
     #[test]
     fn every_stream_says_where_it_came_from() {

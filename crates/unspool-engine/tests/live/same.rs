@@ -7,7 +7,7 @@ use unspool_engine::live::{Arrival, Engine, Options, Part};
 use unspool_formats::{Decoder, Detail, best};
 use unspool_link::{Corpus, Table};
 use unspool_model::{Batch, Timestamp};
-use unspool_store::{MemoryStore, Question};
+use unspool_store::{DatabaseFile, MemoryStore, Question};
 use unspool_testkit::witness::{Callers, exchanges, hooks, spans};
 use unspool_testkit::{Layout, Mode, Random, Replay, Shape, Tree, generate, said};
 use unspool_view::Prices;
@@ -177,4 +177,54 @@ proptest! {
         ];
         play(arrivals(&trees, &mut Random::new(seed)), in_memory)?;
     }
+}
+
+fn line(session: &str, uuid: &str, text: &str, more: &str) -> String {
+    format!(
+        "{{\"type\":\"user\",\"sessionId\":\"{session}\",\"uuid\":\"{uuid}\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"cwd\":\"/w\",\
+         \"version\":\"2.1.0\"{more},\"message\":{{\"role\":\"user\",\"content\":\"{text}\"}}}}\n"
+    )
+}
+
+/// Files that only their names tie together, and some whose names tie nothing.
+#[test]
+fn uploads_belong_together_by_their_names_and_still_do_after_a_restart() {
+    const SESSION: &str = "0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f";
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path());
+    let upload = |name: &str, text: String| {
+        engine
+            .take(Arrival::Body { source: "ingest".into(), name: name.into(), bytes: text.into_bytes() })
+            .unwrap();
+    };
+    upload("transcript.jsonl", line("one", "o1", "a first session", ""));
+    upload(
+        &format!("{SESSION}/subagents/agent-a1.jsonl"),
+        line("agent-a1", "a1", "of the agent", ",\"isSidechain\":true,\"agentId\":\"a1\""),
+    );
+    upload(&format!("{SESSION}.jsonl"), line(SESSION, "m1", "of the main agent", ""));
+    upload("transcript.jsonl", line("two", "t1", "another session", ""));
+    for n in ["3", "4"] {
+        let agent = format!(",\"isSidechain\":true,\"agentId\":\"b{n}\"");
+        upload(
+            &format!("subagents/agent-b{n}.jsonl"),
+            line(&format!("s{n}"), n, "nobody knows whose agent", &agent),
+        );
+    }
+    engine.settle();
+    let before = shown(&engine);
+    let natives: Vec<bool> = before.iter().map(|document| document.contains("of the agent")).collect();
+    assert_eq!(before.len(), 5, "{before:?}");
+    let joined = &before[natives.iter().position(|is_it| *is_it).unwrap()];
+    assert!(joined.contains("of the main agent"));
+    drop(engine);
+    let engine = open(folder.path());
+    assert_eq!(shown(&engine), before);
+    drop(engine);
+    for name in ["families.db", "store.db"] {
+        DatabaseFile::new(folder.path().join(name)).delete().unwrap();
+    }
+    let engine = open(folder.path());
+    engine.settle();
+    assert_eq!(shown(&engine), before);
 }
