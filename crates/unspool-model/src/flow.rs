@@ -511,6 +511,17 @@ pub enum IntentSource {
 }
 
 impl Flow {
+    /// How it stands: it runs while any of its runs does, and else ended as the last of them did. A source that names its runs says how each
+    /// ended, and the main agent sums that up.
+    pub fn status(&self) -> Status {
+        let main = self.agents.iter().find(|agent| agent.main).or(self.agents.first());
+        let named = self.runs.iter().any(|run| !run.native_id.is_empty());
+        let runs = self.runs.iter().map(|run| run.status).filter(|_| !named);
+        let running = runs.clone().find(|status| *status == Status::Running);
+        let of_runs = running.or(runs.last());
+        of_runs.or(main.map(|main| main.status)).unwrap_or_default()
+    }
+
     /// The records that witness a step.
     pub fn witnesses_of(&self, step: &Step) -> &[RecordIx] {
         let start = step.first_witness as usize;
@@ -556,5 +567,30 @@ impl Flow {
     /// A step's usage.
     pub fn usage_of(&self, step: &Step) -> Option<&Usage> {
         self.usages.get(step.usage as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Agent, Flow, Run, Status};
+    use crate::Interner;
+    use Status::{Completed, Failed, Running, Unknown};
+
+    fn status(main: Status, runs: &[Status], named: bool) -> Status {
+        let native_id = if named { Interner::default().intern("r") } else { crate::Sym::EMPTY };
+        let run = |status: &Status| Run { status: *status, native_id, ..Run::default() };
+        let agent = Agent { status: main, main: true, ..Agent::default() };
+        Flow { agents: vec![agent], runs: runs.iter().map(run).collect(), ..Flow::default() }.status()
+    }
+
+    #[test]
+    fn a_session_stands_as_what_runs_or_as_its_last_run() {
+        assert_eq!(status(Completed, &[Completed, Running], false), Running);
+        assert_eq!(status(Completed, &[Running, Completed], false), Running);
+        assert_eq!(status(Completed, &[Completed, Completed, Failed], false), Failed);
+        assert_eq!(status(Completed, &[Failed, Completed], false), Completed);
+        assert_eq!(status(Failed, &[Failed, Completed], true), Failed, "its source sums them up");
+        assert_eq!(status(Completed, &[], false), Completed);
+        assert_eq!(Flow::default().status(), Unknown);
     }
 }

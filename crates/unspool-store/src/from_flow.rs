@@ -11,8 +11,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use unspool_model::flow::NONE;
 use unspool_model::{
-    Agent, Batch, Code, Edge, Flow, Id, IntentSource, Issue, RecordIx, Run, Status, Step, StepKind, Sym,
-    Timestamp, Usage,
+    Agent, Batch, Code, Edge, Flow, Id, IntentSource, Issue, RecordIx, Run, Step, StepKind, Sym, Timestamp,
+    Usage,
 };
 
 /// Parts of a session's time that its activity is told in.
@@ -144,7 +144,6 @@ impl<'a> Rows<'a> {
         steps.iter().filter_map(|step| self.flow.usage_of(step)).for_each(|one| usage.add(one));
         let calls = steps.iter().filter(|step| step.kind == StepKind::ModelCall);
         let uncounted = calls.filter(|step| self.flow.usage_of(step).is_none());
-        let main = agents.iter().find(|agent| agent.main).or(agents.first());
         SessionRow {
             id: session.id,
             native_ids: self.texts(&session.native_ids),
@@ -153,7 +152,7 @@ impl<'a> Rows<'a> {
             cwd: self.text(session.cwd),
             versions: self.texts(&session.versions),
             formats: self.texts(&session.formats),
-            status: main.map_or(Status::Unknown, |agent| agent.status).name().into(),
+            status: self.flow.status().name().into(),
             started_ns: session.started.ns(),
             ended_ns: session.ended.ns(),
             sources: beside.sources.clone(),

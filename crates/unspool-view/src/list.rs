@@ -4,7 +4,7 @@ use crate::flow_json::{UsageDoc, usage_doc};
 use crate::totals::Totals;
 use schemars::JsonSchema;
 use serde::Serialize;
-use unspool_model::{Batch, Flow, Severity, Status, Timestamp, Usage};
+use unspool_model::{Batch, Flow, Severity, Timestamp, Usage};
 
 /// A session in a list.
 #[derive(Serialize, JsonSchema)]
@@ -53,11 +53,6 @@ pub fn session_row(flow: &Flow, batch: &Batch, sums: &Totals) -> SessionRow {
     let time = |at: Timestamp| at.is_some().then(|| at.to_string());
     let serious = |issue: &&unspool_model::Issue| issue.code.severity() < Severity::Info;
     let subagents = || flow.agents.iter().filter(|agent| !agent.main && !agent.internal);
-    let main = flow.agents.iter().find(|agent| agent.main);
-    // A source that names its runs says how each ended, and the main agent sums that up.
-    let named = flow.runs.iter().any(|run| !run.native_id.is_empty());
-    let last_run = flow.runs.last().filter(|_| !named).map(|run| run.status);
-    let status = last_run.or(main.map(|main| main.status));
     SessionRow {
         id: flow.session.id.show('x'),
         native_ids: flow.session.native_ids.iter().map(|id| text(*id)).collect(),
@@ -66,7 +61,7 @@ pub fn session_row(flow: &Flow, batch: &Batch, sums: &Totals) -> SessionRow {
         started_at: time(flow.session.started),
         ended_at: time(flow.session.ended),
         duration_ms: flow.session.ended.ms_since(flow.session.started),
-        status: status.unwrap_or(Status::Unknown).name(),
+        status: flow.status().name(),
         runs: flow.runs.len(),
         subagents: subagents().count(),
         inferred_links: subagents().filter(|a| a.spawn.is_some_and(|s| s.is_inferred())).count(),

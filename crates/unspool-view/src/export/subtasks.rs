@@ -123,10 +123,7 @@ pub fn request(flow: &Flow, batch: &Batch, prices: &Prices, place: usize) -> Req
             first.get_or_insert_with(|| request_id(batch, step));
         }
     }
-    let asked_for = |n: &usize| {
-        let call = flow.agents[*n].spawn.and_then(|spawn| flow.steps.get(spawn.step as usize));
-        call.is_some_and(|call| call.parent as usize == place)
-    };
+    let asked_for = |n: &usize| asking(flow, *n) == Some(place);
     let own = step.agent as usize;
     let started = (0..flow.agents.len()).filter(asked_for);
     RequestDoc {
@@ -159,11 +156,16 @@ fn subtask(flow: &Flow, batch: &Batch, sums: &FlowTotals, requests: &[Option<Str
     }
 }
 
-/// The request whose answer asked for an agent.
 fn parent_request(flow: &Flow, batch: &Batch, agent: usize) -> Option<String> {
-    let call = flow.steps.get(flow.agents.get(agent)?.spawn?.step as usize)?;
-    let asked = flow.steps.get(call.parent as usize)?;
-    Some(request_id(batch, asked))
+    asking(flow, agent).map(|place| request_id(batch, &flow.steps[place]))
+}
+
+/// The place of the request whose answer asked for an agent. Where only the parent is stated, the agent hangs on a request and on no call in its answer.
+fn asking(flow: &Flow, agent: usize) -> Option<usize> {
+    let place = flow.agents.get(agent)?.spawn?.step as usize;
+    let step = flow.steps.get(place)?;
+    let above = step.parent as usize;
+    if step.kind == StepKind::ModelCall { Some(place) } else { flow.steps.get(above).map(|_| above) }
 }
 
 /// The id of a request as its answer has it, else ours.

@@ -156,6 +156,26 @@ fn sub_tasks_are_counted_as_they_were_asked_for() {
 }
 
 #[test]
+fn a_parent_that_only_a_header_names_is_the_request_before() {
+    let upstream = Upstream::start(|asked, to| {
+        let words = asked.last_words();
+        stream(to, &format!("msg_{words}"), &[text("Yes.")]);
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let proxied = Proxied::of(folder.path(), &upstream.address);
+    for (words, agent, parent) in [("one", "k1", ""), ("two", "k2", "X-Claude-Code-Parent-Agent-Id: k1\r\n")]
+    {
+        let headers = format!("X-Claude-Code-Session-Id: s1\r\nX-Claude-Code-Agent-Id: {agent}\r\n{parent}");
+        assert_eq!(message(&proxied.address, &headers, &says(EXPLORER, &[user(words)])).status, 200);
+    }
+    proxied.settled(2);
+    let (is_subtask, parent, _) = subtasks(&proxied, "msg_two");
+    assert_eq!((is_subtask, parent), (true, json!("msg_one")));
+    let (_, _, tasks) = subtasks(&proxied, "msg_one");
+    assert_eq!(tasks.iter().map(|task| task[4].clone()).collect::<Vec<_>>(), ["msg_two"]);
+}
+
+#[test]
 fn what_a_client_asks_besides_its_work_stands_apart() {
     let upstream = Upstream::start(|asked, to| {
         if asked.head.contains("/messages ") {
