@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use unspool_answers::ErrorDoc;
-use unspool_engine::live::Taken;
+use unspool_engine::live::{Taken, source};
 
 /// Files of one form: `max_form_files`.
 const MAX_FORM_FILES: usize = 1000;
@@ -123,7 +123,7 @@ async fn one(app: &Arc<App>, name: &str, bytes: Vec<u8>, room: &mut usize) -> Re
         return Err(super::empty());
     }
     *room = room.saturating_sub(bytes.len());
-    Ok(keep(Arc::clone(app), "upload", name, bytes).await?)
+    Ok(keep(Arc::clone(app), source::UPLOAD, name, bytes).await?)
 }
 
 fn receipt(name: String, taken: Taken) -> ReceiptDoc {
