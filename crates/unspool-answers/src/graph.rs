@@ -92,7 +92,7 @@ pub(crate) const GRAPH: &[Param] = &[
     Param::new(
         "fit",
         Sort::Flag,
-        "the next coarser level that has no more than `max_graph_nodes` (20,000) nodes, instead of a refusal",
+        "the next coarser level that has nodes, and no more than `max_graph_nodes` (20,000), instead of a refusal",
     ),
 ];
 
@@ -149,7 +149,13 @@ pub(crate) fn placed(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     };
     let mut instead_of = None;
     if drawn == Drawn::Dag && asked.flag("fit")? {
-        while let Some(coarser) = coarser(view.level).filter(|_| graph.nodes.len() > MAX_GRAPH_NODES) {
+        loop {
+            // A coarser level may show nothing of steps that there are, as model calls do of spans without any; that is no answer.
+            let is_empty = instead_of.is_some() && graph.nodes.is_empty();
+            let Some(coarser) = coarser(view.level).filter(|_| is_empty || graph.nodes.len() > MAX_GRAPH_NODES)
+            else {
+                break;
+            };
             let left = InsteadOfDoc { level: view.level.name(), nodes: graph.nodes.len() };
             instead_of.get_or_insert(left);
             (view.level, view.open) = (coarser, Vec::new());
