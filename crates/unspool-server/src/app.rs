@@ -9,7 +9,7 @@ use crate::recorder::Recorder;
 use crate::refusals::{self, Refusals};
 use crate::{api, ingest, page};
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -142,6 +142,7 @@ pub(crate) fn router(app: Arc<App>, door: Door, stopping: &api::Stopping) -> Rou
         .merge(page::routes())
         .method_not_allowed_fallback(api::wrong_method)
         .fallback(api::missing)
+        .layer(from_fn(api::readable_path))
         .layer(CompressionLayer::new())
         .layer(from_fn_with_state(door, guard::http))
         .layer(from_fn_with_state(Arc::clone(&app), refusals::counted))
