@@ -191,6 +191,7 @@ fn coarser(level: Level) -> Option<Level> {
 
 /// How to look at a flow, as asked for.
 pub(crate) fn view(seen: &Seen, asked: &Asked, usual_group: GroupBy) -> Result<View, ApiError> {
+    asked.all("agent").try_for_each(|part| parts::some_agent_has(seen, part))?;
     let min_confidence = asked.text("min_confidence").map(|text| {
         let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
         let parts = share.and_then(|share| format!("{:.0}", share * 1e4).parse().ok());

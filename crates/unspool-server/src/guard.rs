@@ -145,7 +145,7 @@ impl Door {
         }
         let unauthorized = |code, message: &str| {
             ApiError::new(StatusCode::UNAUTHORIZED, code, message).with_hint(format!(
-                "send `Authorization: Bearer TOKEN`; `unspool token create --scope {}` makes one",
+                "send `Authorization: Bearer TOKEN`; `unspool token create --scope {}` makes one, with the `--data-dir` of the server if it has one",
                 wanted.name()
             ))
         };

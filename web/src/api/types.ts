@@ -1062,7 +1062,7 @@ export type RangeDoc = {
   session_id: string;
   /** From when, in milliseconds since the session's first moment. */
   from_ms: number;
-  /** To when; what began at this very moment is in it. */
+  /** To when, the session's end at most; what began at this very moment is in it. */
   to_ms: number;
   /** Sums over the steps that began in it. */
   totals: TotalsDoc;

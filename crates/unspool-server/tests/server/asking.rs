@@ -436,6 +436,8 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
         (format!("{session}/tree?from=1&from=2"), 400, "bad_parameter"),
         (format!("{session}/tree?open=me"), 400, "bad_parameter"),
         (format!("{session}/tree?errors=maybe"), 400, "bad_parameter"),
+        (format!("{session}/tree?agent=nobody"), 404, "not_found"),
+        (format!("{session}/graph?agent=nobody"), 404, "not_found"),
         (format!("{session}/graph?level=atom"), 400, "bad_parameter"),
         (format!("{session}/graph?after=yesterday"), 400, "bad_parameter"),
         (format!("{session}/graph?min_confidence=2"), 400, "bad_parameter"),
@@ -451,6 +453,10 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
         ("/api/v1/sessions/nobody".into(), 404, "not_found"),
         ("/api/v1/sessions?cursor=what".into(), 400, "bad_cursor"),
         ("/api/v1/sessions?sort=luck".into(), 400, "bad_parameter"),
+        ("/api/v1/sessions?limit=0".into(), 400, "bad_parameter"),
+        ("/api/v1/search?q=a&limit=0".into(), 400, "bad_parameter"),
+        ("/api/v1/issues?session=nobody".into(), 404, "not_found"),
+        ("/api/v1/issues?session=x0123456789abcdef0123456789abcdef".into(), 404, "not_found"),
         ("/api/v1/query".into(), 400, "missing_parameter"),
         ("/api/v1/diff?a=one".into(), 400, "missing_parameter"),
         ("/api/v1/live?session=nobody".into(), 404, "not_found"),
@@ -460,6 +466,11 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
         let answer = asked.running.get(&path);
         assert_eq!((answer.status, answer.error().as_str()), (status, code), "{path}");
     }
+    for wrong in ["x", "-1", "NaN"] {
+        let answer = asked.running.get(&format!("/api/v1/sessions?min_cost={wrong}")).json();
+        assert_eq!(answer["error"]["hint"], "write dollars, such as 0.50", "{answer}");
+    }
+    assert_eq!(asked.running.get(&format!("/api/v1/issues?session={}&source=hooks", asked.id)).status, 200);
     assert_eq!(asked.running.post("/api/v1/sessions", "").error(), "wrong_method");
     assert_eq!(asked.running.get("/v1/traces").error(), "wrong_method");
     let wrong = asked.running.get("/api/v1/query?q=tool:Bash%20colour:red").json();

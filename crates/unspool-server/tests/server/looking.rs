@@ -46,6 +46,9 @@ fn a_range_of_time_has_sums_and_a_query_that_finds_its_steps() {
     }
     assert!(counts[0] > counts[2] && counts[2] > 0, "{counts:?}");
     assert_eq!(asked.get("/range?from_ns=9&to_ns=3").error(), "bad_parameter");
+    let (open, whole) = (asked.json("/range"), asked.json(&format!("/range?from_ns=0&to_ns={span}")));
+    assert_eq!((&open["totals"], &open["agents"]), (&whole["totals"], &whole["agents"]));
+    assert_eq!(open["to_ms"], asked.json("/line")["duration_ms"]);
 }
 
 #[test]

@@ -18,9 +18,10 @@ pub use file::DatabaseFile;
 
 use crate::error::{StoreError, disk_hint, is_of_the_disk};
 use crate::files::private_file;
-use crate::question::{Facet, FacetValues, Filter, Page, Question};
+use crate::question::{Facet, FacetValues, Filter, Page, Question, folded};
 use crate::rows::{Checkpoint, IssueRow, SessionFacts, SourceReceipt, StepRow};
 use crate::store::{Changed, Commit, Forgotten, Standing, Store, Totals};
+use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::ops::Range;
 use std::path::Path;
@@ -32,6 +33,12 @@ const BUSY_WAIT: Duration = Duration::from_secs(5);
 
 /// Memory for pages of the database.
 const CACHE_KIB: i64 = 32 << 10;
+
+/// Titles are compared as the memory store compares them: `SQLite` itself knows no capitals but those of ASCII.
+fn add_folded(connection: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection.create_scalar_function("folded", 1, flags, |called| Ok(folded(&called.get::<String>(0)?)))
+}
 
 /// A store in a `SQLite` file.
 pub struct SqliteStore {
@@ -62,6 +69,7 @@ impl SqliteStore {
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
             leave_to_others(connection)?;
+            add_folded(connection)?;
             schema::migrate(connection, found)
         };
         prepare(&mut connection).map_err(failed)?;
