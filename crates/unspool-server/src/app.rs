@@ -125,6 +125,11 @@ impl App {
         self.reading.bytes()
     }
 
+    /// How many requests were refused with 429: too much waited to be derived, or was being read.
+    pub(crate) fn refused_busy(&self) -> u64 {
+        self.engine.health().refused + self.reading.refused()
+    }
+
     /// Has what the proxy carries recorded; what is lost of it is told with the other notices.
     pub fn record(&mut self, recorder: Arc<Recorder>) {
         self.notices = recorder.notices().clone();

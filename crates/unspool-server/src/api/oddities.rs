@@ -267,7 +267,7 @@ pub(crate) fn record(call: &Call) -> Result<Reply, ApiError> {
 pub(crate) struct ReceiptsDoc {
     /// By source, in order of their names.
     sources: Vec<ReceiptDoc>,
-    /// Arrivals that were refused because too much waited; nothing of them was kept.
+    /// What was refused with 429 since the process began, because too much waited (`max_pending_bytes`) or was being read (`max_reading_bytes`); nothing of it was kept.
     refused: u64,
 }
 
@@ -295,5 +295,5 @@ pub(crate) fn receipts(call: &Call) -> Result<Reply, ApiError> {
         duplicate: counts.duplicate,
         rejected: counts.rejected,
     });
-    Ok(Reply::json(ReceiptsDoc { sources: sources.collect(), refused: engine.health().refused }))
+    Ok(Reply::json(ReceiptsDoc { sources: sources.collect(), refused: call.app.refused_busy() }))
 }

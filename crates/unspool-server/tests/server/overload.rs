@@ -188,6 +188,10 @@ fn requests_that_are_being_read_share_a_bound() {
     assert_eq!((refused.status, refused.error().as_str()), (429, "busy"));
     assert!(refused.json()["error"]["message"].as_str().unwrap().contains("max_reading_bytes"));
     assert!(refused.head.to_lowercase().contains("retry-after: 1"), "{}", refused.head);
+    let told = ["/api/v1/health", "/api/v1/receipts"].map(|path| server.get(path).json()["refused"].clone());
+    assert_eq!(told, [1, 1]);
+    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
+    assert!(metrics.contains("\nunspool_refused_total 1\n"), "{metrics}");
     slow.write_all(&body.as_bytes()[60_000..]).unwrap();
     let mut answer = String::new();
     slow.read_to_string(&mut answer).unwrap();
