@@ -85,6 +85,17 @@ fn every_path_is_described_and_every_description_answers() {
     assert_eq!(openapi["openapi"], "3.1.0");
     let described = openapi["paths"].as_object().unwrap();
     assert!(described.contains_key("/v1/traces"));
+    for (path, item) in described {
+        for (method, operation) in item.as_object().unwrap() {
+            let has = |status: &str| operation["responses"][status].is_object();
+            assert!(has("200") && has("4XX") && has("5XX"), "{method} {path}");
+        }
+    }
+    let (taken_back, sent) = (&described["/api/v1/sessions/{id}/links/{link}"]["delete"], &described["/v1/ingest"]["post"]);
+    for (operation, name) in [(taken_back, "who"), (sent, "name")] {
+        let mut parts = operation["parameters"].as_array().unwrap().iter();
+        assert!(parts.any(|one| one["name"] == name && one["in"] == "query"), "{name}");
+    }
     // Routes come from the tables that the description is made from, too.
     let by_hand = include_str!("../../src/app.rs").matches(".route(\"").count();
     assert_eq!(by_hand, 0, "a route is in no table");
