@@ -34,9 +34,14 @@ pub(crate) async fn sent(
     body: Body,
     limit: usize,
 ) -> Result<(Vec<u8>, Room), ApiError> {
+    let asks_first = headers.contains_key(header::EXPECT);
+    let announced = body.size_hint().lower();
+    if asks_first && announced > limit as u64 {
+        return Err(too_large("max_body_bytes", limit));
+    }
     let mut room = Room::of(app);
-    let mut full = room.expect(app, body.size_hint().lower()).err();
-    if let Some(full) = full.take_if(|_| headers.contains_key(header::EXPECT)) {
+    let mut full = room.expect(app, announced).err();
+    if let Some(full) = full.take_if(|_| asks_first) {
         return Err(full);
     }
     let pieces = Pieces::of(app, body, limit);

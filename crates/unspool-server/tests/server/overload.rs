@@ -268,6 +268,24 @@ fn requests_over_grpc_have_the_limits_of_others_and_are_counted_when_refused() {
 }
 
 #[test]
+fn who_asks_before_sending_too_much_is_not_told_to_go_on() {
+    let server = Running::start();
+    for path in ["/v1/ingest", "/v1/traces", "/v1/hooks", "/v1/thoughtflow/sessions"] {
+        let mut asking = TcpStream::connect(server.http).unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: 100000000000\r\n\
+             Expect: 100-continue\r\n\r\n",
+            server.http
+        );
+        asking.write_all(head.as_bytes()).unwrap();
+        let mut answer = [0; 12];
+        asking.read_exact(&mut answer).unwrap();
+        assert_eq!(std::str::from_utf8(&answer).unwrap(), "HTTP/1.1 413", "{path}");
+    }
+    assert_eq!(server.app.refusals.all(), [("too_large", 4)]);
+}
+
+#[test]
 fn who_asks_before_sending_is_refused_before_sending() {
     let limit = 3_000;
     let folder = Arc::new(tempfile::tempdir().unwrap());
