@@ -16,7 +16,7 @@ mod write;
 pub(crate) use ahead::leave_to_others;
 pub use file::DatabaseFile;
 
-use crate::error::{StoreError, disk_hint, is_of_the_disk};
+use crate::error::{StoreError, disk_hint, is_of_the_disk, said};
 use crate::files::private_file;
 use crate::question::{Facet, FacetValues, Filter, Page, Question, folded};
 use crate::rows::{Checkpoint, IssueRow, SessionFacts, SourceReceipt, StepRow};
@@ -177,12 +177,12 @@ pub(crate) fn database_error(name: &str, error: &rusqlite::Error) -> StoreError 
     | Error::IntegralValueOutOfRange(..)
     | Error::QueryReturnedNoRows = error
     {
-        return StoreError::Damaged { name: name.into(), why: error.to_string() };
+        return StoreError::Damaged { name: name.into(), why: said(&error.to_string()) };
     }
     let hint = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Some("free some space; what was acknowledged is safe in the log"),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            return StoreError::Damaged { name: name.into(), why: error.to_string() };
+            return StoreError::Damaged { name: name.into(), why: said(&error.to_string()) };
         }
         // What the system said is not told; mostly it is this.
         Some(ErrorCode::SystemIoFailure) => Some(
@@ -201,7 +201,7 @@ pub(crate) fn database_error(name: &str, error: &rusqlite::Error) -> StoreError 
         error.sqlite_error_code(),
         Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure | ErrorCode::ReadOnly | ErrorCode::CannotOpen)
     );
-    StoreError::Database { name: name.into(), why: error.to_string(), hint, is_of_the_disk }
+    StoreError::Database { name: name.into(), why: said(&error.to_string()), hint, is_of_the_disk }
 }
 
 impl Store for SqliteStore {
@@ -284,13 +284,12 @@ impl Store for SqliteStore {
     }
 
     fn check(&self) -> Result<Vec<String>, StoreError> {
-        let mut found: Vec<String> = self.reading(|connection| {
+        let found: Vec<String> = self.reading(|connection| {
             let mut statement = connection.prepare("PRAGMA integrity_check")?;
             let rows = statement.query_map([], |row| row.get(0))?;
             Ok(rows.collect::<Result<_, _>>()?)
         })?;
-        found.retain(|line| line != "ok");
-        Ok(found)
+        Ok(found.iter().filter(|line| *line != "ok").map(|line| said(line)).collect())
     }
 
     fn rest(&self) {
