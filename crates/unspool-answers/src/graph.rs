@@ -152,7 +152,8 @@ pub(crate) fn placed(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
         loop {
             // A coarser level may show nothing of steps that there are, as model calls do of spans without any; that is no answer.
             let is_empty = instead_of.is_some() && graph.nodes.is_empty();
-            let Some(coarser) = coarser(view.level).filter(|_| is_empty || graph.nodes.len() > MAX_GRAPH_NODES)
+            let Some(coarser) =
+                coarser(view.level).filter(|_| is_empty || graph.nodes.len() > MAX_GRAPH_NODES)
             else {
                 break;
             };

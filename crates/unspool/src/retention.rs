@@ -82,7 +82,10 @@ mod tests {
         assert_eq!(parse(""), Ok(Retention::default()));
         assert!(parse("[retention]\nmax_age = 3\n").is_err());
         let unknown = parse("[retention.source.hook]\nmax_bytes = 5\n").unwrap_err();
-        assert!(unknown.contains("source.hook]") && unknown.contains("upload, hooks, otlp-http"), "{unknown}");
+        assert!(
+            unknown.contains("source.hook]") && unknown.contains("upload, hooks, otlp-http"),
+            "{unknown}"
+        );
     }
 
     #[test]

@@ -110,7 +110,8 @@ pub(crate) fn issues(call: &Call) -> Result<Reply, ApiError> {
     let mut sums = Sums { code: wanted.map(Code::name), ..Sums::default() };
     let filter = sessions::filter(call)?;
     if let Some(session) = call.asked.text("session") {
-        let only = Filter { among: filter.among.clone(), native_id: filter.native_id.clone(), ..Filter::default() };
+        let only =
+            Filter { among: filter.among.clone(), native_id: filter.native_id.clone(), ..Filter::default() };
         let question = Question { filter: only, limit: 1, ..Question::default() };
         if engine.sessions(&question)?.sessions.is_empty() {
             // It says whether there never was one, or its records are lost.

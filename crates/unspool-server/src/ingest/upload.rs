@@ -26,8 +26,11 @@ const MAX_FORM_FILES: usize = 1000;
 /// Bytes of a name; the end is what tells a format: `max_name_bytes`.
 const MAX_NAME_BYTES: usize = 1024;
 
-pub(super) const PARAMS: &[Param] =
-    &[Param::new("name", Sort::Text, "the name of the file, where it is the body; its end helps to tell the format")];
+pub(super) const PARAMS: &[Param] = &[Param::new(
+    "name",
+    Sort::Text,
+    "the name of the file, where it is the body; its end helps to tell the format",
+)];
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]

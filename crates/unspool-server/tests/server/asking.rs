@@ -91,7 +91,8 @@ fn every_path_is_described_and_every_description_answers() {
             assert!(has("200") && has("4XX") && has("5XX"), "{method} {path}");
         }
     }
-    let (taken_back, sent) = (&described["/api/v1/sessions/{id}/links/{link}"]["delete"], &described["/v1/ingest"]["post"]);
+    let (taken_back, sent) =
+        (&described["/api/v1/sessions/{id}/links/{link}"]["delete"], &described["/v1/ingest"]["post"]);
     for (operation, name) in [(taken_back, "who"), (sent, "name")] {
         let mut parts = operation["parameters"].as_array().unwrap().iter();
         assert!(parts.any(|one| one["name"] == name && one["in"] == "query"), "{name}");

@@ -129,7 +129,8 @@ fn a_coarser_level_that_shows_nothing_is_passed_over() {
     let spans: Vec<String> = (1..=20_100).map(span).collect();
     let body = format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{}]}}]}}]}}"#, spans.join(","));
     let running = Running::start();
-    let kept = running.request("POST", "/v1/traces", &[("Content-Type", "application/json")], body.as_bytes());
+    let kept =
+        running.request("POST", "/v1/traces", &[("Content-Type", "application/json")], body.as_bytes());
     assert_eq!(kept.status, 200);
     running.app.engine.settle();
     let id = running.get("/api/v1/sessions").json()["sessions"][0]["id"].as_str().unwrap().to_string();

@@ -129,11 +129,16 @@ fn a_path_that_is_no_text_is_refused_in_the_form_of_all_errors() {
             for wrong in 0..=places {
                 let mut place = 0;
                 let parts = path.split('/').map(|part| {
-                    let Some((name, ending)) = part.strip_prefix('{').and_then(|part| part.split_once('}')) else {
+                    let Some((name, ending)) = part.strip_prefix('{').and_then(|part| part.split_once('}'))
+                    else {
                         return part.to_string();
                     };
                     place += 1;
-                    if wrong == places || wrong + 1 == place { format!("%ff{ending}") } else { name.to_string() }
+                    if wrong == places || wrong + 1 == place {
+                        format!("%ff{ending}")
+                    } else {
+                        name.to_string()
+                    }
                 });
                 let asked = parts.collect::<Vec<_>>().join("/");
                 let answer = server.request(&method.to_uppercase(), &asked, &[], b"{}");
