@@ -92,7 +92,7 @@ pub(crate) const GRAPH: &[Param] = &[
     Param::new(
         "fit",
         Sort::Flag,
-        "the next coarser level that has no more than `max_graph_nodes` (20,000) nodes, instead of a refusal",
+        "the next coarser level that has nodes, and no more than `max_graph_nodes` (20,000), instead of a refusal",
     ),
 ];
 
@@ -149,7 +149,14 @@ pub(crate) fn placed(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
     };
     let mut instead_of = None;
     if drawn == Drawn::Dag && asked.flag("fit")? {
-        while let Some(coarser) = coarser(view.level).filter(|_| graph.nodes.len() > MAX_GRAPH_NODES) {
+        loop {
+            // A coarser level may show nothing of steps that there are, as model calls do of spans without any; that is no answer.
+            let is_empty = instead_of.is_some() && graph.nodes.is_empty();
+            let Some(coarser) =
+                coarser(view.level).filter(|_| is_empty || graph.nodes.len() > MAX_GRAPH_NODES)
+            else {
+                break;
+            };
             let left = InsteadOfDoc { level: view.level.name(), nodes: graph.nodes.len() };
             instead_of.get_or_insert(left);
             (view.level, view.open) = (coarser, Vec::new());
@@ -185,6 +192,7 @@ fn coarser(level: Level) -> Option<Level> {
 
 /// How to look at a flow, as asked for.
 pub(crate) fn view(seen: &Seen, asked: &Asked, usual_group: GroupBy) -> Result<View, ApiError> {
+    asked.all("agent").try_for_each(|part| parts::some_agent_has(seen, part))?;
     let min_confidence = asked.text("min_confidence").map(|text| {
         let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
         let parts = share.and_then(|share| format!("{:.0}", share * 1e4).parse().ok());

@@ -4,6 +4,7 @@ use crate::call::Seen;
 use crate::error::ApiError;
 use http::StatusCode;
 use unspool_model::{Agent, Sym};
+use unspool_view::labels::agent_has;
 
 /// Part of a session, by its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,15 @@ pub(crate) fn agent(seen: &Seen, wanted: &str) -> Result<usize, ApiError> {
     let agents = flow.agents.iter().enumerate().filter(|(_, agent)| is_like(agent));
     let named: Vec<(usize, String)> = agents.map(|(n, agent)| (n, agent.id.show('a'))).collect();
     only("agent", wanted, &named, "the flow of the session lists its agents")
+}
+
+/// Refuses a part of a type, name or id that no agent has: what it leaves would be empty, as if nothing had happened.
+pub(crate) fn some_agent_has(seen: &Seen, part: &str) -> Result<(), ApiError> {
+    let (flow, text) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch.text);
+    if flow.agents.iter().any(|agent| agent_has(text, agent, part)) {
+        return Ok(());
+    }
+    Err(ApiError::not_found("agent", part).with_hint("the flow of the session lists its agents"))
 }
 
 /// A run or an agent.

@@ -51,6 +51,7 @@ pub(crate) fn tree(seen: &Seen, call: &Call) -> Result<Reply, ApiError> {
         open: ids(asked, "open")?,
         shut: ids(asked, "shut")?,
     };
+    filter.agent.iter().try_for_each(|part| parts::some_agent_has(seen, part))?;
     let find = asked.text("find").map(|text| id(text, "find", 's')).transpose()?;
     let (flow, batch) = (&seen.snapshot.flow, &seen.snapshot.corpus.batch);
     let window = TreeAsked { filter, window: from..to, find };

@@ -4,7 +4,7 @@
 //! file is taken away under one lock, so that nobody writes to what was taken. What was taken and not kept is taken again later, and
 //! what was kept and not deleted before a crash is the same records once more, which count once.
 
-use crate::live::{Arrival, Engine, Refused};
+use crate::live::{Arrival, Engine, Refused, source};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -86,7 +86,7 @@ impl HookSpool {
         }
         for path in self.taken()? {
             let bytes = fs::read(&path)?;
-            let arrival = Arrival::Body { source: "hooks".into(), name: "hooks.jsonl".into(), bytes };
+            let arrival = Arrival::Body { source: source::HOOKS.into(), name: "hooks.jsonl".into(), bytes };
             match engine.take(arrival) {
                 Ok(_) => fs::remove_file(&path)?,
                 Err(Refused::Unknown { .. }) => {

@@ -9,7 +9,7 @@ use crate::recorder::Recorder;
 use crate::refusals::{self, Refusals};
 use crate::{api, ingest, page};
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -125,6 +125,11 @@ impl App {
         self.reading.bytes()
     }
 
+    /// How many requests were refused with 429: too much waited to be derived, or was being read.
+    pub(crate) fn refused_busy(&self) -> u64 {
+        self.engine.health().refused + self.reading.refused()
+    }
+
     /// Has what the proxy carries recorded; what is lost of it is told with the other notices.
     pub fn record(&mut self, recorder: Arc<Recorder>) {
         self.notices = recorder.notices().clone();
@@ -142,6 +147,7 @@ pub(crate) fn router(app: Arc<App>, door: Door, stopping: &api::Stopping) -> Rou
         .merge(page::routes())
         .method_not_allowed_fallback(api::wrong_method)
         .fallback(api::missing)
+        .layer(from_fn(api::readable_path))
         .layer(CompressionLayer::new())
         .layer(from_fn_with_state(door, guard::http))
         .layer(from_fn_with_state(Arc::clone(&app), refusals::counted))

@@ -8,7 +8,7 @@ use axum::body::{Body, HttpBody as _};
 use axum::http::{HeaderMap, StatusCode, header};
 use std::io::Read;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio_stream::StreamExt as _;
 
 /// A packed body of so many bytes is unpacked off the threads that serve.
@@ -34,9 +34,14 @@ pub(crate) async fn sent(
     body: Body,
     limit: usize,
 ) -> Result<(Vec<u8>, Room), ApiError> {
+    let asks_first = headers.contains_key(header::EXPECT);
+    let announced = body.size_hint().lower();
+    if asks_first && announced > limit as u64 {
+        return Err(too_large("max_body_bytes", limit));
+    }
     let mut room = Room::of(app);
-    let mut full = room.expect(app, body.size_hint().lower()).err();
-    if let Some(full) = full.take_if(|_| headers.contains_key(header::EXPECT)) {
+    let mut full = room.expect(app, announced).err();
+    if let Some(full) = full.take_if(|_| asks_first) {
         return Err(full);
     }
     let pieces = Pieces::of(app, body, limit);
@@ -73,18 +78,26 @@ async fn collect(
 #[derive(Default)]
 pub(crate) struct Reading {
     all: Arc<AtomicUsize>,
+    /// Requests that were refused because others took too much.
+    refused: Arc<AtomicU64>,
     wanted: Wanted,
 }
 
 impl Reading {
     /// Room for one request, which is given back with it.
     fn room(&self, limit: usize) -> Room {
-        Room { all: Arc::clone(&self.all), wanted: self.wanted.clone(), own: 0, limit }
+        let (all, refused) = (Arc::clone(&self.all), Arc::clone(&self.refused));
+        Room { all, refused, wanted: self.wanted.clone(), own: 0, limit }
     }
 
     /// How many.
     pub(crate) fn bytes(&self) -> usize {
         self.all.load(Ordering::Relaxed)
+    }
+
+    /// How many requests were refused because of `max_reading_bytes`.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// Tells whoever is being read that others are refused.
@@ -96,6 +109,7 @@ impl Reading {
 /// What one request takes of the room there is for all that are being read.
 pub(crate) struct Room {
     all: Arc<AtomicUsize>,
+    refused: Arc<AtomicU64>,
     wanted: Wanted,
     own: usize,
     limit: usize,
@@ -128,6 +142,7 @@ impl Room {
         }
         self.give_back();
         self.wanted.tell();
+        self.refused.fetch_add(1, Ordering::Relaxed);
         let message = format!("requests that are being read take `max_reading_bytes` ({})", self.limit);
         Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, "busy", message)
             .with_hint("nothing of it was kept; send it again"))

@@ -18,7 +18,7 @@ use http_body_util::{BodyExt as _, Full};
 use std::sync::Arc;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Code, Status};
-use unspool_engine::live::{Counted, Refused};
+use unspool_engine::live::{Counted, Refused, source};
 
 /// Bytes before a message: whether it is packed, and its length.
 const PREFIX_BYTES: usize = 5;
@@ -52,7 +52,7 @@ async fn export(app: &Arc<App>, signal: Signal, request: Request) -> Result<Coun
     if bytes.is_empty() {
         return Ok(Counted::default());
     }
-    let kept = keep(Arc::clone(app), "otlp-grpc", signal.name(false), bytes).await;
+    let kept = keep(Arc::clone(app), source::OTLP_GRPC, signal.name(false), bytes).await;
     Ok(kept
         .map_err(|refused| match refused {
             Refused::Unknown { .. } => ApiError::bad_request("no_otlp", "the message is no OTLP request"),

@@ -138,13 +138,14 @@ impl Door {
         check_origin(&parts.headers, host)
     }
 
-    async fn check_token(&self, parts: &Parts, wanted: Scope) -> Result<(), ApiError> {
+    /// What it came in by; none where nobody is asked for a token.
+    async fn check_token(&self, parts: &Parts, wanted: Scope) -> Result<Option<Pass>, ApiError> {
         if self.open {
-            return Ok(());
+            return Ok(None);
         }
         let unauthorized = |code, message: &str| {
             ApiError::new(StatusCode::UNAUTHORIZED, code, message).with_hint(format!(
-                "send `Authorization: Bearer TOKEN`; `unspool token create --scope {}` makes one",
+                "send `Authorization: Bearer TOKEN`; `unspool token create --scope {}` makes one, with the `--data-dir` of the server if it has one",
                 wanted.name()
             ))
         };
@@ -156,7 +157,9 @@ impl Door {
         let text = text.ok_or_else(|| unauthorized("no_token", "a token is needed"))?;
         match self.keys.scope(text).await? {
             None => Err(unauthorized("bad_token", "the token is not known, or was revoked")),
-            Some(scope) if scope.allows(wanted) => Ok(()),
+            Some(scope) if scope.allows(wanted) => {
+                Ok(Some(Pass { keys: Arc::clone(&self.keys), text: text.into(), wanted }))
+            }
             Some(scope) => {
                 let message =
                     format!("the token's scope is `{}`, and `{}` is needed", scope.name(), wanted.name());
@@ -164,6 +167,22 @@ impl Door {
                 Err(ApiError::new(StatusCode::FORBIDDEN, "wrong_scope", message).with_hint(hint))
             }
         }
+    }
+}
+
+/// The token a request came in by, so that an answer that goes on can see whether it is still good.
+#[derive(Clone)]
+pub(crate) struct Pass {
+    keys: Arc<Keys>,
+    text: Arc<str>,
+    wanted: Scope,
+}
+
+impl Pass {
+    /// Whether a request would still come in by it. Where the tokens cannot be read, none does.
+    pub(crate) async fn holds(&self) -> bool {
+        let scope = self.keys.scope(&self.text).await;
+        matches!(scope, Ok(Some(scope)) if scope.allows(self.wanted))
     }
 }
 
@@ -207,12 +226,20 @@ fn scope_of(method: &Method, path: &str) -> Option<Scope> {
 
 /// Over HTTP.
 pub(crate) async fn http(State(door): State<Door>, request: Request, next: Next) -> Response {
-    let (parts, body) = request.into_parts();
-    let mut checked = door.check_names(&parts);
-    if let (Ok(()), Some(wanted)) = (&checked, scope_of(&parts.method, parts.uri.path())) {
+    let (mut parts, body) = request.into_parts();
+    let mut checked = door.check_names(&parts).map(|()| None);
+    if let (Ok(_), Some(wanted)) = (&checked, scope_of(&parts.method, parts.uri.path())) {
         checked = door.check_token(&parts, wanted).await;
     }
-    let Err(error) = checked else { return next.run(Request::from_parts(parts, body)).await };
+    let error = match checked {
+        Ok(pass) => {
+            if let Some(pass) = pass {
+                parts.extensions.insert(pass);
+            }
+            return next.run(Request::from_parts(parts, body)).await;
+        }
+        Err(error) => error,
+    };
     let is_otlp = ["/v1/traces", "/v1/logs", "/v1/metrics"].contains(&parts.uri.path());
     let status = error.status;
     let mut response = if is_otlp {
@@ -235,7 +262,7 @@ pub(crate) async fn grpc(State(door): State<Door>, request: Request, next: Next)
         Err(error) => Err(error),
     };
     match checked {
-        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Ok(_) => next.run(Request::from_parts(parts, body)).await,
         Err(error) => refuse(&error),
     }
 }

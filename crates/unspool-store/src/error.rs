@@ -180,3 +180,28 @@ impl StoreError {
         }
     }
 }
+
+/// Characters of what `SQLite` says that are told: of a damaged file it names every page it came upon, and of a statement the whole text.
+const SAID_CHARS: usize = 300;
+
+/// What `SQLite` says, in one line and with an end.
+pub(crate) fn said(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.char_indices().nth(SAID_CHARS) {
+        Some((at, _)) => format!("{}…", words.split_at(at).0),
+        None => words,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SAID_CHARS, said};
+
+    #[test]
+    fn what_is_said_is_cut_between_characters() {
+        assert_eq!(said("Tree 3:\n  page 7\n"), "Tree 3: page 7");
+        let exact = "é".repeat(SAID_CHARS);
+        assert_eq!(said(&exact), exact);
+        assert_eq!(said(&format!("{exact}é and more")), format!("{exact}…"));
+    }
+}

@@ -41,10 +41,15 @@ impl Question {
     }
 }
 
+/// A text without the difference between capitals and others, as titles are looked for.
+pub(crate) fn folded(text: &str) -> String {
+    text.to_lowercase()
+}
+
 /// Which sessions; everything that is set must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// The title holds these bytes.
+    /// The title holds this, in capitals or not.
     pub title_contains: Option<String>,
     /// One of its sources gave it this id.
     pub native_id: Option<String>,
@@ -92,7 +97,7 @@ impl Filter {
         let among = |wanted: &Option<String>, found: &[String]| {
             wanted.as_ref().is_none_or(|wanted| found.contains(wanted))
         };
-        self.title_contains.as_ref().is_none_or(|wanted| row.title.contains(wanted.as_str()))
+        self.title_contains.as_ref().is_none_or(|wanted| folded(&row.title).contains(&folded(wanted)))
             && among(&self.native_id, &row.native_ids)
             && among(&self.format, &row.formats)
             && among(&self.source, &row.sources)

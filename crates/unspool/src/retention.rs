@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use unspool_engine::live::{Keep, Retention};
+use unspool_engine::live::{Keep, Retention, source};
 
 #[derive(Deserialize, Default)]
 struct RawFile {
@@ -29,6 +29,10 @@ struct RawKeep {
 pub(crate) fn parse(text: &str) -> Result<Retention, String> {
     let raw: RawFile = toml::from_str(text).map_err(|error| error.to_string())?;
     let raw = raw.retention.unwrap_or_default();
+    if let Some(unknown) = raw.source.keys().find(|name| !source::ALL.contains(&name.as_str())) {
+        let known = source::ALL.join(", ");
+        return Err(format!("`[retention.source.{unknown}]`: nothing comes from there; sources are {known}"));
+    }
     let sources = raw.source.into_iter().map(|(name, one)| (name, keep(one.max_age_days, one.max_bytes)));
     Ok(Retention { all: keep(raw.max_age_days, raw.max_bytes), sources: sources.collect() })
 }
@@ -77,6 +81,11 @@ mod tests {
         assert_eq!(found, Ok(Retention { all: Keep::days(30), sources: [("hooks".into(), hooks)].into() }));
         assert_eq!(parse(""), Ok(Retention::default()));
         assert!(parse("[retention]\nmax_age = 3\n").is_err());
+        let unknown = parse("[retention.source.hook]\nmax_bytes = 5\n").unwrap_err();
+        assert!(
+            unknown.contains("source.hook]") && unknown.contains("upload, hooks, otlp-http"),
+            "{unknown}"
+        );
     }
 
     #[test]

@@ -287,6 +287,7 @@ export type HealthDoc = {
   pending_bytes: number;
   /** Families over `max_family_records`, which are linked less often. */
   large_families: number;
+  /** What was refused with 429 since the process began, because too much waited (`max_pending_bytes`) or was being read (`max_reading_bytes`). Refusals of all sorts are counted in `unspool_requests_refused_total`, by code. */
   refused: number;
   problem?: string | null;
   /** Folders that are watched; null when none is. */
@@ -1062,7 +1063,7 @@ export type RangeDoc = {
   session_id: string;
   /** From when, in milliseconds since the session's first moment. */
   from_ms: number;
-  /** To when; what began at this very moment is in it. */
+  /** To when, the session's end at most; what began at this very moment is in it. */
   to_ms: number;
   /** Sums over the steps that began in it. */
   totals: TotalsDoc;
@@ -2629,7 +2630,7 @@ export type SourceIssuesDoc = {
 export type ReceiptsDoc = {
   /** By source, in order of their names. */
   sources: ReceiptDoc[];
-  /** Arrivals that were refused because too much waited; nothing of them was kept. */
+  /** What was refused with 429 since the process began, because too much waited (`max_pending_bytes`) or was being read (`max_reading_bytes`); nothing of it was kept. */
   refused: number;
 };
 

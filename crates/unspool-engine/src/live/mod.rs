@@ -49,7 +49,7 @@ pub use retain::{Keep, Pruned, Retention};
 pub use searching::{Findings, FoundSession, Hit, Matches};
 pub use shown::{EdgeChanges, EdgeEnds, OtherChanges};
 pub use snapshots::Snapshot;
-pub use streams::sent_in_parts;
+pub use streams::{sent_in_parts, source};
 pub use upkeep::{Imported, SourceSize, Stats, check, compact, export, import, stats};
 
 use ahead::Ahead;

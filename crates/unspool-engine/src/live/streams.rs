@@ -3,6 +3,28 @@
 //! What arrives whole is a stream of its own, though many have the same name: `body/SOURCE/NAME`. A file comes in parts that follow each other:
 //! `file/PATH`. What is sent in parts has a path that says where from, `SOURCE://NAME`, as no file has. Records name the stream of a body by the position it has in the log.
 
+/// Where records come from, by the names that the list of sessions, the configuration and `db` use.
+pub mod source {
+    /// Files that are watched or read.
+    pub const FILES: &str = "files";
+    /// Files that somebody sends.
+    pub const UPLOAD: &str = "upload";
+    /// Events of hooks.
+    pub const HOOKS: &str = "hooks";
+    /// OTLP over HTTP.
+    pub const OTLP_HTTP: &str = "otlp-http";
+    /// OTLP over gRPC.
+    pub const OTLP_GRPC: &str = "otlp-grpc";
+    /// The emitter of `ThoughtFlow`.
+    pub const THOUGHTFLOW: &str = "thoughtflow";
+    /// What the proxy carried.
+    pub const PROXY: &str = "proxy";
+    /// What people said about links.
+    pub const LINKS: &str = "links";
+    /// All of them.
+    pub const ALL: [&str; 8] = [FILES, UPLOAD, HOOKS, OTLP_HTTP, OTLP_GRPC, THOUGHTFLOW, PROXY, LINKS];
+}
+
 /// What a stream is, by its name in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sort<'a> {
@@ -68,7 +90,7 @@ pub(crate) fn source(shown: &str) -> &str {
         Some((source, _)) if position(shown).is_some() => source,
         _ => match shown.split_once("://") {
             Some((source, _)) if !source.contains(['/', '\\']) => source,
-            _ => "files",
+            _ => source::FILES,
         },
     }
 }

@@ -126,7 +126,7 @@ fn outcome(endpoint: &Endpoint, call: &Call, known: Option<&str>) -> Result<Outc
     let about = |answer: &dyn Fn(&Arc<Snapshot>) -> Result<Reply, ApiError>| {
         let snapshot = find(&call.app, call.part("id"))?;
         // What a query means may depend on the moment, and a project on other sessions.
-        if ["where", "project"].iter().any(|name| call.asked.text(name).is_some()) {
+        if ["where", "project", "after", "before"].iter().any(|name| call.asked.text(name).is_some()) {
             return Ok(Outcome::untagged(answer(&snapshot)?, known));
         }
         Outcome::tagged(tag_of(&snapshot), known, || answer(&snapshot))

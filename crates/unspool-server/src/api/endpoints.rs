@@ -134,7 +134,7 @@ const BEHIND: &[Endpoint] = &[
         params: usage::USAGE,
         answer: Answer::of::<UsageWindowsDoc>(),
         example: "?hours=5",
-        ask: Ask::All(usage::answer),
+        ask: Ask::Now(usage::answer),
     },
     Endpoint {
         path: "/api/v1/proxy/runs/{run}",

@@ -30,6 +30,8 @@ pub(crate) struct HealthDoc {
     pending_bytes: u64,
     /// Families over `max_family_records`, which are linked less often.
     large_families: u64,
+    /// What was refused with 429 since the process began, because too much waited (`max_pending_bytes`) or was being read (`max_reading_bytes`). Refusals of all sorts are
+    /// counted in `unspool_requests_refused_total`, by code.
     refused: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<String>,
@@ -160,6 +162,7 @@ pub(crate) fn health(call: &Call) -> Result<Reply, ApiError> {
             .map(|folders| folders().iter().map(|folder| folder.display().to_string()).collect()),
         notices: engine.notices().into_iter().chain(more).collect(),
         index_problem: engine.index_problem(),
+        refused: call.app.refused_busy(),
         ..HealthDoc::of(engine.health(), engine.broken(), proxy)
     }))
 }

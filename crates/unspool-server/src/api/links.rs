@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
-use unspool_engine::live::{Arrival, Snapshot};
+use unspool_engine::live::{Arrival, Snapshot, source};
 use unspool_model::{Id, Timestamp, Verdict};
 use unspool_view::screen::{self, Refusal, SaidDoc, Wanted};
 
@@ -149,7 +149,7 @@ fn keep(
     let before = snapshot.flow.links.len();
     let line = line(&snapshot, (app.engine.options().now)())?;
     let arrival =
-        Arrival::Body { source: "links".into(), name: "links.jsonl".into(), bytes: line.into_bytes() };
+        Arrival::Body { source: source::LINKS.into(), name: "links.jsonl".into(), bytes: line.into_bytes() };
     app.engine.take(arrival)?;
     let visible = app.engine.settle_within(PATIENCE);
     let now = find(app, session)?;

@@ -1,7 +1,7 @@
 //! The live stream: changes of sessions as events, from now on or from a number on.
 //!
 //! Nothing is buffered for a listener: it takes the next change when it has sent the last one. Who is so slow that changes are no longer
-//! kept, or comes back too late, is told to look at the whole again.
+//! kept, or comes back too late, is told to look at the whole again. Whose token is revoked hears nothing more: the stream ends.
 
 use super::blocking;
 use super::endpoint::{Endpoint, find};
@@ -9,7 +9,9 @@ use super::sessions::SessionLineDoc;
 use super::tally::Tally;
 use crate::app::App;
 use crate::error::ApiError;
+use crate::guard::Pass;
 use crate::notices::Notice;
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -40,6 +42,9 @@ const MAX_RESET_SESSIONS: usize = 100;
 const EVENTS_AHEAD: usize = 32;
 /// A comment is sent when there was nothing for so long, so that nobody takes the silence for the end.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// How often a stream on which nothing is told sees whether its token is still good.
+const PASS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Told when the server is about to end: streams end then, too.
 #[derive(Clone)]
@@ -125,6 +130,8 @@ pub(crate) struct StandingDoc {
 /// Who listens, and to what.
 struct Listener {
     app: Arc<App>,
+    /// By which token; none where nobody is asked for one.
+    pass: Option<Pass>,
     session: Option<Id>,
     /// The ids its sources gave the session.
     natives: Vec<String>,
@@ -140,11 +147,12 @@ pub(crate) fn route(
     stopping: Stopping,
 ) -> MethodRouter<Arc<App>> {
     let tally = Arc::clone(tally);
-    get(move |State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap| {
+    get(move |State(app): State<Arc<App>>, pass: Option<Extension<Pass>>, uri: Uri, headers: HeaderMap| {
         let (tally, stopping) = (Arc::clone(&tally), stopping.clone());
+        let pass = pass.map(|Extension(pass)| pass);
         async move {
             let opened = match Asked::read(uri.query().unwrap_or_default(), endpoint.params) {
-                Ok(asked) => listener(app, asked, headers).await,
+                Ok(asked) => listener(app, pass, asked, headers).await,
                 Err(error) => Err(error.into()),
             };
             let response = opened.map_or_else(IntoResponse::into_response, |who| stream(who, stopping));
@@ -154,7 +162,12 @@ pub(crate) fn route(
     })
 }
 
-async fn listener(app: Arc<App>, asked: Asked, headers: HeaderMap) -> Result<Listener, ApiError> {
+async fn listener(
+    app: Arc<App>,
+    pass: Option<Pass>,
+    asked: Asked,
+    headers: HeaderMap,
+) -> Result<Listener, ApiError> {
     let work = move || {
         let last_event = headers.get("last-event-id").and_then(|value| value.to_str().ok());
         let since = match last_event.filter(|text| !text.is_empty()) {
@@ -166,7 +179,7 @@ async fn listener(app: Arc<App>, asked: Asked, headers: HeaderMap) -> Result<Lis
         let session = session.map(|snapshot| snapshot.flow.session.id);
         let with_steps = if asked.text("steps").is_some() { asked.flag("steps")? } else { session.is_some() };
         let at = since.unwrap_or_else(|| app.engine.changes().last());
-        Ok(Listener { app, session, natives, with_steps, at })
+        Ok(Listener { app, pass, session, natives, with_steps, at })
     };
     blocking(work).await?
 }
@@ -175,15 +188,24 @@ fn stream(listener: Listener, stopping: Stopping) -> Response {
     let (out, events) = mpsc::channel(EVENTS_AHEAD);
     tokio::spawn(async move {
         let Stopping(mut stopped) = stopping;
-        let closed = out.clone();
-        // Whatever comes first ends it: the listener, the server, or the engine.
+        let (closed, pass) = (out.clone(), listener.pass.clone());
+        // Whatever comes first ends it: the listener, its token, the server, or the engine.
         tokio::select! {
             () = tell(listener, out) => {}
             _ = stopped.wait_for(|stopped| *stopped) => {}
             () = closed.closed() => {}
+            () = revoked(pass) => {}
         }
     });
     Sse::new(ReceiverStream::new(events)).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response()
+}
+
+/// Waits until a token is no longer good; for ever where there is none.
+async fn revoked(pass: Option<Pass>) {
+    let Some(pass) = pass else { return std::future::pending().await };
+    while pass.holds().await {
+        tokio::time::sleep(PASS_INTERVAL).await;
+    }
 }
 
 type Out = mpsc::Sender<Result<Event, Infallible>>;
@@ -206,7 +228,15 @@ async fn tell(mut listener: Listener, out: Out) {
 }
 
 impl Listener {
-    /// Tells what changed since the last time; nothing when nobody listens any more.
+    /// Whether its token is still good. It is asked before anything is told, and not only now and then: what is revoked is worthless at once.
+    async fn may_hear(&self) -> bool {
+        match &self.pass {
+            Some(pass) => pass.holds().await,
+            None => true,
+        }
+    }
+
+    /// Tells what changed since the last time; nothing when nobody listens any more, or may.
     async fn catch_up(&mut self, last: u64, is_first: bool, out: &Out) -> Option<()> {
         let feed = self.app.engine.changes().since(self.at);
         if feed.missed {
@@ -225,6 +255,9 @@ impl Listener {
                 event("change", change.sequence, &change_doc(&app, change, with_steps))
             };
             let made: Vec<Option<Event>> = blocking(move || some.iter().map(event).collect()).await.ok()?;
+            if !self.may_hear().await {
+                return None;
+            }
             for event in made {
                 out.send(Ok(event?)).await.ok()?;
             }
@@ -237,6 +270,9 @@ impl Listener {
     async fn notice(&self, notice: Result<Arc<Notice>, RecvError>, out: &Out) -> Option<()> {
         match notice {
             Ok(notice) if self.session.is_none() || self.natives.contains(&notice.session) => {
+                if !self.may_hear().await {
+                    return None;
+                }
                 let event = Event::default().event(notice.name).json_data(&notice.data).ok()?;
                 out.send(Ok(event)).await.ok()
             }
@@ -250,6 +286,9 @@ impl Listener {
     async fn reset(&self, out: &Out) -> Option<()> {
         let (app, session, sequence) = (Arc::clone(&self.app), self.session, self.at);
         let document = blocking(move || reset_doc(&app, session, sequence)).await.ok()?;
+        if !self.may_hear().await {
+            return None;
+        }
         send(out, "reset", sequence, &document).await
     }
 }

@@ -28,9 +28,13 @@ pub(crate) mod usage;
 use crate::app::App;
 use crate::error::ApiError;
 use axum::Router;
+use axum::extract::Request;
 use axum::http::{Method, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use endpoint::Ask;
 use endpoints::ENDPOINTS;
+use percent_encoding::percent_decode_str;
 use std::sync::Arc;
 use tally::Tally;
 
@@ -65,6 +69,17 @@ pub(crate) async fn blocking<T: Send + 'static>(
         ApiError::new(status, "failed", "the answer could not be worked out").with_hint(FAILED_HINT)
     };
     tokio::task::spawn_blocking(work).await.map_err(failed)
+}
+
+/// Refuses a path that is no text: what takes paths apart would refuse it in words of its own.
+pub(crate) async fn readable_path(request: Request, next: Next) -> Response {
+    if percent_decode_str(request.uri().path()).decode_utf8().is_ok() {
+        return next.run(request).await;
+    }
+    let message = format!("the path {} is no UTF-8", request.uri().path());
+    ApiError::bad_request("bad_path", message)
+        .with_hint("write names in UTF-8, each byte that is no letter or digit as `%` and two digits")
+        .into_response()
 }
 
 /// Something is there, for another method.

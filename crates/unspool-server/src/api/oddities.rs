@@ -1,6 +1,6 @@
 //! What was odd, and what became of what came in.
 
-use super::endpoint::Call;
+use super::endpoint::{Call, find};
 use super::sessions;
 use crate::error::ApiError;
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use unspool_answers::{Param, Reply, Sort};
 use unspool_engine::live::Notice;
 use unspool_model::{Code, Id};
 use unspool_store::rows::{IssueRow, SessionRow};
-use unspool_store::{LooseIssue, Question};
+use unspool_store::{Filter, LooseIssue, Question};
 
 /// Issues of so many of the newest sessions are added up: `max_issue_sessions`.
 const MAX_ISSUE_SESSIONS: usize = 10_000;
@@ -109,6 +109,15 @@ pub(crate) fn issues(call: &Call) -> Result<Reply, ApiError> {
     let wanted = call.asked.one_of("code", Code::ALL, Code::name)?;
     let mut sums = Sums { code: wanted.map(Code::name), ..Sums::default() };
     let filter = sessions::filter(call)?;
+    if let Some(session) = call.asked.text("session") {
+        let only =
+            Filter { among: filter.among.clone(), native_id: filter.native_id.clone(), ..Filter::default() };
+        let question = Question { filter: only, limit: 1, ..Question::default() };
+        if engine.sessions(&question)?.sessions.is_empty() {
+            // It says whether there never was one, or its records are lost.
+            find(&call.app, session)?;
+        }
+    }
     let (mut looked_into, mut matching) = (0, 0);
     let mut question = Question { filter, descending: true, ..Question::default() };
     loop {
@@ -259,7 +268,7 @@ pub(crate) fn record(call: &Call) -> Result<Reply, ApiError> {
 pub(crate) struct ReceiptsDoc {
     /// By source, in order of their names.
     sources: Vec<ReceiptDoc>,
-    /// Arrivals that were refused because too much waited; nothing of them was kept.
+    /// What was refused with 429 since the process began, because too much waited (`max_pending_bytes`) or was being read (`max_reading_bytes`); nothing of it was kept.
     refused: u64,
 }
 
@@ -287,5 +296,5 @@ pub(crate) fn receipts(call: &Call) -> Result<Reply, ApiError> {
         duplicate: counts.duplicate,
         rejected: counts.rejected,
     });
-    Ok(Reply::json(ReceiptsDoc { sources: sources.collect(), refused: engine.health().refused }))
+    Ok(Reply::json(ReceiptsDoc { sources: sources.collect(), refused: call.app.refused_busy() }))
 }

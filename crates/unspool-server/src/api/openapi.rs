@@ -17,7 +17,7 @@ use utoipa::openapi::path::{OperationBuilder, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{
-    ContentBuilder, HttpMethod, InfoBuilder, OpenApiBuilder, PathItem, PathsBuilder, Ref, Required,
+    ContentBuilder, HttpMethod, InfoBuilder, OpenApiBuilder, PathItem, PathsBuilder, Ref, Required, Response,
     ResponseBuilder, ResponsesBuilder,
 };
 
@@ -54,10 +54,15 @@ fn description() -> Result<Value, ApiError> {
         paths = paths.path(path, item);
     }
     for way in WAYS_IN {
-        let operation = beside(way.path, way.about).request_body(Some(body_of(way)));
+        // OTLP is refused in words of its own.
+        let error = error.as_ref().filter(|_| !way.is_otlp());
+        let operation = beside(way.path, way.about, error).request_body(Some(body_of(way)));
+        let operation =
+            way.params.iter().fold(operation, |operation, param| operation.parameter(query_part(*param)));
         paths = paths.path(way.path, PathItem::new(HttpMethod::Post, operation));
     }
-    paths = paths.path(ARTIFACT, PathItem::new(HttpMethod::Get, beside(ARTIFACT, ABOUT_ARTIFACT)));
+    let artifact = beside(ARTIFACT, ABOUT_ARTIFACT, error.as_ref());
+    paths = paths.path(ARTIFACT, PathItem::new(HttpMethod::Get, artifact));
     let info = InfoBuilder::new()
         .title("Unspool")
         .version(env!("CARGO_PKG_VERSION"))
@@ -72,11 +77,22 @@ fn description() -> Result<Value, ApiError> {
     Ok(document)
 }
 
+/// An answer that says what went wrong, in the form of all errors where that is known.
+fn refusal(about: &str, error: Option<&Ref>) -> Response {
+    let told = ResponseBuilder::new().description(about);
+    let document = |error: &Ref| ContentBuilder::new().schema(Some(error.clone())).build();
+    let content = error.map(|error| ("application/json", document(error)));
+    content.into_iter().fold(told, |told, (media, document)| told.content(media, document)).build()
+}
+
 /// What other modules answer.
-fn beside(path: &str, about: &str) -> OperationBuilder {
+fn beside(path: &str, about: &str, error: Option<&Ref>) -> OperationBuilder {
     let good = ResponseBuilder::new().description("What was sent is on the disk, or what was asked for");
-    let refused = ResponseBuilder::new().description("Nothing of it was kept");
-    let responses = ResponsesBuilder::new().response("200", good).response("4XX", refused);
+    let failed = "Nothing of it was kept: the disk is full, or the server ends (503, `Retry-After`)";
+    let responses = ResponsesBuilder::new()
+        .response("200", good)
+        .response("4XX", refusal("Nothing of it was kept", error))
+        .response("5XX", refusal(failed, error));
     with_path_parts(OperationBuilder::new().summary(Some(about)), path).responses(responses)
 }
 
@@ -103,13 +119,7 @@ fn operation(endpoint: &Endpoint, generator: &mut SchemaGenerator, error: Option
     let operation = OperationBuilder::new().operation_id(Some(operation_id(endpoint.path)));
     let mut operation = with_path_parts(operation.summary(Some(endpoint.about)), endpoint.path);
     for param in endpoint.params {
-        let parameter = ParameterBuilder::new()
-            .name(param.name)
-            .description(Some(param.about))
-            .parameter_in(ParameterIn::Query)
-            .required(Required::False)
-            .schema(Some(schema_of(*param)));
-        operation = operation.parameter(parameter);
+        operation = operation.parameter(query_part(*param));
     }
     let content = match endpoint.answer {
         Answer::Document(schema) => {
@@ -119,11 +129,12 @@ fn operation(endpoint: &Endpoint, generator: &mut SchemaGenerator, error: Option
         Answer::Media(media) => (media.split(';').next().unwrap_or(media), ContentBuilder::new().build()),
     };
     let good = ResponseBuilder::new().description(endpoint.about).content(content.0, content.1);
-    let refused = ContentBuilder::new().schema(error.cloned()).build();
-    let refused = ResponseBuilder::new().description("What went wrong").content("application/json", refused);
     let same = ResponseBuilder::new().description("The same as before (`If-None-Match`)");
-    let responses =
-        ResponsesBuilder::new().response("200", good).response("304", same).response("4XX", refused);
+    let responses = ResponsesBuilder::new()
+        .response("200", good)
+        .response("304", same)
+        .response("4XX", refusal("What went wrong", error))
+        .response("5XX", refusal("Why it could not be worked out", error));
     operation.responses(responses)
 }
 
@@ -144,25 +155,35 @@ fn link_paths(generator: &mut SchemaGenerator, error: Option<&Ref>) -> Vec<(&'st
     let answer = |about: &str| {
         ResponseBuilder::new().description(about).content("application/json", document(kept.clone()))
     };
-    let refused = ResponseBuilder::new()
-        .description("Why nothing was kept")
-        .content("application/json", document(error.cloned()))
-        .build();
     let of = |(method, path, about): (HttpMethod, &'static str, &str)| {
         let responses = ResponsesBuilder::new()
             .response("200", answer("It is kept and shown"))
             .response("202", answer("It is kept, and shown in a moment"))
-            .response("4XX", refused.clone());
+            .response("4XX", refusal("Why nothing was kept", error))
+            .response("5XX", refusal("Why it could not be kept; 503 when the disk is full", error));
         let verb = if method == HttpMethod::Post { "say" } else { "take_back" };
         let named = OperationBuilder::new().operation_id(Some(format!("{verb}_{}", operation_id(path))));
         let mut operation = with_path_parts(named.summary(Some(about)), path).responses(responses);
         if method == HttpMethod::Post {
             let body = RequestBodyBuilder::new().content("application/json", document(wanted.clone()));
             operation = operation.request_body(Some(body.required(Some(Required::True)).build()));
+        } else {
+            let who = Param::new("who", Sort::Text, "who takes it back; nobody in particular if not given");
+            operation = operation.parameter(query_part(who));
         }
         (path, PathItem::new(method, operation))
     };
     SAID.into_iter().map(of).collect()
+}
+
+/// Something that may stand behind the `?`.
+fn query_part(param: Param) -> ParameterBuilder {
+    ParameterBuilder::new()
+        .name(param.name)
+        .description(Some(param.about))
+        .parameter_in(ParameterIn::Query)
+        .required(Required::False)
+        .schema(Some(schema_of(param)))
 }
 
 fn schema_of(param: Param) -> Schema {

@@ -65,8 +65,8 @@ pub(crate) fn metrics(call: &Call) -> Result<Reply, ApiError> {
     page.one(
         "refused_total",
         "counter",
-        "Arrivals that were refused because too much waited.",
-        health.refused,
+        "Arrivals that were refused with 429, because too much waited or was being read.",
+        call.app.refused_busy(),
     );
     page.head("requests_refused_total", "counter", "Requests that were refused, by the code of their error.");
     for (code, count) in call.app.refusals.all() {

@@ -22,7 +22,7 @@ pub(crate) const FILTERS: &[Param] = &FILTER;
 
 const FILTER: [Param; 17] = [
     search::WORDS,
-    Param::new("title", Sort::Text, "only sessions whose title contains this"),
+    Param::new("title", Sort::Text, "only sessions whose title contains this, in capitals or not"),
     Param::new("native_id", Sort::Text, "only sessions that a source gave this id"),
     Param::new("format", Sort::Text, "only sessions that this format witnesses"),
     Param::new(
@@ -63,7 +63,7 @@ const ORDER: [Param; 4] = [
     Param::new(
         "limit",
         Sort::Whole,
-        "at most so many, 100 if not given, `max_page_sessions` (1,000) at most",
+        "at most so many and at least 1, 100 if not given, `max_page_sessions` (1,000) at most",
     ),
 ];
 
@@ -221,22 +221,26 @@ pub(super) fn filter(call: &Call) -> Result<Filter, ApiError> {
 }
 
 fn least_cost(asked: &Asked) -> Result<Option<i64>, ApiError> {
-    let Some(dollars) = asked.number::<f64>("min_cost")? else { return Ok(None) };
-    if !(0.0..=MAX_DOLLARS).contains(&dollars) {
-        return Err(bad("min_cost", &dollars.to_string(), "write dollars, such as 0.50").into());
-    }
+    let Some(text) = asked.text("min_cost") else { return Ok(None) };
+    let dollars = text.parse::<f64>().ok().filter(|dollars| (0.0..=MAX_DOLLARS).contains(dollars));
+    let dollars = dollars.ok_or_else(|| bad("min_cost", text, "write dollars, such as 0.50"))?;
     #[expect(clippy::cast_possible_truncation, reason = "it is within the limits of the number")]
     Ok(Some((dollars * 1e9).ceil() as i64))
 }
 
 pub(super) fn question(call: &Call, usual: usize) -> Result<Question, ApiError> {
     let asked = &call.asked;
+    let limit = asked.number("limit")?.unwrap_or(usual);
+    if limit == 0 {
+        // A page of none has no place to go on from.
+        return Err(bad("limit", "0", "write a number from 1 to 1000").into());
+    }
     Ok(Question {
         filter: filter(call)?,
         sort: asked.one_of("sort", &Order::ALL, Order::name)?.unwrap_or_default(),
         descending: word(asked, "order", &[(true, "desc"), (false, "asc")])?.unwrap_or(true),
         after: asked.text("cursor").map(Cursor::parse).transpose()?,
-        limit: asked.number("limit")?.unwrap_or(usual),
+        limit,
     })
 }
 

@@ -15,6 +15,7 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use unspool_engine::live::source;
 use unspool_model::Timestamp;
 
 /// The moments a logger may have written beside or into an event.
@@ -32,7 +33,7 @@ pub(crate) async fn hooks(
 ) -> Result<Json<Value>, ApiError> {
     let bytes = body::read(&app, &headers, body).await?;
     let lines = timed(&bytes, (app.engine.options().now)()).ok_or_else(not_events)?;
-    let taken = kept(app, "hooks", "hooks.jsonl", lines).await.map_err(|error| match error.status {
+    let taken = kept(app, source::HOOKS, "hooks.jsonl", lines).await.map_err(|error| match error.status {
         StatusCode::UNSUPPORTED_MEDIA_TYPE => not_events(),
         _ => error,
     })?;

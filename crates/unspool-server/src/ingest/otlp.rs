@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use prost::Message;
 use serde_json::json;
 use std::sync::Arc;
-use unspool_engine::live::{Counted, Refused};
+use unspool_engine::live::{Counted, Refused, source};
 
 /// What is sent.
 #[derive(Clone, Copy)]
@@ -59,7 +59,7 @@ async fn export(app: Arc<App>, headers: &HeaderMap, body: Body, signal: Signal) 
     if is_nothing(&bytes, is_json) {
         return accept(&Counted::default(), signal, is_json);
     }
-    match keep(app, "otlp-http", signal.name(is_json), bytes).await {
+    match keep(app, source::OTLP_HTTP, signal.name(is_json), bytes).await {
         Ok(taken) => accept(&taken.counted, signal, is_json),
         Err(Refused::Unknown { .. }) => {
             let what = if is_json { "JSON" } else { "protobuf" };

@@ -4,6 +4,7 @@ use super::{hooks, otlp, thoughtflow, upload};
 use crate::app::App;
 use axum::routing::{MethodRouter, post};
 use std::sync::Arc;
+use unspool_answers::Param;
 
 /// Something that can be sent.
 pub(crate) struct WayIn {
@@ -13,6 +14,8 @@ pub(crate) struct WayIn {
     pub(crate) media: &'static [&'static str],
     /// Whether there has to be one.
     pub(crate) needs_body: bool,
+    /// What may stand behind the `?`.
+    pub(crate) params: &'static [Param],
     pub(crate) route: fn() -> MethodRouter<Arc<App>>,
 }
 
@@ -28,7 +31,7 @@ impl WayIn {
         media: &'static [&'static str],
         route: fn() -> MethodRouter<Arc<App>>,
     ) -> WayIn {
-        WayIn { path, about, media, needs_body: true, route }
+        WayIn { path, about, media, needs_body: true, params: &[], route }
     }
 
     /// One whose fields may all be left out.
@@ -37,7 +40,12 @@ impl WayIn {
         about: &'static str,
         route: fn() -> MethodRouter<Arc<App>>,
     ) -> WayIn {
-        WayIn { path, about, media: &[JSON], needs_body: false, route }
+        WayIn { path, about, media: &[JSON], needs_body: false, params: &[], route }
+    }
+
+    /// Whether it speaks OTLP, which has a form of its own for errors.
+    pub(crate) fn is_otlp(&self) -> bool {
+        self.media == OTLP
     }
 }
 
@@ -45,9 +53,12 @@ impl WayIn {
 pub(crate) const WAYS_IN: &[WayIn] = &[
     WayIn::new("/v1/traces", "OTLP/HTTP: spans, in protobuf or JSON", OTLP, || post(otlp::traces)),
     WayIn::new("/v1/logs", "OTLP/HTTP: log records, in protobuf or JSON", OTLP, || post(otlp::logs)),
-    WayIn::new("/v1/ingest", "Any known file or stream, as the body or in a form", FILES, || {
-        post(upload::ingest)
-    }),
+    WayIn {
+        params: upload::PARAMS,
+        ..WayIn::new("/v1/ingest", "Any known file or stream, as the body or in a form", FILES, || {
+            post(upload::ingest)
+        })
+    },
     WayIn::new("/v1/hooks", "An event of a hook", LINES, || post(hooks::hooks)),
     WayIn::new("/v1/thoughtflow/events", "ThoughtFlow events", LINES, || post(thoughtflow::events)),
     WayIn::of_fields("/v1/thoughtflow/sessions", "A ThoughtFlow session begins", || {

@@ -18,12 +18,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use unspool_answers::ErrorDoc;
-use unspool_engine::live::Taken;
+use unspool_answers::{Param, Sort};
+use unspool_engine::live::{Taken, source};
 
 /// Files of one form: `max_form_files`.
 const MAX_FORM_FILES: usize = 1000;
 /// Bytes of a name; the end is what tells a format: `max_name_bytes`.
 const MAX_NAME_BYTES: usize = 1024;
+
+pub(super) const PARAMS: &[Param] = &[Param::new(
+    "name",
+    Sort::Text,
+    "the name of the file, where it is the body; its end helps to tell the format",
+)];
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -123,7 +130,7 @@ async fn one(app: &Arc<App>, name: &str, bytes: Vec<u8>, room: &mut usize) -> Re
         return Err(super::empty());
     }
     *room = room.saturating_sub(bytes.len());
-    Ok(keep(Arc::clone(app), "upload", name, bytes).await?)
+    Ok(keep(Arc::clone(app), source::UPLOAD, name, bytes).await?)
 }
 
 fn receipt(name: String, taken: Taken) -> ReceiptDoc {

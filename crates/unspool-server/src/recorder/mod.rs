@@ -23,7 +23,7 @@ use std::sync::mpsc::{Receiver, SendError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use unspool_engine::live::Engine;
+use unspool_engine::live::{Engine, source};
 use unspool_model::Timestamp;
 use unspool_proxy::{Loss, Room, Seen, Sent};
 use unspool_redact::{Masker, Rules};
@@ -33,7 +33,7 @@ pub(crate) use runs::Carried;
 pub use runs::new_run;
 
 /// The source of what the proxy saw, and the name of each body.
-const SOURCE: &str = "proxy";
+const SOURCE: &str = source::PROXY;
 const NAME: &str = "exchange.json";
 /// Exchanges that come within this time share a write.
 const TOGETHER: Duration = Duration::from_millis(10);

@@ -85,6 +85,18 @@ fn every_path_is_described_and_every_description_answers() {
     assert_eq!(openapi["openapi"], "3.1.0");
     let described = openapi["paths"].as_object().unwrap();
     assert!(described.contains_key("/v1/traces"));
+    for (path, item) in described {
+        for (method, operation) in item.as_object().unwrap() {
+            let has = |status: &str| operation["responses"][status].is_object();
+            assert!(has("200") && has("4XX") && has("5XX"), "{method} {path}");
+        }
+    }
+    let (taken_back, sent) =
+        (&described["/api/v1/sessions/{id}/links/{link}"]["delete"], &described["/v1/ingest"]["post"]);
+    for (operation, name) in [(taken_back, "who"), (sent, "name")] {
+        let mut parts = operation["parameters"].as_array().unwrap().iter();
+        assert!(parts.any(|one| one["name"] == name && one["in"] == "query"), "{name}");
+    }
     // Routes come from the tables that the description is made from, too.
     let by_hand = include_str!("../../src/app.rs").matches(".route(\"").count();
     assert_eq!(by_hand, 0, "a route is in no table");
@@ -328,6 +340,8 @@ fn sessions_come_in_pages_that_do_not_repeat() {
     let matching =
         |query: &str| running.get(&format!("/api/v1/sessions?{query}")).json()["matching"].as_u64().unwrap();
     assert_eq!((matching(&format!("since={at}")) + matching(&format!("until={at}")), matching("")), (7, 7));
+    // The index of words follows behind.
+    running.app.engine.settle_texts();
     let title = all["sessions"][0]["title"].as_str().unwrap().replace(' ', "%20");
     assert!(matching(&format!("q={title}")) >= 1);
     assert_eq!(matching("q=no%20such%20title"), 0);
@@ -436,6 +450,8 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
         (format!("{session}/tree?from=1&from=2"), 400, "bad_parameter"),
         (format!("{session}/tree?open=me"), 400, "bad_parameter"),
         (format!("{session}/tree?errors=maybe"), 400, "bad_parameter"),
+        (format!("{session}/tree?agent=nobody"), 404, "not_found"),
+        (format!("{session}/graph?agent=nobody"), 404, "not_found"),
         (format!("{session}/graph?level=atom"), 400, "bad_parameter"),
         (format!("{session}/graph?after=yesterday"), 400, "bad_parameter"),
         (format!("{session}/graph?min_confidence=2"), 400, "bad_parameter"),
@@ -451,6 +467,10 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
         ("/api/v1/sessions/nobody".into(), 404, "not_found"),
         ("/api/v1/sessions?cursor=what".into(), 400, "bad_cursor"),
         ("/api/v1/sessions?sort=luck".into(), 400, "bad_parameter"),
+        ("/api/v1/sessions?limit=0".into(), 400, "bad_parameter"),
+        ("/api/v1/search?q=a&limit=0".into(), 400, "bad_parameter"),
+        ("/api/v1/issues?session=nobody".into(), 404, "not_found"),
+        ("/api/v1/issues?session=x0123456789abcdef0123456789abcdef".into(), 404, "not_found"),
         ("/api/v1/query".into(), 400, "missing_parameter"),
         ("/api/v1/diff?a=one".into(), 400, "missing_parameter"),
         ("/api/v1/live?session=nobody".into(), 404, "not_found"),
@@ -460,6 +480,11 @@ fn what_cannot_be_asked_is_refused_with_a_hint() {
         let answer = asked.running.get(&path);
         assert_eq!((answer.status, answer.error().as_str()), (status, code), "{path}");
     }
+    for wrong in ["x", "-1", "NaN"] {
+        let answer = asked.running.get(&format!("/api/v1/sessions?min_cost={wrong}")).json();
+        assert_eq!(answer["error"]["hint"], "write dollars, such as 0.50", "{answer}");
+    }
+    assert_eq!(asked.running.get(&format!("/api/v1/issues?session={}&source=hooks", asked.id)).status, 200);
     assert_eq!(asked.running.post("/api/v1/sessions", "").error(), "wrong_method");
     assert_eq!(asked.running.get("/v1/traces").error(), "wrong_method");
     let wrong = asked.running.get("/api/v1/query?q=tool:Bash%20colour:red").json();

@@ -10,7 +10,7 @@ use unspool_server::{Access, Addresses, App, Scope, ServeError, Server, Tokens};
 
 const EVENT: &[u8] = br#"{"session_id":"s-1","hook_event_name":"Stop"}"#;
 
-fn guarded() -> (Running, Tokens) {
+pub(crate) fn guarded() -> (Running, Tokens) {
     let server = Running::start_with(|app| app.access.require_token = true);
     let tokens = Tokens::of(server.folder.path());
     (server, tokens)

@@ -1,12 +1,13 @@
 //! The live stream: what is told, how it goes on, and how it ends.
 
 use crate::asking::{Asked, put};
-use crate::running::Running;
+use crate::guard::guarded;
+use crate::running::{Running, now};
 use crate::upload::hook_lines;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use unspool_server::Notice;
+use unspool_server::{Notice, Scope};
 use unspool_testkit::{PATIENCE, Shape, generate};
 
 /// Nothing takes so long that is not broken.
@@ -24,12 +25,15 @@ struct Event {
 
 impl Listening {
     fn to(running: &Running, path: &str, last: Option<u64>) -> Listening {
+        Listening::with(running, path, &last.map(|id| format!("Last-Event-ID: {id}\r\n")).unwrap_or_default())
+    }
+
+    /// With some more lines of a head.
+    fn with(running: &Running, path: &str, more: &str) -> Listening {
         let mut stream = TcpStream::connect(running.http).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let resume = last.map(|id| format!("Last-Event-ID: {id}\r\n")).unwrap_or_default();
         let host = running.http;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: gzip\r\n{resume}\r\n")
-            .unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nAccept-Encoding: gzip\r\n{more}\r\n").unwrap();
         let mut lines = BufReader::new(stream);
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
@@ -299,4 +303,38 @@ fn notices_are_told_under_their_own_name() {
     asked.running.app.notices.tell(notice("somebody else", 1));
     asked.running.app.notices.tell(notice(&asked.labelled.sessions[0].native_ids[0], 2));
     assert_eq!(listening.expect("thoughtflow.artifacts").data, 2);
+}
+
+#[test]
+fn who_listens_with_a_revoked_token_hears_nothing_more() {
+    let (running, tokens) = guarded();
+    let made = [(); 2].map(|()| tokens.create(Scope::Read, "", now()).unwrap());
+    let [mut revoked, mut kept] = made.each_ref().map(|made| {
+        let head = format!("Authorization: Bearer {}\r\n", made.text);
+        Listening::with(&running, "/api/v1/live", &head)
+    });
+    revoked.expect("ready");
+    kept.expect("ready");
+    put(&running, &generate(Shape::default(), 1));
+    let first = revoked.expect("change").id;
+    assert_eq!(kept.expect("change").id, first);
+    running.app.engine.settle();
+    let before = running.app.engine.changes().last();
+
+    assert!(tokens.revoke(&made[0].token.id).unwrap());
+    put(&running, &generate(Shape::default(), 2));
+    while let Some(event) = revoked.next() {
+        assert!(event.id <= before, "{event:?}");
+    }
+    let mut last = first;
+    while last <= before {
+        last = kept.expect("change").id;
+    }
+
+    // Where nothing is told, the stream ends, too.
+    assert!(tokens.revoke(&made[1].token.id).unwrap());
+    running.app.engine.settle();
+    while let Some(event) = kept.next() {
+        assert!(event.id <= running.app.engine.changes().last());
+    }
 }

@@ -174,8 +174,8 @@ fn records_count_more_than_an_export_of_them() {
     let after = running.get("/api/v1/sessions").json();
     assert_eq!(after["matching"], before["matching"]);
     let row = |list: &serde_json::Value| {
-        let rows = list["sessions"].as_array().unwrap().iter();
-        rows.cloned().find(|row| row["id"] == asked.id.as_str()).unwrap()
+        let mut rows = list["sessions"].as_array().unwrap().iter();
+        rows.find(|row| row["id"] == asked.id.as_str()).cloned().unwrap()
     };
     assert_eq!(row(&after)["formats"], row(&before)["formats"]);
     assert_eq!(row(&after)["native_ids"], row(&before)["native_ids"]);

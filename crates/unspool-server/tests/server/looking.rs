@@ -46,6 +46,9 @@ fn a_range_of_time_has_sums_and_a_query_that_finds_its_steps() {
     }
     assert!(counts[0] > counts[2] && counts[2] > 0, "{counts:?}");
     assert_eq!(asked.get("/range?from_ns=9&to_ns=3").error(), "bad_parameter");
+    let (open, whole) = (asked.json("/range"), asked.json(&format!("/range?from_ns=0&to_ns={span}")));
+    assert_eq!((&open["totals"], &open["agents"]), (&whole["totals"], &whole["agents"]));
+    assert_eq!(open["to_ms"], asked.json("/line")["duration_ms"]);
 }
 
 #[test]
@@ -112,6 +115,30 @@ fn a_graph_that_is_too_large_is_drawn_at_a_coarser_level_and_says_so() {
     assert!(fitted["instead_of"]["nodes"].as_u64().unwrap() > 20_000);
     let few = get("?fit=true&where=elapsed%3C1m").json();
     assert_eq!((&few["level"], &few["instead_of"]), (&json!("step"), &Value::Null));
+}
+
+#[test]
+fn a_coarser_level_that_shows_nothing_is_passed_over() {
+    let span = |n: usize| {
+        format!(
+            r#"{{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"{n:016x}","name":"work","startTimeUnixNano":"{}","endTimeUnixNano":"{}"}}"#,
+            1_767_348_000_000_000_000_u64 + n as u64 * 1_000_000,
+            1_767_348_000_000_500_000_u64 + n as u64 * 1_000_000,
+        )
+    };
+    let spans: Vec<String> = (1..=20_100).map(span).collect();
+    let body = format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{}]}}]}}]}}"#, spans.join(","));
+    let running = Running::start();
+    let kept =
+        running.request("POST", "/v1/traces", &[("Content-Type", "application/json")], body.as_bytes());
+    assert_eq!(kept.status, 200);
+    running.app.engine.settle();
+    let id = running.get("/api/v1/sessions").json()["sessions"][0]["id"].as_str().unwrap().to_string();
+    let get = |tail: &str| running.get(&format!("/api/v1/sessions/{id}/graph{tail}")).json();
+    assert_eq!(get("?level=model-call")["nodes"].as_array().map(Vec::len), Some(0));
+    let fitted = get("?fit=true");
+    assert_eq!((&fitted["level"], &fitted["instead_of"]["level"]), (&json!("agent"), &json!("step")));
+    assert!(!fitted["nodes"].as_array().unwrap().is_empty());
 }
 
 #[test]

@@ -118,6 +118,43 @@ fn spoiled_messages_over_grpc_get_a_status() {
 }
 
 #[test]
+fn a_path_that_is_no_text_is_refused_in_the_form_of_all_errors() {
+    let server = Running::start();
+    let description = server.get("/api/v1/openapi.json").json();
+    let mut tried = 0;
+    for (path, item) in description["paths"].as_object().unwrap() {
+        for method in item.as_object().unwrap().keys().filter(|_| path.contains('{')) {
+            // Each name of the path alone, and all of them.
+            let places = path.matches('{').count();
+            for wrong in 0..=places {
+                let mut place = 0;
+                let parts = path.split('/').map(|part| {
+                    let Some((name, ending)) = part.strip_prefix('{').and_then(|part| part.split_once('}'))
+                    else {
+                        return part.to_string();
+                    };
+                    place += 1;
+                    if wrong == places || wrong + 1 == place {
+                        format!("%ff{ending}")
+                    } else {
+                        name.to_string()
+                    }
+                });
+                let asked = parts.collect::<Vec<_>>().join("/");
+                let answer = server.request(&method.to_uppercase(), &asked, &[], b"{}");
+                assert_eq!((answer.status, answer.error().as_str()), (400, "bad_path"), "{method} {asked}");
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 60, "only {tried} paths were tried");
+    for path in ["/thoughtflow/%ff.json", "/%ff", "/api/v1/%c3%28"] {
+        assert_eq!(server.get(path).error(), "bad_path", "{path}");
+    }
+    assert_eq!(server.app.refusals.all(), [("bad_path", tried + 3)]);
+}
+
+#[test]
 fn names_of_sessions_in_paths_may_be_anything() {
     let server = Running::start();
     for name in ["%2e%2e", "..%2f..%2fetc", "%F0%9F%A6%80", "a%20b", "%25", &"s".repeat(2000)] {

@@ -188,6 +188,10 @@ fn requests_that_are_being_read_share_a_bound() {
     assert_eq!((refused.status, refused.error().as_str()), (429, "busy"));
     assert!(refused.json()["error"]["message"].as_str().unwrap().contains("max_reading_bytes"));
     assert!(refused.head.to_lowercase().contains("retry-after: 1"), "{}", refused.head);
+    let told = ["/api/v1/health", "/api/v1/receipts"].map(|path| server.get(path).json()["refused"].clone());
+    assert_eq!(told, [1, 1]);
+    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
+    assert!(metrics.contains("\nunspool_refused_total 1\n"), "{metrics}");
     slow.write_all(&body.as_bytes()[60_000..]).unwrap();
     let mut answer = String::new();
     slow.read_to_string(&mut answer).unwrap();
@@ -261,6 +265,24 @@ fn requests_over_grpc_have_the_limits_of_others_and_are_counted_when_refused() {
     let nothing = Export::of(b"").send(&server);
     assert_eq!((nothing.status, nothing.body.len()), (0, 0));
     assert_eq!(server.app.engine.log().end(), 0);
+}
+
+#[test]
+fn who_asks_before_sending_too_much_is_not_told_to_go_on() {
+    let server = Running::start();
+    for path in ["/v1/ingest", "/v1/traces", "/v1/hooks", "/v1/thoughtflow/sessions"] {
+        let mut asking = TcpStream::connect(server.http).unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: 100000000000\r\n\
+             Expect: 100-continue\r\n\r\n",
+            server.http
+        );
+        asking.write_all(head.as_bytes()).unwrap();
+        let mut answer = [0; 12];
+        asking.read_exact(&mut answer).unwrap();
+        assert_eq!(std::str::from_utf8(&answer).unwrap(), "HTTP/1.1 413", "{path}");
+    }
+    assert_eq!(server.app.refusals.all(), [("too_large", 4)]);
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Tokens per caller, model and window.
 
 use crate::asking::Asked;
-use crate::running::Running;
+use crate::running::{Running, now};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use unspool_model::Timestamp;
 
 #[test]
 fn tokens_are_in_windows() {
@@ -60,4 +63,36 @@ fn each_key_has_its_own_tokens_whichever_header_or_parameter_it_came_in() {
     let rows: Vec<_> =
         windows.map(|window| (window["key"].as_str(), window["usage"]["output"].as_u64())).collect();
     assert_eq!(rows, [(Some("masked:bb"), Some(2)), (Some("masked:aa"), Some(4))], "{usage}");
+}
+
+/// Milliseconds that have passed on the clock of the test below.
+static PASSED_MS: AtomicI64 = AtomicI64::new(0);
+
+fn moving() -> Timestamp {
+    now().plus_ms(PASSED_MS.load(Ordering::Relaxed))
+}
+
+#[test]
+fn an_answer_that_time_changes_is_known_by_its_bytes() {
+    let folder = Arc::new(tempfile::tempdir().unwrap());
+    let running = Running::start_options(folder, |options| options.now = moving, |_| {});
+    let line = "{\"type\":\"assistant\",\"sessionId\":\"s\",\"uuid\":\"a\",\"timestamp\":\"2026-11-15T11:30:00Z\",\"message\":{\"id\":\"m\",\
+        \"role\":\"assistant\",\"model\":\"claude-sonnet-4-5\",\"content\":[{\"type\":\"text\",\"text\":\"yes\"}],\
+        \"usage\":{\"input_tokens\":10,\"output_tokens\":7}}}\n";
+    assert_eq!(running.post("/v1/ingest?name=s.jsonl", line).status, 200);
+    assert_eq!(running.sessions(), ["s"]);
+    let paths = ["/api/v1/usage?hours=5", "/api/v1/sessions/s/graph?after=2h"];
+    let first = paths.map(|path| running.get(path));
+    assert_eq!(first[0].json()["windows"][0]["open"], true);
+    assert_eq!(first[1].json()["nodes"].as_array().map(Vec::len), Some(1));
+    let again = |n: usize| {
+        let tag = first[n].header("etag").unwrap();
+        running.request("GET", paths[n], &[("If-None-Match", &tag)], b"")
+    };
+    assert_eq!([again(0).status, again(1).status], [304, 304]);
+    PASSED_MS.store(6 * 3_600_000, Ordering::Relaxed);
+    let [usage, graph] = [again(0), again(1)];
+    assert_eq!([usage.status, graph.status], [200, 200]);
+    assert_eq!(usage.json()["windows"][0]["open"], false);
+    assert_eq!(graph.json()["nodes"].as_array().map(Vec::len), Some(0));
 }

@@ -8,7 +8,7 @@ mod loose;
 
 pub use loose::LooseIssue;
 
-use crate::error::StoreError;
+use crate::error::{StoreError, said};
 use crate::sqlite::{database_error, leave_to_others, make_private};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use rustc_hash::FxHashMap;
@@ -392,9 +392,8 @@ impl Families {
             let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
             rows.collect::<Result<Vec<_>, _>>()
         };
-        let mut found = query().map_err(|error| failed(&self.name, &error))?;
-        found.retain(|line| line != "ok");
-        Ok(found)
+        let found = query().map_err(|error| failed(&self.name, &error))?;
+        Ok(found.iter().filter(|line| *line != "ok").map(|line| said(line)).collect())
     }
 
     /// The family of a session.

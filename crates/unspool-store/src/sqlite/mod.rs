@@ -16,11 +16,12 @@ mod write;
 pub(crate) use ahead::leave_to_others;
 pub use file::DatabaseFile;
 
-use crate::error::{StoreError, disk_hint, is_of_the_disk};
+use crate::error::{StoreError, disk_hint, is_of_the_disk, said};
 use crate::files::private_file;
-use crate::question::{Facet, FacetValues, Filter, Page, Question};
+use crate::question::{Facet, FacetValues, Filter, Page, Question, folded};
 use crate::rows::{Checkpoint, IssueRow, SessionFacts, SourceReceipt, StepRow};
 use crate::store::{Changed, Commit, Forgotten, Standing, Store, Totals};
+use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::ops::Range;
 use std::path::Path;
@@ -32,6 +33,12 @@ const BUSY_WAIT: Duration = Duration::from_secs(5);
 
 /// Memory for pages of the database.
 const CACHE_KIB: i64 = 32 << 10;
+
+/// Titles are compared as the memory store compares them: `SQLite` itself knows no capitals but those of ASCII.
+fn add_folded(connection: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection.create_scalar_function("folded", 1, flags, |called| Ok(folded(&called.get::<String>(0)?)))
+}
 
 /// A store in a `SQLite` file.
 pub struct SqliteStore {
@@ -62,6 +69,7 @@ impl SqliteStore {
             connection.pragma_update(None, "journal_mode", "WAL")?;
             connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
             leave_to_others(connection)?;
+            add_folded(connection)?;
             schema::migrate(connection, found)
         };
         prepare(&mut connection).map_err(failed)?;
@@ -169,12 +177,12 @@ pub(crate) fn database_error(name: &str, error: &rusqlite::Error) -> StoreError 
     | Error::IntegralValueOutOfRange(..)
     | Error::QueryReturnedNoRows = error
     {
-        return StoreError::Damaged { name: name.into(), why: error.to_string() };
+        return StoreError::Damaged { name: name.into(), why: said(&error.to_string()) };
     }
     let hint = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Some("free some space; what was acknowledged is safe in the log"),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            return StoreError::Damaged { name: name.into(), why: error.to_string() };
+            return StoreError::Damaged { name: name.into(), why: said(&error.to_string()) };
         }
         // What the system said is not told; mostly it is this.
         Some(ErrorCode::SystemIoFailure) => Some(
@@ -193,7 +201,7 @@ pub(crate) fn database_error(name: &str, error: &rusqlite::Error) -> StoreError 
         error.sqlite_error_code(),
         Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure | ErrorCode::ReadOnly | ErrorCode::CannotOpen)
     );
-    StoreError::Database { name: name.into(), why: error.to_string(), hint, is_of_the_disk }
+    StoreError::Database { name: name.into(), why: said(&error.to_string()), hint, is_of_the_disk }
 }
 
 impl Store for SqliteStore {
@@ -276,13 +284,12 @@ impl Store for SqliteStore {
     }
 
     fn check(&self) -> Result<Vec<String>, StoreError> {
-        let mut found: Vec<String> = self.reading(|connection| {
+        let found: Vec<String> = self.reading(|connection| {
             let mut statement = connection.prepare("PRAGMA integrity_check")?;
             let rows = statement.query_map([], |row| row.get(0))?;
             Ok(rows.collect::<Result<_, _>>()?)
         })?;
-        found.retain(|line| line != "ok");
-        Ok(found)
+        Ok(found.iter().filter(|line| *line != "ok").map(|line| said(line)).collect())
     }
 
     fn rest(&self) {

@@ -79,7 +79,7 @@ impl Where {
         let with_common = "+session IN (SELECT session FROM session_words WHERE role = ? AND word = ?)";
         let role = |role: &str| Value::Text(role.into());
         let conditions = [
-            ("instr(title, ?) > 0", None, text(&filter.title_contains)),
+            ("instr(folded(title), folded(?)) > 0", None, text(&filter.title_contains)),
             (with_word, Some(role("native_id")), text(&filter.native_id)),
             (with_common, Some(role("format")), text(&filter.format)),
             (with_common, Some(role("source")), text(&filter.source)),

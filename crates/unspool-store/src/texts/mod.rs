@@ -3,7 +3,7 @@
 //! In: chunks of texts with their words. Out: the chunks with a word, and the texts of a chunk where they are kept. Never here: what a word is, what stands in a
 //! text. Like everything derived, the file can be deleted and made again; one that is damaged is.
 
-use crate::error::StoreError;
+use crate::error::{StoreError, said};
 use crate::files::private_file;
 use crate::packer::Packer;
 use crate::sqlite::{DatabaseFile, database_error};
@@ -117,7 +117,7 @@ impl Texts {
             Err(error) => {
                 let code = error.sqlite_error_code();
                 let is_damaged = matches!(code, Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase));
-                replaced = is_damaged.then(|| error.to_string());
+                replaced = is_damaged.then(|| said(&error.to_string()));
                 is_damaged
             }
         };
@@ -156,8 +156,8 @@ impl Texts {
             let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
             rows.collect::<Result<Vec<_>, _>>()
         };
-        let mut found = query().map_err(|error| self.failed(&error))?;
-        found.retain(|line| line != "ok");
+        let found = query().map_err(|error| self.failed(&error))?;
+        let found: Vec<String> = found.iter().filter(|line| *line != "ok").map(|line| said(line)).collect();
         if found.is_empty() {
             // The index of words has a shape of its own within its pages.
             let look = "INSERT INTO words (words) VALUES ('integrity-check')";

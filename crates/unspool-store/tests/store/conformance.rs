@@ -103,6 +103,17 @@ fn steps_are_found_by_place_and_by_id(make: Factory) {
     assert_eq!(store.place_of_step(id(202), Some(id(1))).unwrap(), None);
 }
 
+fn titles_are_found_in_capitals_or_not(make: Factory) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = make(folder.path()).open().unwrap();
+    store.commit(&commit(1, vec![facts(1, "Mend the ÄRGER"), facts(2, "mend it")])).unwrap();
+    for (title, wanted) in [("mend", 2), ("MEND", 2), ("ärger", 1), ("ÄrG", 1), ("arger", 0), ("%", 0)] {
+        let filter = Filter { title_contains: Some(title.into()), ..Filter::default() };
+        let found = store.sessions(&Question { filter, ..Question::default() }).unwrap();
+        assert_eq!(found.matching, wanted, "{title}");
+    }
+}
+
 fn pages_hold_every_session_once_in_every_order(make: Factory) {
     let folder = tempfile::tempdir().unwrap();
     let mut store = make(folder.path()).open().unwrap();
@@ -315,7 +326,7 @@ macro_rules! conformance {
             const MAKE: Factory = $make;
 
             conformance!(@checks an_empty_store_answers a_newer_version_replaces_all_rows_and_an_older_none
-                steps_are_found_by_place_and_by_id pages_hold_every_session_once_in_every_order
+                steps_are_found_by_place_and_by_id titles_are_found_in_capitals_or_not pages_hold_every_session_once_in_every_order
                 values_are_counted_most_first_and_up_to_a_limit a_cursor_outlives_its_session_and_belongs_to_one_order
                 what_is_forgotten_comes_back_only_with_later_records only_what_is_derived_is_dropped
                 a_place_is_opened_twice_copied_replaced_and_removed);

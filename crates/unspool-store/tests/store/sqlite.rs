@@ -171,3 +171,30 @@ fn a_list_in_order_of_time_needs_no_sorting() {
     let plan: String = raw.query_row(sql, [], |row| row.get("detail")).unwrap();
     assert!(plan.contains("sessions_by_start"), "{plan}");
 }
+
+#[test]
+fn what_is_told_of_a_damaged_file_is_a_line_and_no_list_of_pages() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("store.db");
+    let session = |n: u32| {
+        let title = format!("{n} {}", "a long title ".repeat(40));
+        let session = SessionRow { id: Id::of(&[&n.to_le_bytes()]), title, ..SessionRow::default() };
+        SessionFacts { session, ..SessionFacts::default() }
+    };
+    let commit = Commit { version: 1, sessions: (0..600).map(session).collect(), ..Commit::default() };
+    SqliteStore::open(&path).unwrap().commit(&commit).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    // Pages that point to nowhere, behind the first ones: it can be opened and looked through.
+    for page in bytes.chunks_mut(4096).skip(40) {
+        page[8..200].fill(0xa5);
+    }
+    std::fs::write(&path, bytes).unwrap();
+    let told = match SqliteStore::open(&path).and_then(|store| store.check()) {
+        Ok(lines) => lines,
+        Err(error) => vec![error.to_string()],
+    };
+    assert!(!told.is_empty());
+    let longest = told.iter().map(|line| line.chars().count()).max();
+    assert!(told.iter().any(|line| line.ends_with('…')), "{told:?}");
+    assert!(longest < Some(400) && told.iter().all(|line| !line.contains('\n')), "{longest:?} {told:?}");
+}

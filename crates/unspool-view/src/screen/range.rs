@@ -18,7 +18,7 @@ pub struct RangeDoc {
     pub session_id: String,
     /// From when, in milliseconds since the session's first moment.
     pub from_ms: i64,
-    /// To when; what began at this very moment is in it.
+    /// To when, the session's end at most; what began at this very moment is in it.
     pub to_ms: i64,
     /// Sums over the steps that began in it.
     pub totals: TotalsDoc,
@@ -36,7 +36,11 @@ pub fn range(flow: &Flow, batch: &Batch, prices: &Prices, (from_ns, to_ns): (i64
     let elapsed_ms = |ns: i64| {
         Timestamp::from_ns(first.saturating_add(ns)).ms_since(flow.session.started).unwrap_or(0).max(0)
     };
-    let (from_ms, to_ms) = (elapsed_ms(from_ns), elapsed_ms(to_ns));
+    // Behind the end there is nothing; whoever leaves it out means the end.
+    let moments = flow.steps.iter().flat_map(|step| [step.started, step.ended]).chain([flow.session.ended]);
+    let last_ms = moments.filter_map(|moment| moment.ms_since(flow.session.started)).max().unwrap_or(0);
+    let from_ms = elapsed_ms(from_ns);
+    let to_ms = elapsed_ms(to_ns).min(last_ms.max(from_ms));
     let mut pricer = Pricer::new(flow, &batch.text, prices);
     let mut totals = Totals::default();
     let mut agents: Vec<u32> = Vec::new();
@@ -103,6 +107,10 @@ mod tests {
             assert_eq!(doc.tokens, (found > 0).then_some(100 * found as u64));
             assert_eq!(doc.agents, usize::from(found > 0));
         }
+        let whole = range(&flow, &batch, &prices, (0, i64::MAX));
+        assert_eq!((whole.totals.steps, whole.to_ms), (10, 13_600), "no further than the end");
+        let behind = range(&flow, &batch, &prices, (60_000_000_000, i64::MAX));
+        assert_eq!((behind.totals.steps, behind.from_ms, behind.to_ms), (0, 60_000, 60_000));
         let doc = range(&flow, &batch, &prices, (1_500_000_000, 7_000_000_000));
         assert_eq!((doc.totals.steps, doc.totals.errors), (4, 1));
         assert_eq!(doc.query, "elapsed>=1.500s elapsed<=7s");

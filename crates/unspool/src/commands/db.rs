@@ -9,11 +9,12 @@ use crate::output::write_private_to;
 use crate::retention::{age, bytes};
 use crate::table::{Column, cell, write_table};
 use clap::Subcommand;
+use clap::builder::PossibleValuesParser;
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use unspool_engine::live::{Engine, Keep, Options, Retention, check, compact, export, import, stats};
+use unspool_engine::live::{Engine, Keep, Options, Retention, check, compact, export, import, source, stats};
 
 /// Segments are written anew when more than one record in so many is not wanted.
 const HALF: u64 = 2;
@@ -42,8 +43,8 @@ enum Action {
         /// The oldest, until the records of all others come to no more, as they were received: `500M`, `20G`.
         #[arg(long, value_name = "N", value_parser = bytes)]
         max_bytes: Option<u64>,
-        /// Only sessions with records of this source: `otlp-http`, `hooks`, `files`, as `stats` names them.
-        #[arg(long, value_name = "NAME")]
+        /// Only sessions with records of this source, as `stats` names them.
+        #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(source::ALL))]
         source: Option<String>,
         /// Only say what would go.
         #[arg(long)]

@@ -156,7 +156,7 @@ pub(crate) fn run(args: &Args, proxy: &ProxyArgs) -> Result<(), CliError> {
     }
     let recorder = proxy.carry.recorder(Arc::clone(&late), &folder, &rules)?;
     runtime.block_on(async {
-        let failed = |error: ServeError| serving(&error, &FLAGS);
+        let failed = |error: ServeError| serving(&error, &FLAGS, proxy.data_dir.as_deref());
         let carrier = RunningProxy::start(&folder, Arc::clone(&recorder), &carrying).await.map_err(failed)?;
         let mut ending: Ending = Box::pin(ended());
         let (engine, page) = match opened {

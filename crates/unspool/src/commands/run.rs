@@ -114,7 +114,7 @@ async fn with_own_proxy(engine: Arc<Engine>, rules: RedactRules, run: &RunArgs) 
     let mut app = App::new(Arc::clone(&engine));
     app.redact_rules = rules;
     app.record(Arc::clone(&recorder));
-    let failed = |error: ServeError| serving(&error, &NO_FLAGS);
+    let failed = |error: ServeError| serving(&error, &NO_FLAGS, None);
     let mut server = bind(Arc::new(app)).await.map_err(failed)?;
     let proxy = server.bind_proxy(&carrying).await.map_err(failed)?;
     let (page, _) = server.local()?;

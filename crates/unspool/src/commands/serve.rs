@@ -1,5 +1,6 @@
 //! `unspool serve`: everything that arrives is kept, linked and shown.
 
+use super::otel_env::quoted;
 use super::proxy::CarryArgs;
 use crate::args::Args;
 use crate::error::CliError;
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
     app.watched = (!serve.no_watch).then_some(usual_places as fn() -> Vec<PathBuf>);
     let app = Arc::new(app);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let failed = |error: ServeError| serving(&error, &FLAGS);
+    let failed = |error: ServeError| serving(&error, &FLAGS, serve.data_dir.as_deref());
     runtime.block_on(async {
         let addresses = Addresses { http: serve.listen.clone(), grpc: serve.grpc_listen.clone() };
         let mut server = Server::bind(app, &addresses).await.map_err(failed)?;
@@ -150,7 +151,8 @@ const FLAGS: ListenFlags =
 pub(crate) const CERTIFICATES: &str =
     "install the package ca-certificates, or set SSL_CERT_FILE to a file that has them";
 
-pub(crate) fn serving(error: &ServeError, flags: &ListenFlags) -> CliError {
+/// What is said where nothing can be served; `named` is the folder, where somebody named one: a token for it is made there.
+pub(crate) fn serving(error: &ServeError, flags: &ListenFlags, named: Option<&Path>) -> CliError {
     let hint = match error {
         ServeError::Listen { place, .. } => {
             let flag = match place {
@@ -161,10 +163,13 @@ pub(crate) fn serving(error: &ServeError, flags: &ListenFlags) -> CliError {
             flag.map(|flag| format!("choose another address with {flag}, or end what listens there"))
         }
         ServeError::NoCertificates => Some(CERTIFICATES.into()),
-        ServeError::Unguarded { .. } => Some(
-            "make a token with `unspool token create --scope admin`, or let everybody in with --allow-unauthenticated"
-                .into(),
-        ),
+        ServeError::Unguarded { .. } => {
+            let folder = named.map(|folder| format!(" --data-dir {}", quoted(&folder.display().to_string())));
+            Some(format!(
+                "make a token with `unspool token create --scope admin{}`, or let everybody in with --allow-unauthenticated",
+                folder.unwrap_or_default()
+            ))
+        }
         ServeError::OpenProxy { .. } => {
             Some("listen on 127.0.0.1, or let everybody send through it with --allow-network".into())
         }

@@ -124,6 +124,10 @@ fn a_wrong_configuration_is_refused() {
     let output = unspool.run(&["--config", &config, "ls"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("spawn_toolz"));
+    let config = unspool.write("config.toml", "[retention.source.bogus]\nmax_age_days = 1\n");
+    let output = unspool.run(&["--config", &config, "ls"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("files, upload, hooks"));
     let output = unspool.run(&["--config", "missing.toml", "ls"]);
     assert_eq!(output.status.code(), Some(2));
 }

@@ -28,5 +28,7 @@ fn a_server_does_not_open_to_other_machines_by_accident() {
         let args = ["serve", "--no-watch", "--listen", addresses[0], "--grpc-listen", addresses[1]];
         let error = unspool.fails(&args);
         assert!(error.contains("0.0.0.0:0") && error.contains("--allow-unauthenticated"), "{error}");
+        let error = unspool.fails(&[&args[..], &["--data-dir", "a folder"]].concat());
+        assert!(error.contains("token create --scope admin --data-dir 'a folder'`"), "{error}");
     }
 }

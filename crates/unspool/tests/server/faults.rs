@@ -192,6 +192,9 @@ fn a_folder_is_looked_after() {
     let (code, said) = unspool(&data, &["db", "import", other.path().join("none").to_str().unwrap()]);
     assert!(code == Some(1) && said.contains("hint: give it a whole file"), "{said}");
     says(folder, &["db", "prune", "--max-bytes", "0", "--dry-run"], "4 sessions with 20 steps");
+    says(folder, &["db", "prune", "--max-bytes", "0", "--source", "links", "--dry-run"], "0 sessions");
+    let (code, said) = unspool(folder, &["db", "prune", "--max-bytes", "0", "--source", "bogus"]);
+    assert!(code == Some(2) && said.contains("bogus") && said.contains("upload, hooks, otlp-http"), "{said}");
     says(folder, &["db", "prune", "--max-bytes", "0"], "were deleted");
     says(folder, &["db", "compact"], "segments were written anew");
     says(folder, &["rebuild"], "0 sessions with 0 steps");

@@ -10,12 +10,12 @@ use crate::error::ApiError;
 use axum::http::StatusCode;
 use std::collections::BTreeSet;
 use unspool_engine::encoded;
-use unspool_engine::live::{Arrival, Part, Refused, sent_in_parts};
+use unspool_engine::live::{Arrival, Part, Refused, sent_in_parts, source};
 use unspool_model::{Id, Key, KeyKind, Role};
 use unspool_store::{Filter, GroundError, Question};
 
 /// Where they come from, in receipts and for retention.
-const SOURCE: &str = "thoughtflow";
+const SOURCE: &str = source::THOUGHTFLOW;
 
 /// What has to be known already for an event to be taken.
 pub(super) enum Must {
