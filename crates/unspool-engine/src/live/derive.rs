@@ -66,6 +66,8 @@ pub(crate) struct Deriver {
     pub(super) checkpoints: Vec<Checkpoint>,
     /// Sessions that are no more, which no commit has said yet.
     pub(super) gone: Vec<Id>,
+    /// Something was noted of streams that no format knows, which no commit has said yet.
+    pub(super) noted: bool,
     /// When what is too old or too much is looked for next.
     pub(super) retain_at: Option<Instant>,
     /// When sessions that run are looked at next, and whether any may.
@@ -106,6 +108,7 @@ impl Deriver {
             first_end,
             checkpoints: Vec::new(),
             gone: Vec::new(),
+            noted: false,
             retain_at: None,
             running_due: Instant::now(),
             any_running: true,
@@ -255,9 +258,15 @@ impl Deriver {
         let whole = whole_stream(&self.shared.log, &self.families, position, stream, &mut damaged)?;
         self.shared.notice_damaged(&damaged);
         let Some(whole) = whole else {
+            if damaged.is_empty() {
+                self.note_unknown(stream, position)?;
+            }
             return Ok(Vec::new());
         };
         let is_file = !whole.files.is_empty();
+        if is_file {
+            self.forget_unknown(stream, position)?;
+        }
         let families = self.place_batch(whole.batch, (whole.first, is_file), dirty)?;
         for family in &families {
             self.files.entry(*family).or_default().extend(whole.files.iter().cloned());
@@ -334,7 +343,7 @@ impl Deriver {
             }
         }
         derived.sort_unstable();
-        if derived.is_empty() && self.gone.is_empty() {
+        if derived.is_empty() && self.gone.is_empty() && !self.noted {
             return Ok(());
         }
         self.families.save(self.placed)?;
@@ -350,6 +359,7 @@ impl Deriver {
         self.ground.commit(&round.commit)?;
         self.shared.ahead.written();
         self.gone.clear();
+        self.noted = false;
         self.checkpoints.clear();
         for (family, shown) in round.shown {
             let one = self.hot.of(family);

@@ -94,6 +94,7 @@ impl Deriver {
         self.files.clear();
         self.growing.clear();
         self.gone.clear();
+        self.noted = false;
         if let Some(found) = failed.damage() {
             self.replace_databases(found)?;
         }

@@ -35,6 +35,7 @@ mod snapshots;
 mod streams;
 mod tally;
 mod threads;
+mod unknown;
 mod upkeep;
 mod waning;
 
