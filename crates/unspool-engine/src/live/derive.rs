@@ -218,7 +218,8 @@ impl Deriver {
 
     /// Finds the families of an entry's records.
     fn place(&mut self, waiting: &Waiting, decoded: Option<Decoded>) -> Result<(), GroundError> {
-        let Waiting { position, place, stream, received, .. } = waiting;
+        let Waiting { position, place, stream, received, bytes, .. } = waiting;
+        self.families.set_size(*position, *bytes)?;
         let dirty = (*position, *received);
         let is_file = matches!(streams::Sort::of(stream), streams::Sort::File { .. });
         if is_file {

@@ -156,6 +156,14 @@ fn prune(options: Options, retention: &Retention, dry: bool) -> Result<(), CliEr
     let (sessions, steps, bytes) = (count(pruned.sessions), count(pruned.steps), count(pruned.bytes));
     let verb = if dry { "would be" } else { "were" };
     say(&format!("{sessions} sessions with {steps} steps and {bytes} bytes of records {verb} deleted"))?;
+    if let Some(most) = retention.all.max_bytes {
+        let why = if pruned.kept > most { ", because they are at work or came together with what stays" } else { "" };
+        say(&format!("{} bytes of sessions stay{why}", count(pruned.kept)))?;
+        if pruned.loose > 0 {
+            let loose = count(pruned.loose);
+            say(&format!("{loose} bytes beside them belong to no session; they do not count and are not deleted"))?;
+        }
+    }
     if !dry && pruned.sessions > 0 {
         let freed = count(pruned.log.bytes);
         say(&format!("{freed} bytes of the log are free; `unspool db compact` gives the rest back"))?;
