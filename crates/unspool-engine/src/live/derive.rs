@@ -421,7 +421,7 @@ impl Deriver {
             for agent in flow.agents.iter().filter(|agent| !agent.main && !agent.internal) {
                 agents = (agents.0 + 1, agents.1 + u64::from(agent.spawn.is_none()));
             }
-            let facts = facts(&flow, &corpus.batch, &self.shared.options.prices, positions.clone());
+            let facts = facts(&flow, (&corpus, n), &self.shared.options.prices, positions.clone());
             let now = ShownSession::of(&facts, &flow, &corpus.batch);
             let known = one.shown.get(&flow.session.id);
             let change = change(&facts, known, &now, (self.shared.options.now)());
