@@ -172,6 +172,7 @@ impl Deriver {
         self.shared.snapshots.rest();
         self.shared.changes.rest();
         self.shared.log.rest();
+        self.shared.notices.rest();
         self.ground.store().rest();
         self.families.rest();
         held(&self.shared.reader).rest();

@@ -611,6 +611,7 @@ impl Engine {
             // A thread never panics on purpose; if it did, the next start does what is left.
             drop(handle.join());
         }
+        self.shared.notices.rest();
         self.shared.changes.close();
     }
 }
