@@ -5,7 +5,7 @@
 
 use super::changes::gone_change;
 use super::derive::Deriver;
-use super::{Engine, held};
+use super::{Engine, files, held};
 use crate::artifacts::Artifacts;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub(crate) type Order = Box<dyn FnOnce(&mut Deriver) + Send>;
 /// How long and how much of something to keep; what is not said is kept for ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keep {
-    /// Sessions whose last moment is longer ago go.
+    /// Sessions whose last moment is longer ago go; those without a time by when they were received.
     pub max_age_ms: Option<i64>,
     /// The oldest sessions go while what the log holds of all, as it was received, comes to more bytes.
     pub max_bytes: Option<u64>,
@@ -86,7 +86,7 @@ pub struct Pruned {
 /// A family that may have to go.
 struct Candidate {
     family: FamilyId,
-    /// Its last moment.
+    /// Its last moment; where its records say none, when the last of them was received.
     last: Option<i64>,
     steps: u64,
     sessions: Vec<Id>,
@@ -233,8 +233,26 @@ impl Deriver {
         let mut shown: Vec<Candidate> = found.into_values().filter(|one| !is_dirty(&one.family)).collect();
         for one in &mut shown {
             one.sources = self.families.sources(one.family)?;
+            if one.last.is_none() {
+                one.last = self.received(one.family)?;
+            }
         }
         Ok(shown)
+    }
+
+    /// When the last of a family's records was received, as far as the log can say it.
+    fn received(&self, family: FamilyId) -> Result<Option<i64>, GroundError> {
+        let mut last = Timestamp::NONE;
+        for position in self.families.entries(family)? {
+            let mut damaged = Vec::new();
+            let Some(mut entry) = files::sound(&self.shared.log, position, &mut damaged)? else { continue };
+            // A family has an entry for a file, which is its first part.
+            if let Some(part) = self.families.stream(&entry.stream)?.last().filter(|part| part.position > position) {
+                entry = files::sound(&self.shared.log, part.position, &mut damaged)?.unwrap_or(entry);
+            }
+            last = last.later(entry.received);
+        }
+        Ok(last.ns())
     }
 }
 

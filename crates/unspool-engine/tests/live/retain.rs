@@ -260,3 +260,26 @@ fn spans(arrival: &Arrival) -> serde_json::Value {
     let Arrival::Body { bytes, .. } = arrival else { unreachable!("it is a body") };
     serde_json::from_slice(bytes).unwrap()
 }
+
+fn twenty_days_later() -> Timestamp {
+    ten_days_later().plus_ms(10 * 86_400_000)
+}
+
+/// Nothing in it says when it was, so it is as old as what was received.
+#[test]
+fn a_session_without_a_time_is_as_old_as_its_receipt() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Engine::open(options(folder.path())).unwrap();
+    let log = serde_json::json!({"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": "hello"}}]}]}]});
+    let bytes = serde_json::to_vec(&log).unwrap();
+    engine.take(Arrival::Body { source: "otlp-http".into(), name: "logs.json".into(), bytes }).unwrap();
+    engine.settle();
+    assert_eq!(engine.health().sessions, 1);
+    let five_days = Retention { all: Keep::days(5), ..Retention::default() };
+    assert_eq!(engine.prune(&five_days, true).unwrap().sessions, 0);
+    drop(engine);
+    let engine = Engine::open(Options::new(folder.path(), twenty_days_later)).unwrap();
+    engine.settle();
+    assert_eq!(engine.prune(&five_days, false).unwrap().sessions, 1);
+    assert_eq!(engine.health().sessions, 0);
+}
