@@ -91,8 +91,13 @@ fn a_start_without_an_id_says_so() {
                 *id = "".into();
             }
         }
-        let again = |document: &Value| export(&corpus(&file("x.json", serde_json::to_vec(document).unwrap())));
-        assert_eq!(again(&before)["sessions"][0]["agents"], again(&document)["sessions"][0]["agents"], "{case}");
+        let again =
+            |document: &Value| export(&corpus(&file("x.json", serde_json::to_vec(document).unwrap())));
+        assert_eq!(
+            again(&before)["sessions"][0]["agents"],
+            again(&document)["sessions"][0]["agents"],
+            "{case}"
+        );
     }
     assert!(without > 0);
 }

@@ -43,7 +43,8 @@ impl Shared {
             began = Some(Instant::now());
             !is_stopping()
         };
-        if let Err(error) = self.log.look_through(&self.recovery, go_on, |damages| self.say_damaged(&damages)) {
+        if let Err(error) = self.log.look_through(&self.recovery, go_on, |damages| self.say_damaged(&damages))
+        {
             self.say(Code::LogDamaged, format!("the log could not be looked through: {error}"));
         }
     }

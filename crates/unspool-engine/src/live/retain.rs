@@ -247,7 +247,9 @@ impl Deriver {
             let mut damaged = Vec::new();
             let Some(mut entry) = files::sound(&self.shared.log, position, &mut damaged)? else { continue };
             // A family has an entry for a file, which is its first part.
-            if let Some(part) = self.families.stream(&entry.stream)?.last().filter(|part| part.position > position) {
+            if let Some(part) =
+                self.families.stream(&entry.stream)?.last().filter(|part| part.position > position)
+            {
                 entry = files::sound(&self.shared.log, part.position, &mut damaged)?.unwrap_or(entry);
             }
             last = last.later(entry.received);
@@ -277,7 +279,9 @@ impl Bytes<'_> {
     fn of(held: &Held) -> Bytes<'_> {
         let mut needs: FxHashMap<FamilyId, Vec<usize>> = FxHashMap::default();
         for (n, (_, families)) in held.shared.iter().enumerate() {
-            families.iter().for_each(|family| needs.entry(*family).or_default().push(n));
+            for family in families {
+                needs.entry(*family).or_default().push(n);
+            }
         }
         Bytes { held, left: held.shared.iter().map(|(_, families)| families.len()).collect(), needs }
     }

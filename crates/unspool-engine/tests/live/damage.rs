@@ -250,10 +250,8 @@ fn a_session_whose_records_are_lost_is_said_to_be_when_it_is_asked_for() {
 fn records_that_need_damaged_bytes_of_the_last_segment_are_told() {
     let folder = tempfile::tempdir().unwrap();
     let engine = open(folder.path());
-    let mut words = String::new();
-    for n in 0..5000_u64 {
-        words.push_str(&format!("{:x} ", n.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-    }
+    let words = (0..5000_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_string());
+    let words = words.collect::<Vec<_>>().join(" ");
     for (session, said) in [("one", &*words), ("two", "short"), ("three", &*words), ("four", "short")] {
         engine.take(line(session, said)).unwrap();
     }
@@ -265,7 +263,10 @@ fn records_that_need_damaged_bytes_of_the_last_segment_are_told() {
     });
     let named = check(&Options::new(folder.path(), never)).unwrap();
     assert!(named.iter().any(|line| line.contains("record 0 is lost")), "{named:?}");
-    assert!(named.iter().any(|line| line.contains("needs") && line.contains("record 2 is lost")), "{named:?}");
+    assert!(
+        named.iter().any(|line| line.contains("needs") && line.contains("record 2 is lost")),
+        "{named:?}"
+    );
     for _ in 0..2 {
         let engine = open(folder.path());
         until("both are told", || engine.lost_records() == 2);

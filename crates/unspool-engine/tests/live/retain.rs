@@ -239,7 +239,8 @@ fn what_came_together_stays_until_the_last_of_it_goes() {
     let engine = Engine::open(options(folder.path())).unwrap();
     // Two requests, each of which has a call of an old session and one of a later.
     for day in [0, 5] {
-        let (mut first, second) = (spans(&body(day * DAY_MS, day)), spans(&body((day + 1) * DAY_MS, day + 1)));
+        let (mut first, second) =
+            (spans(&body(day * DAY_MS, day)), spans(&body((day + 1) * DAY_MS, day + 1)));
         let more = second["resourceSpans"][0].clone();
         first["resourceSpans"].as_array_mut().unwrap().push(more);
         let bytes = serde_json::to_vec(&first).unwrap();
@@ -247,7 +248,8 @@ fn what_came_together_stays_until_the_last_of_it_goes() {
     }
     engine.settle();
     assert_eq!(engine.health().sessions, 4);
-    let rule = |most| Retention { all: Keep { max_age_ms: None, max_bytes: Some(most) }, ..Retention::default() };
+    let rule =
+        |most| Retention { all: Keep { max_age_ms: None, max_bytes: Some(most) }, ..Retention::default() };
     let all = engine.prune(&rule(u64::MAX), true).unwrap().kept;
     let went = engine.prune(&rule(all - 1), true).unwrap();
     assert_eq!(went.sessions, 2, "one alone gives nothing back");

@@ -11,7 +11,8 @@ fn a_session_without_steps_came_by_what_its_records_did() {
     let folder = tempfile::tempdir().unwrap();
     let engine = open(folder.path());
     for n in 0..2 {
-        let record = json!({"timeUnixNano": "1767348000000000000", "body": {"stringValue": format!("request {n}")}});
+        let record =
+            json!({"timeUnixNano": "1767348000000000000", "body": {"stringValue": format!("request {n}")}});
         let service = json!({"key": "service.name", "value": {"stringValue": "web"}});
         let logs = json!({"resourceLogs": [{"resource": {"attributes": [service]}, "scopeLogs": [{"logRecords": [record]}]}]});
         let bytes = serde_json::to_vec(&logs).unwrap();

@@ -361,10 +361,12 @@ fn a_file_that_no_format_knows_is_told_once_until_one_does() {
     let is_told = |scene: &Scene| {
         rejects(scene, 1);
         let told = scene.engine.loose_issues().unwrap();
-        let told: Vec<_> = told.iter().map(|one| (&*one.code, &*one.detail, &*one.source, one.count)).collect();
+        let told: Vec<_> =
+            told.iter().map(|one| (&*one.code, &*one.detail, &*one.source, one.count)).collect();
         assert_eq!(told, [("unknown_format", path.to_str().unwrap(), "files", 1)]);
         let receipts = scene.engine.receipts().unwrap();
-        let receipts: Vec<_> = receipts.iter().map(|(source, one)| (&**source, one.stored, one.rejected)).collect();
+        let receipts: Vec<_> =
+            receipts.iter().map(|(source, one)| (&**source, one.stored, one.rejected)).collect();
         assert_eq!(receipts, [("files", 0, 1)]);
     };
     let scene = Scene::open(data.path(), watched.path());

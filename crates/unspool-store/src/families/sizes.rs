@@ -31,7 +31,8 @@ impl Families {
     }
 
     fn read_held(&self) -> rusqlite::Result<Held> {
-        let all: i64 = self.connection.query_row("SELECT coalesce(sum(bytes), 0) FROM sizes", [], |row| row.get(0))?;
+        let all: i64 =
+            self.connection.query_row("SELECT coalesce(sum(bytes), 0) FROM sizes", [], |row| row.get(0))?;
         let mut held = Held { all: all.cast_unsigned(), ..Held::default() };
         // A family has an entry for a stream, which is its first part.
         let sql = "SELECT position, bytes, family FROM (SELECT family, position FROM entries
@@ -41,7 +42,8 @@ impl Families {
         let mut rows = statement.query([])?;
         let mut last: Option<(i64, u64, Vec<FamilyId>)> = None;
         while let Some(row) = rows.next()? {
-            let (position, bytes, family) = (row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned(), FamilyId(row.get(2)?));
+            let (position, bytes, family) =
+                (row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned(), FamilyId(row.get(2)?));
             match &mut last {
                 Some((known, _, families)) if *known == position => families.push(family),
                 _ => {

@@ -150,7 +150,8 @@ fn what_was_dropped_is_on_the_disk_and_positions_are_not_given_out_again() {
 fn what_is_worth_compacting_is_judged_by_bytes() {
     let files = FaultyFiles::default();
     let (log, _) = Log::open(Arc::new(files.clone()), LogOptions::default()).unwrap();
-    let noise = |words: u64| (0..words).flat_map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()).collect();
+    let noise =
+        |words: u64| (0..words).flat_map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()).collect();
     for n in 0..10 {
         log.append(vec![if n == 4 { Entry { bytes: noise(2000), ..entry(n) } } else { entry(n) }]).unwrap();
     }

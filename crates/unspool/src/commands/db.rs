@@ -89,7 +89,9 @@ pub(crate) fn run(args: &Args, db: &DbArgs) -> Result<ExitCode, CliError> {
             say(&format!("{segments} segments were written anew; {freed} bytes of the log are free"))?;
             if done.left > 0 {
                 let left = count(done.left);
-                say(&format!("{left} segments were left as they are: less than half of their bytes is unwanted"))?;
+                say(&format!(
+                    "{left} segments were left as they are: less than half of their bytes is unwanted"
+                ))?;
             }
             if done.damaged > 0 {
                 say(&format!("{} segments are damaged and were left as they are", done.damaged))?;
@@ -141,7 +143,8 @@ fn print_stats(options: &Options) -> Result<(), CliError> {
 
 /// How what is on the disk compares with what was received, if anything was.
 fn compared(received: u64, disk: u64) -> String {
-    let (more, less, word) = if disk > received { (disk, received, "more") } else { (received, disk, "less") };
+    let (more, less, word) =
+        if disk > received { (disk, received, "more") } else { (received, disk, "less") };
     if less == 0 {
         return String::new();
     }
@@ -171,11 +174,17 @@ fn prune(options: Options, retention: &Retention, dry: bool) -> Result<(), CliEr
     let verb = if dry { "would be" } else { "were" };
     say(&format!("{sessions} sessions with {steps} steps and {bytes} bytes of records {verb} deleted"))?;
     if let Some(most) = retention.all.max_bytes {
-        let why = if pruned.kept > most { ", because they are at work or came together with what stays" } else { "" };
+        let why = if pruned.kept > most {
+            ", because they are at work or came together with what stays"
+        } else {
+            ""
+        };
         say(&format!("{} bytes of sessions stay{why}", count(pruned.kept)))?;
         if pruned.loose > 0 {
             let loose = count(pruned.loose);
-            say(&format!("{loose} bytes beside them belong to no session; they do not count and are not deleted"))?;
+            say(&format!(
+                "{loose} bytes beside them belong to no session; they do not count and are not deleted"
+            ))?;
         }
     }
     if !dry && pruned.sessions > 0 {

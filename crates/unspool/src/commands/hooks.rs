@@ -187,7 +187,8 @@ fn not_understood(path: &Path, why: &str) -> CliError {
 
 /// Whether there was no file before hooks were installed: each time it was changed it had some. A link is somebody's own.
 fn is_made_by_install(path: &Path, before: &[String]) -> bool {
-    let has_hooks = |text: &String| Settings::read(text).is_ok_and(|settings| !settings.installed().is_empty());
+    let has_hooks =
+        |text: &String| Settings::read(text).is_ok_and(|settings| !settings.installed().is_empty());
     before.iter().all(has_hooks) && fs::symlink_metadata(path).is_ok_and(|file| file.is_file())
 }
 
