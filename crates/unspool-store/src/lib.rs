@@ -23,7 +23,7 @@ mod texts;
 mod tokens;
 
 pub use error::{LogError, StoreError, is_of_the_disk};
-pub use families::{Families, FamilyId, LooseIssue, Placed, RecordCounts, StreamPart};
+pub use families::{Families, FamilyId, Held, LooseIssue, Placed, RecordCounts, StreamPart};
 pub use from_flow::{ACTIVITY_PARTS, Beside};
 pub use ground::{Ground, GroundError, Retired};
 pub use log::{

@@ -74,6 +74,34 @@ fn fixtures() -> Vec<(String, Tree)> {
     cases.into_iter().collect()
 }
 
+/// A start whose call has no id says null; exports of earlier versions said "", and are read as the same.
+#[test]
+fn a_start_without_an_id_says_so() {
+    let mut without = 0;
+    for (case, tree) in fixtures() {
+        let document = export(&corpus(&tree));
+        let mut before = document.clone();
+        let sessions = before["sessions"].as_array_mut().unwrap().iter_mut();
+        let agents = sessions.flat_map(|session| session["agents"].as_array_mut().unwrap());
+        for agent in agents.filter(|agent| agent["spawn"].is_object()) {
+            let id = &mut agent["spawn"]["tool_use_id"];
+            assert_ne!(*id, "", "{case}");
+            if id.is_null() {
+                without += 1;
+                *id = "".into();
+            }
+        }
+        let again =
+            |document: &Value| export(&corpus(&file("x.json", serde_json::to_vec(document).unwrap())));
+        assert_eq!(
+            again(&before)["sessions"][0]["agents"],
+            again(&document)["sessions"][0]["agents"],
+            "{case}"
+        );
+    }
+    assert!(without > 0);
+}
+
 fn shapes() -> impl Strategy<Value = Shape> {
     let what = prop_oneof![
         Just((Layout::Sidechain, Mode::Sync)),

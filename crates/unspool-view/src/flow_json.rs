@@ -144,8 +144,8 @@ pub struct AgentDoc {
 /// How an agent was started.
 #[derive(Serialize, JsonSchema)]
 pub struct SpawnDoc {
-    /// Native id of the tool call.
-    pub tool_use_id: String,
+    /// Native id of the tool call; null where it has none.
+    pub tool_use_id: Option<String>,
     /// The tool call's step.
     pub step_id: String,
     /// Why it is believed.
@@ -161,8 +161,8 @@ pub struct SpawnDoc {
 /// A spawn that was considered for an agent and not believed.
 #[derive(Serialize, JsonSchema)]
 pub struct SpawnRivalDoc {
-    /// Native id of the tool call.
-    pub tool_use_id: String,
+    /// Native id of the tool call; null where it has none.
+    pub tool_use_id: Option<String>,
     /// Why not: `outweighed`, `tied`, `in_the_future`, `out_of_window`, `other_prompt`, `other_type`, `taken_by_id`,
     /// `other_record`, `denied`.
     pub reason: &'static str,

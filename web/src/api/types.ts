@@ -498,8 +498,8 @@ export type AgentDoc = {
 
 /** How an agent was started. */
 export type SpawnDoc = {
-  /** Native id of the tool call. */
-  tool_use_id: string;
+  /** Native id of the tool call; null where it has none. */
+  tool_use_id?: string | null;
   /** The tool call's step. */
   step_id: string;
   /** Why it is believed. */
@@ -514,8 +514,8 @@ export type SpawnDoc = {
 
 /** A spawn that was considered for an agent and not believed. */
 export type SpawnRivalDoc = {
-  /** Native id of the tool call. */
-  tool_use_id: string;
+  /** Native id of the tool call; null where it has none. */
+  tool_use_id?: string | null;
   /** Why not: `outweighed`, `tied`, `in_the_future`, `out_of_window`, `other_prompt`, `other_type`, `taken_by_id`, `other_record`, `denied`. */
   reason: string;
 };
@@ -1409,8 +1409,8 @@ export type SaidDoc = {
 
 /** A start that was considered for an agent and not believed. */
 export type RivalDoc = {
-  /** Native id of the call. */
-  tool_use_id: string;
+  /** Native id of the call; null where it has none. */
+  tool_use_id?: string | null;
   /** The call, where it is a step of the session. */
   step_id?: string | null;
   /** Why not. */

@@ -66,6 +66,8 @@ pub(crate) struct Deriver {
     pub(super) checkpoints: Vec<Checkpoint>,
     /// Sessions that are no more, which no commit has said yet.
     pub(super) gone: Vec<Id>,
+    /// Something was noted of streams that no format knows, which no commit has said yet.
+    pub(super) noted: bool,
     /// When what is too old or too much is looked for next.
     pub(super) retain_at: Option<Instant>,
     /// When sessions that run are looked at next, and whether any may.
@@ -106,6 +108,7 @@ impl Deriver {
             first_end,
             checkpoints: Vec::new(),
             gone: Vec::new(),
+            noted: false,
             retain_at: None,
             running_due: Instant::now(),
             any_running: true,
@@ -169,6 +172,7 @@ impl Deriver {
         self.shared.snapshots.rest();
         self.shared.changes.rest();
         self.shared.log.rest();
+        self.shared.notices.rest();
         self.ground.store().rest();
         self.families.rest();
         held(&self.shared.reader).rest();
@@ -215,7 +219,8 @@ impl Deriver {
 
     /// Finds the families of an entry's records.
     fn place(&mut self, waiting: &Waiting, decoded: Option<Decoded>) -> Result<(), GroundError> {
-        let Waiting { position, place, stream, received, .. } = waiting;
+        let Waiting { position, place, stream, received, bytes, .. } = waiting;
+        self.families.set_size(*position, *bytes)?;
         let dirty = (*position, *received);
         let is_file = matches!(streams::Sort::of(stream), streams::Sort::File { .. });
         if is_file {
@@ -255,9 +260,15 @@ impl Deriver {
         let whole = whole_stream(&self.shared.log, &self.families, position, stream, &mut damaged)?;
         self.shared.notice_damaged(&damaged);
         let Some(whole) = whole else {
+            if damaged.is_empty() {
+                self.note_unknown(stream, position)?;
+            }
             return Ok(Vec::new());
         };
         let is_file = !whole.files.is_empty();
+        if is_file {
+            self.forget_unknown(stream, position)?;
+        }
         let families = self.place_batch(whole.batch, (whole.first, is_file), dirty)?;
         for family in &families {
             self.files.entry(*family).or_default().extend(whole.files.iter().cloned());
@@ -334,7 +345,7 @@ impl Deriver {
             }
         }
         derived.sort_unstable();
-        if derived.is_empty() && self.gone.is_empty() {
+        if derived.is_empty() && self.gone.is_empty() && !self.noted {
             return Ok(());
         }
         self.families.save(self.placed)?;
@@ -350,6 +361,7 @@ impl Deriver {
         self.ground.commit(&round.commit)?;
         self.shared.ahead.written();
         self.gone.clear();
+        self.noted = false;
         self.checkpoints.clear();
         for (family, shown) in round.shown {
             let one = self.hot.of(family);
@@ -410,7 +422,7 @@ impl Deriver {
             for agent in flow.agents.iter().filter(|agent| !agent.main && !agent.internal) {
                 agents = (agents.0 + 1, agents.1 + u64::from(agent.spawn.is_none()));
             }
-            let facts = facts(&flow, &corpus.batch, &self.shared.options.prices, positions.clone());
+            let facts = facts(&flow, (&corpus, n), &self.shared.options.prices, positions.clone());
             let now = ShownSession::of(&facts, &flow, &corpus.batch);
             let known = one.shown.get(&flow.session.id);
             let change = change(&facts, known, &now, (self.shared.options.now)());

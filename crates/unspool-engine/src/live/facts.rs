@@ -4,31 +4,44 @@ use super::tally::source_of;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
+use unspool_link::Corpus;
 use unspool_model::{Batch, Flow, Record, RecordIx};
 use unspool_store::Beside;
 use unspool_store::rows::{SessionFacts, SessionRow};
 use unspool_view::{Pricer, Prices};
 
-/// The rows of a session whose records lie at these positions of the log.
+/// The rows of a session of a corpus whose records lie at these positions of the log.
 pub(crate) fn facts(
     flow: &Arc<Flow>,
-    batch: &Arc<Batch>,
+    (corpus, n): (&Corpus, usize),
     prices: &Prices,
     positions: Range<u64>,
 ) -> SessionFacts {
-    SessionFacts::of(flow, batch, &beside(flow, batch, prices, positions))
+    let records = told_by(flow, || corpus.records_of(n));
+    SessionFacts::of(flow, &corpus.batch, &beside(flow, &corpus.batch, prices, records, positions))
 }
 
 /// A session of no log, as it stands in a list.
 pub fn session_row(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionRow {
-    SessionRow::of(flow, batch, &beside(flow, batch, prices, 0..0))
+    let records = told_by(flow, Vec::new);
+    SessionRow::of(flow, batch, &beside(flow, batch, prices, records, 0..0))
 }
 
-fn beside(flow: &Flow, batch: &Batch, prices: &Prices, positions: Range<u64>) -> Beside {
+/// The records that tell of a session: those of its steps, or, where it has none, all that are in it.
+fn told_by(flow: &Flow, all: impl FnOnce() -> Vec<RecordIx>) -> Vec<RecordIx> {
+    if flow.witnesses.is_empty() { all() } else { flow.witnesses.clone() }
+}
+
+fn beside(
+    flow: &Flow,
+    batch: &Batch,
+    prices: &Prices,
+    mut records: Vec<RecordIx>,
+    positions: Range<u64>,
+) -> Beside {
     let mut pricer = Pricer::new(flow, &batch.text, prices);
     let mut sum = unspool_view::Totals::default();
     flow.steps.iter().for_each(|step| sum.add(&pricer.step(step)));
-    let mut records: Vec<RecordIx> = flow.witnesses.clone();
     records.sort_unstable();
     records.dedup();
     let records: Vec<&Record> = records.iter().filter_map(|n| batch.records.get(*n as usize)).collect();

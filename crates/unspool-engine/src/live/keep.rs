@@ -94,6 +94,7 @@ impl Deriver {
         self.files.clear();
         self.growing.clear();
         self.gone.clear();
+        self.noted = false;
         if let Some(found) = failed.damage() {
             self.replace_databases(found)?;
         }
@@ -146,7 +147,7 @@ impl Deriver {
                 place: Place { offset: entry.offset, checkpoints: Vec::new() },
                 stream: entry.stream,
                 received: entry.received,
-                bytes: 0,
+                bytes: entry.bytes.len() as u64,
                 room: 0,
                 read: Reading::FromLog,
             });

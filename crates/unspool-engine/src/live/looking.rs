@@ -1,6 +1,6 @@
 //! The thread that looks through the log once, and through what says which of it belongs together, for damage that nobody has come upon.
 //!
-//! In: the segments that opening the log does not read. Out: what is damaged in them, said; what is lost goes from what is shown. It works when
+//! In: the segments that opening the log does not read, and what it found damaged in those it does. Out: what is damaged, and the records that need it, said; what is lost goes from what is shown. It works when
 //! nothing else is to be done, and rests longer than it works.
 
 use super::Shared;
@@ -43,7 +43,8 @@ impl Shared {
             began = Some(Instant::now());
             !is_stopping()
         };
-        if let Err(error) = self.log.look_through(go_on, |damages| self.say_damaged(&damages)) {
+        if let Err(error) = self.log.look_through(&self.recovery, go_on, |damages| self.say_damaged(&damages))
+        {
             self.say(Code::LogDamaged, format!("the log could not be looked through: {error}"));
         }
     }

@@ -35,6 +35,7 @@ mod snapshots;
 mod streams;
 mod tally;
 mod threads;
+mod unknown;
 mod upkeep;
 mod waning;
 
@@ -610,6 +611,7 @@ impl Engine {
             // A thread never panics on purpose; if it did, the next start does what is left.
             drop(handle.join());
         }
+        self.shared.notices.rest();
         self.shared.changes.close();
     }
 }

@@ -100,6 +100,11 @@ impl Notices {
         self.said.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Nothing else is to be done: what later processes are to know is written, if the disk refused it before.
+    pub(crate) fn rest(&self) {
+        self.past.write_what_is_owed();
+    }
+
     /// Records that are lost, so far.
     pub(crate) fn lost(&self) -> Vec<Range<u64>> {
         held(&self.lost).ranges.clone()

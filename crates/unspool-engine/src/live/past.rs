@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use unspool_model::{Code, Timestamp};
 use unspool_store::files::private_file;
 
@@ -26,6 +27,8 @@ pub(crate) struct Past {
     known: Mutex<Vec<PastIssue>>,
     /// How many were too many so far.
     left_out: u64,
+    /// The disk refused some of them: all are to be written as soon as it takes them.
+    owed: AtomicBool,
 }
 
 /// One that an earlier process told of.
@@ -66,11 +69,12 @@ impl Past {
         known.drain(..too_many);
         // They were older than what is known, and go with the last of it.
         let left_out = if known.is_empty() { 0 } else { left_before + too_many as u64 };
-        if known.len() + usize::from(left_before > 0) < text.lines().count() {
+        let lines = text.lines().filter(|line| !line.is_empty()).count();
+        if known.len() + usize::from(left_before > 0) < lines || text.is_empty() {
             // If it fails, there is more to read the next time.
             drop(write(&path, left_out, &known));
         }
-        Past { path, now, known: Mutex::new(known), left_out }
+        Past { path, now, known: Mutex::new(known), left_out, owed: AtomicBool::new(false) }
     }
 
     /// Remembers an issue that is told, unless it is known. Those of a session are found again with it.
@@ -83,8 +87,24 @@ impl Past {
         let one = PastIssue { at: (self.now)(), code, words: notice.words.clone() };
         // A disk that refuses this is mostly what the issue is about; it is told all the same.
         let file = private_file().append(true).create(true).open(&self.path);
-        drop(file.and_then(|mut file| file.write_all(one.line().as_bytes())));
+        if file.and_then(|mut file| file.write_all(one.line().as_bytes())).is_err() {
+            self.owed.store(true, Ordering::Release);
+        }
         known.push(one);
+        drop(known);
+        self.write_what_is_owed();
+    }
+
+    /// Writes what the disk refused before, if it takes it by now.
+    pub(crate) fn write_what_is_owed(&self) {
+        if self.owed.load(Ordering::Acquire) {
+            self.write(&held(&self.known));
+        }
+    }
+
+    fn write(&self, known: &[PastIssue]) {
+        let written = write(&self.path, self.left_out, known);
+        self.owed.store(written.is_err(), Ordering::Release);
     }
 
     /// Remembers an issue in other words, because what was told is over.
@@ -94,8 +114,8 @@ impl Past {
         let Some(first) = known.iter().position(is_it) else { return };
         known[first].words.clone_from(&notice.words);
         known.retain(|one| !is_it(one));
-        // If it fails, a later process tells what was told first.
-        drop(write(&self.path, self.left_out, &known));
+        // If it fails and is not made up for, a later process tells what was told first.
+        self.write(&known);
     }
 
     /// Those that are not among what this process has told, in the order they were told; before them, how many were too many.
@@ -119,10 +139,14 @@ fn left_out(line: &str) -> Option<u64> {
     serde_json::from_str::<Value>(line).ok()?["left_out"].as_u64()
 }
 
+/// Also where there are none it has a byte, and with it a place on the disk: an issue fits there when the disk is full.
 fn write(path: &Path, left_out: u64, known: &[PastIssue]) -> std::io::Result<()> {
     let new = path.with_extension("new");
     let first = (left_out > 0).then(|| format!("{}\n", json!({ "left_out": left_out })));
-    let text: String = first.into_iter().chain(known.iter().map(PastIssue::line)).collect();
+    let mut text: String = first.into_iter().chain(known.iter().map(PastIssue::line)).collect();
+    if text.is_empty() {
+        text.push('\n');
+    }
     private_file().write(true).create(true).truncate(true).open(&new)?.write_all(text.as_bytes())?;
     std::fs::rename(new, path)
 }
@@ -165,7 +189,25 @@ mod tests {
             assert_eq!((known[0].code, known[0].at), (Code::LimitReached, now()));
         }
         assert_eq!(Past::open(folder.path(), later).without(&[]), []);
-        assert_eq!(std::fs::read(folder.path().join(FILE)).unwrap(), b"");
+        assert_eq!(std::fs::read(folder.path().join(FILE)).unwrap(), b"\n");
+    }
+
+    #[test]
+    fn what_the_disk_refuses_is_written_as_soon_as_it_takes_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("data");
+        std::fs::create_dir(&place).unwrap();
+        let past = Past::open(&place, now);
+        assert_eq!(std::fs::read(place.join(FILE)).unwrap(), b"\n", "there is room for an issue");
+        let away = folder.path().join("away");
+        std::fs::rename(&place, &away).unwrap();
+        past.remember(&Notice::new(Code::WriteRefused, "is refused"));
+        past.write_what_is_owed();
+        std::fs::rename(&away, &place).unwrap();
+        assert_eq!(Past::open(&place, now).without(&[]), []);
+        past.write_what_is_owed();
+        let known = Past::open(&place, now).without(&[]);
+        assert_eq!((known.len(), &*known[0].words), (1, "is refused"));
     }
 
     #[test]
@@ -190,6 +232,6 @@ mod tests {
         std::fs::write(&path, format!("{{\"at_ns\":1\n[]\n{text}{{\"code\":\"no_such\",\"words\":\"x\"}}\n"))
             .unwrap();
         assert_eq!(Past::open(folder.path(), now).without(&[]).len(), 1);
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text.trim_start());
     }
 }

@@ -245,6 +245,36 @@ fn a_session_whose_records_are_lost_is_said_to_be_when_it_is_asked_for() {
     });
 }
 
+/// The last segment is looked at when the log is opened: what needs damaged bytes of it is told without anybody asking for it, in every process.
+#[test]
+fn records_that_need_damaged_bytes_of_the_last_segment_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = open(folder.path());
+    let words = (0..5000_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_string());
+    let words = words.collect::<Vec<_>>().join(" ");
+    for (session, said) in [("one", &*words), ("two", "short"), ("three", &*words), ("four", "short")] {
+        engine.take(line(session, said)).unwrap();
+    }
+    engine.settle();
+    drop(engine);
+    change(&segments(folder.path())[0], |bytes| {
+        let middle = bytes.len() / 2;
+        bytes[middle..middle + 100].fill(0xa5);
+    });
+    let named = check(&Options::new(folder.path(), never)).unwrap();
+    assert!(named.iter().any(|line| line.contains("record 0 is lost")), "{named:?}");
+    assert!(
+        named.iter().any(|line| line.contains("needs") && line.contains("record 2 is lost")),
+        "{named:?}"
+    );
+    for _ in 0..2 {
+        let engine = open(folder.path());
+        until("both are told", || engine.lost_records() == 2);
+        until("neither is shown", || engine.health().records_stored == 2);
+        assert!(has_said(&engine, Code::LogDamaged, "record 2 is lost"), "{:?}", engine.notices());
+    }
+}
+
 /// A stream whose first part is lost is read from its second on, as a rebuild would.
 #[test]
 fn of_a_file_what_is_not_lost_is_shown() {

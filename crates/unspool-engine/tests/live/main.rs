@@ -9,6 +9,7 @@ mod rebuild;
 mod repeats;
 mod retain;
 mod same;
+mod sources;
 mod texts;
 mod waning;
 mod watch;

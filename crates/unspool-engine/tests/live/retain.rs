@@ -197,3 +197,91 @@ fn a_check_tells_of_everything() {
     std::fs::write(&segment, bytes).unwrap();
     assert!(check(&options).unwrap()[0].contains("lost"));
 }
+
+fn received(folder: &Path) -> u64 {
+    stats(&options(folder)).unwrap().sources.values().map(|source| source.bytes).sum()
+}
+
+/// What came twice is held twice, and what came together stays until the last of it goes.
+#[test]
+fn bytes_are_those_that_the_log_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = ten_days(folder.path());
+    for day in 7..10 {
+        (0..3).for_each(|n| drop(engine.take(body(day * DAY_MS + n, day)).unwrap()));
+    }
+    let unknown = b"hello\nworld\n".to_vec();
+    let loose = unknown.len() as u64;
+    engine
+        .take(Arrival::Part(Part { path: "weird.jsonl".into(), offset: 0, bytes: unknown, checkpoint: None }))
+        .unwrap();
+    engine.settle();
+    assert_eq!(engine.health().records_duplicate, 9);
+    drop(engine);
+    let before = received(folder.path());
+    let most = (before - loose) / 2;
+    let rule = Retention { all: Keep { max_age_ms: None, max_bytes: Some(most) }, ..Retention::default() };
+    let engine = Engine::open(options(folder.path())).unwrap();
+    engine.settle();
+    let would = engine.prune(&rule, true).unwrap();
+    let went = engine.prune(&rule, false).unwrap();
+    assert_eq!((would.bytes, would.kept, would.loose), (went.bytes, went.kept, went.loose));
+    assert_eq!(engine.prune(&rule, false).unwrap().sessions, 0);
+    drop(engine);
+    let after = received(folder.path());
+    assert_eq!((before - after, after, loose), (went.bytes, went.kept + loose, went.loose));
+    assert!(went.kept <= most && went.kept > most * 2 / 3, "{went:?}");
+}
+
+#[test]
+fn what_came_together_stays_until_the_last_of_it_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Engine::open(options(folder.path())).unwrap();
+    // Two requests, each of which has a call of an old session and one of a later.
+    for day in [0, 5] {
+        let (mut first, second) =
+            (spans(&body(day * DAY_MS, day)), spans(&body((day + 1) * DAY_MS, day + 1)));
+        let more = second["resourceSpans"][0].clone();
+        first["resourceSpans"].as_array_mut().unwrap().push(more);
+        let bytes = serde_json::to_vec(&first).unwrap();
+        engine.take(Arrival::Body { source: "otlp-http".into(), name: "traces.json".into(), bytes }).unwrap();
+    }
+    engine.settle();
+    assert_eq!(engine.health().sessions, 4);
+    let rule =
+        |most| Retention { all: Keep { max_age_ms: None, max_bytes: Some(most) }, ..Retention::default() };
+    let all = engine.prune(&rule(u64::MAX), true).unwrap().kept;
+    let went = engine.prune(&rule(all - 1), true).unwrap();
+    assert_eq!(went.sessions, 2, "one alone gives nothing back");
+    assert!(went.bytes > 0 && went.kept + went.bytes == all, "{went:?}");
+    let old = engine.prune(&Retention { all: Keep::days(9), ..Retention::default() }, false).unwrap();
+    assert_eq!((old.sessions, old.bytes, old.kept), (1, 0, all));
+}
+
+fn spans(arrival: &Arrival) -> serde_json::Value {
+    let Arrival::Body { bytes, .. } = arrival else { unreachable!("it is a body") };
+    serde_json::from_slice(bytes).unwrap()
+}
+
+fn twenty_days_later() -> Timestamp {
+    ten_days_later().plus_ms(10 * 86_400_000)
+}
+
+/// Nothing in it says when it was, so it is as old as what was received.
+#[test]
+fn a_session_without_a_time_is_as_old_as_its_receipt() {
+    let folder = tempfile::tempdir().unwrap();
+    let engine = Engine::open(options(folder.path())).unwrap();
+    let log = serde_json::json!({"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": "hello"}}]}]}]});
+    let bytes = serde_json::to_vec(&log).unwrap();
+    engine.take(Arrival::Body { source: "otlp-http".into(), name: "logs.json".into(), bytes }).unwrap();
+    engine.settle();
+    assert_eq!(engine.health().sessions, 1);
+    let five_days = Retention { all: Keep::days(5), ..Retention::default() };
+    assert_eq!(engine.prune(&five_days, true).unwrap().sessions, 0);
+    drop(engine);
+    let engine = Engine::open(Options::new(folder.path(), twenty_days_later)).unwrap();
+    engine.settle();
+    assert_eq!(engine.prune(&five_days, false).unwrap().sessions, 1);
+    assert_eq!(engine.health().sessions, 0);
+}

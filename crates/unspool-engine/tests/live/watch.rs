@@ -345,3 +345,50 @@ fn a_link_to_a_folder_is_watched_and_so_is_where_it_leads_later() {
     std::fs::write(other.join("s2.jsonl"), line(3)).unwrap();
     scene.counts(3, 0);
 }
+
+#[test]
+fn a_file_that_no_format_knows_is_told_once_until_one_does() {
+    let (data, watched) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = watched.path().join("weird.jsonl");
+    std::fs::write(&path, "hello\nworld\n").unwrap();
+    let rejects = |scene: &Scene, count: u64| {
+        let begun = Instant::now();
+        while scene.engine.health().records_rejected != count {
+            assert!(begun.elapsed() < PATIENCE, "{:?}", scene.engine.health());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let is_told = |scene: &Scene| {
+        rejects(scene, 1);
+        let told = scene.engine.loose_issues().unwrap();
+        let told: Vec<_> =
+            told.iter().map(|one| (&*one.code, &*one.detail, &*one.source, one.count)).collect();
+        assert_eq!(told, [("unknown_format", path.to_str().unwrap(), "files", 1)]);
+        let receipts = scene.engine.receipts().unwrap();
+        let receipts: Vec<_> =
+            receipts.iter().map(|(source, one)| (&**source, one.stored, one.rejected)).collect();
+        assert_eq!(receipts, [("files", 0, 1)]);
+    };
+    let scene = Scene::open(data.path(), watched.path());
+    is_told(&scene);
+    // It grows, and is still one file that nobody knows.
+    let seen = scene.bytes();
+    std::fs::write(&path, "hello\nworld\nagain\n").unwrap();
+    let begun = Instant::now();
+    while scene.bytes() == seen && begun.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    scene.engine.settle();
+    is_told(&scene);
+    drop(scene);
+    let scene = Scene::open(data.path(), watched.path());
+    while !scene.watcher.watched.first_look.load(Ordering::Acquire) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    is_told(&scene);
+    assert_eq!(scene.bytes(), 0, "what nobody knows is not read again and again");
+    std::fs::write(&path, line(1)).unwrap();
+    scene.shows(1);
+    rejects(&scene, 0);
+    assert_eq!(scene.engine.loose_issues().unwrap(), []);
+}

@@ -42,6 +42,9 @@ impl Families {
     pub fn forget(&mut self, families: &[FamilyId]) -> Result<(), StoreError> {
         self.begin()?;
         self.mark(families)?;
+        self.batch(&format!(
+            "DELETE FROM sizes WHERE position IN ({ALONE} UNION SELECT position FROM streams WHERE name IN ({STREAMS}));"
+        ))?;
         self.batch(&format!("DELETE FROM streams WHERE name IN ({STREAMS});"))?;
         for table in ["entries", "sessions", "counts", "loose", "keys", "offers", "joined"] {
             self.batch(&format!("DELETE FROM {table} WHERE family IN (SELECT family FROM going);"))?;
@@ -67,7 +70,7 @@ impl Families {
                    FROM entries JOIN streams AS first ON first.position = entries.position
                    WHERE entries.position >= ?1 AND entries.position < ?2 AND next IS NOT NULL";
         self.run(sql, within)?;
-        for table in ["entries", "streams"] {
+        for table in ["entries", "streams", "sizes"] {
             self.run(&format!("DELETE FROM {table} WHERE position >= ?1 AND position < ?2"), within)?;
         }
         let settled = found.into_iter().map(|family| self.settle(FamilyId(family.cast_signed())));
@@ -75,7 +78,7 @@ impl Families {
     }
 
     /// Notes families that are to go, under all numbers they ever had.
-    fn mark(&mut self, families: &[FamilyId]) -> Result<(), StoreError> {
+    pub(super) fn mark(&mut self, families: &[FamilyId]) -> Result<(), StoreError> {
         self.batch("CREATE TEMP TABLE IF NOT EXISTS going (family INTEGER PRIMARY KEY); DELETE FROM going;")?;
         let mut numbers: Vec<i64> = self.joined.keys().copied().collect();
         numbers.retain(|number| families.contains(&self.settle(FamilyId(*number))));
@@ -87,10 +90,10 @@ impl Families {
 }
 
 /// Entries of families that are to go, which no other family needs.
-const ALONE: &str = "SELECT position FROM entries WHERE family IN (SELECT family FROM going) AND NOT EXISTS
+pub(super) const ALONE: &str = "SELECT position FROM entries WHERE family IN (SELECT family FROM going) AND NOT EXISTS
     (SELECT 1 FROM entries AS other WHERE other.position = entries.position AND other.family NOT IN (SELECT family FROM going))";
 
 /// Streams that begin with one of those.
-const STREAMS: &str = "SELECT name FROM streams WHERE position IN (SELECT position FROM entries WHERE family IN
+pub(super) const STREAMS: &str = "SELECT name FROM streams WHERE position IN (SELECT position FROM entries WHERE family IN
     (SELECT family FROM going) AND NOT EXISTS (SELECT 1 FROM entries AS other WHERE other.position = entries.position
     AND other.family NOT IN (SELECT family FROM going)))";

@@ -5,8 +5,10 @@
 
 mod forget;
 mod loose;
+mod sizes;
 
 pub use loose::LooseIssue;
+pub use sizes::Held;
 
 use crate::error::{StoreError, said};
 use crate::sqlite::{database_error, leave_to_others, make_private};
@@ -16,10 +18,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use unspool_model::Id;
 
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 const CACHE_KIB: i64 = 8 << 10;
-const TABLES: [&str; 9] =
-    ["standing", "keys", "offers", "joined", "entries", "streams", "sessions", "counts", "loose"];
+const TABLES: [&str; 10] =
+    ["standing", "keys", "offers", "joined", "entries", "streams", "sizes", "sessions", "counts", "loose"];
 
 /// A family's number. Numbers of families that were joined stay valid names for what they became.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -16,6 +16,8 @@ CREATE TABLE streams (
     name TEXT NOT NULL, position INTEGER NOT NULL, "offset" INTEGER NOT NULL, PRIMARY KEY (name, position)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX streams_by_position ON streams (position);
+-- How many bytes each entry of the log has, as it was received.
+CREATE TABLE sizes (position INTEGER PRIMARY KEY, bytes INTEGER NOT NULL) STRICT;
 -- The sessions a family came to, and what became of its records.
 CREATE TABLE sessions (id BLOB PRIMARY KEY, family INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_by_family ON sessions (family);

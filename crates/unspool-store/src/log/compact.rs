@@ -4,6 +4,7 @@
 //! the place of the old one in one step, under the same name.
 
 use super::blocks::BlockIndex;
+use super::dropped::Dropped;
 use super::frame::FrameBuilder;
 use super::recover::Placed;
 use super::segment::{SEGMENT_HEAD_BYTES, SegmentName, segment_head};
@@ -25,6 +26,8 @@ pub struct Compacted {
     pub segments: u64,
     /// Segments with damage in them, which are left as they are.
     pub damaged: u64,
+    /// Segments with dropped records in them that are too few to be worth it.
+    pub left: u64,
     /// Bytes that are free now.
     pub bytes: u64,
 }
@@ -66,7 +69,7 @@ impl Log {
         Ok(gone)
     }
 
-    /// Writes segments anew in which more than one record in `one_in` is dropped. Nobody else may read meanwhile. The segment that is
+    /// Writes segments anew in which more than one byte in `one_in` is of dropped records. Nobody else may read meanwhile. The segment that is
     /// being written stays as it is.
     pub fn compact(&mut self, one_in: u64) -> Result<Compacted, LogError> {
         let mut done = Compacted::default();
@@ -79,11 +82,9 @@ impl Log {
         }
         for (name, limit) in names {
             let positions = name.first..limit.min(end);
-            let unwanted = dropped.count(&positions);
-            // What is no longer in it was dropped before it was written anew.
-            let held_records = self.records_in(&name)?;
-            let wanted = (positions.end - positions.start).saturating_sub(unwanted);
-            if held_records.saturating_sub(wanted).saturating_mul(one_in) <= held_records {
+            let (unwanted, all) = self.unwanted_in(&name, &dropped)?;
+            if unwanted.saturating_mul(one_in) <= all {
+                done.left += u64::from(unwanted > 0);
                 continue;
             }
             match self.rewrite(&name, positions)? {
@@ -97,10 +98,18 @@ impl Log {
         Ok(done)
     }
 
-    fn records_in(&self, name: &SegmentName) -> Result<u64, LogError> {
+    /// How many bytes of a segment's frames are of dropped records, about, and how many there are. Records of one frame count alike: mostly
+    /// they came together.
+    fn unwanted_in(&self, name: &SegmentName, dropped: &Dropped) -> Result<(u64, u64), LogError> {
         let segment = self.segment_of(name.first)?;
         let frames = segment.map(|segment| segment.frames).unwrap_or_default();
-        Ok(frames.iter().map(|placed| u64::from(placed.head.records)).sum())
+        let (mut unwanted, mut all) = (0, 0);
+        for Placed { head, .. } in frames.iter() {
+            let bytes = u64::from(head.body_bytes);
+            unwanted += bytes * dropped.count(&(head.first..head.end())) / u64::from(head.records).max(1);
+            all += bytes;
+        }
+        Ok((unwanted, all))
     }
 
     /// Writes one segment anew; nothing when something in it cannot be read. How many bytes that freed.

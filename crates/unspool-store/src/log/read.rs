@@ -5,7 +5,7 @@
 use super::dropped::Dropped;
 use super::frame::{Frame, Unreadable};
 use super::recover::{Care, Placed, walk};
-use super::report::{Damage, DamageKind};
+use super::report::{Damage, DamageKind, Recovery};
 use super::segment::{FRAME_HEAD_BYTES, SegmentName, body_sum};
 use super::{Entry, Log, held};
 use crate::LogError;
@@ -123,15 +123,20 @@ impl Log {
         Ok(damages)
     }
 
-    /// Looks for damage in the segments that nobody writes to, one after the other. It is asked before each whether to go on.
+    /// Looks for damage in the segments that nobody writes to, one after the other, and in those in which opening the log found some for the
+    /// records that need it. It is asked before each whether to go on.
     pub fn look_through(
         &self,
+        opened: &Recovery,
         mut go_on: impl FnMut() -> bool,
         mut found: impl FnMut(Vec<Damage>),
     ) -> Result<(), LogError> {
         let mut names = self.names();
-        // The last one was looked at when the log was opened, or has been written since.
-        names.pop();
+        // The last one was looked at when the log was opened, or has been written since. Then it was said what is damaged, and not what that takes with it.
+        let is_damaged = |name: &SegmentName| opened.damages.iter().any(|one| one.segment == name.show());
+        if names.last().is_some_and(|(name, _)| !is_damaged(name)) {
+            names.pop();
+        }
         for (name, limit) in names {
             if !go_on() {
                 return Ok(());
@@ -149,6 +154,7 @@ impl Log {
 
     /// What is damaged in a segment, with the records that need what is.
     fn damages_of(&self, name: &SegmentName, limit: u64) -> Result<Vec<Damage>, LogError> {
+        let limit = limit.min(self.end());
         let mut file = self.files.open(&name.show()).map_err(|source| unreadable(name, source))?;
         let mut damages = walk(&mut *file, name, limit, Care::Bodies)?.damages;
         if damages.is_empty() {

@@ -144,3 +144,24 @@ fn what_was_dropped_is_on_the_disk_and_positions_are_not_given_out_again() {
     let log = open(&files.after_crash(|_| 0));
     assert_eq!(log.append(vec![entry(40)]).unwrap().first, 40);
 }
+
+/// A few large ones are more than many small ones.
+#[test]
+fn what_is_worth_compacting_is_judged_by_bytes() {
+    let files = FaultyFiles::default();
+    let (log, _) = Log::open(Arc::new(files.clone()), LogOptions::default()).unwrap();
+    let noise =
+        |words: u64| (0..words).flat_map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()).collect();
+    for n in 0..10 {
+        log.append(vec![if n == 4 { Entry { bytes: noise(2000), ..entry(n) } } else { entry(n) }]).unwrap();
+    }
+    drop(log);
+    let (mut log, _) = Log::open(Arc::new(files), LogOptions::default()).unwrap();
+    log.drop_records(&[3]).unwrap();
+    let done = log.compact(2).unwrap();
+    assert_eq!((done.segments, done.left, done.bytes), (0, 1, 0));
+    log.drop_records(&[4]).unwrap();
+    let done = log.compact(2).unwrap();
+    assert!(done.segments == 1 && done.left == 0 && done.bytes > 10_000, "{done:?}");
+    assert_kept(&log, 10, &BTreeSet::from([3, 4]));
+}

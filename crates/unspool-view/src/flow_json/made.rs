@@ -47,7 +47,7 @@ fn step_id(flow: &Flow, n: u32) -> Option<String> {
 fn agent_doc(flow: &Flow, n: usize, sums: &FlowTotals, show: &Show<'_>) -> AgentDoc {
     let agent = &flow.agents[n];
     let spawn = |spawn: unspool_model::Spawn| SpawnDoc {
-        tool_use_id: show.text(spawn.tool_use_id),
+        tool_use_id: show.some(spawn.tool_use_id),
         step_id: step_id(flow, spawn.step).unwrap_or_default(),
         rule: spawn.rule.name(),
         confidence: spawn.confidence.as_f64(),
@@ -55,7 +55,7 @@ fn agent_doc(flow: &Flow, n: usize, sums: &FlowTotals, show: &Show<'_>) -> Agent
         rivals: agent.rival_count,
     };
     let rival = |rival: &unspool_model::Rival| SpawnRivalDoc {
-        tool_use_id: show.text(rival.tool_use_id),
+        tool_use_id: show.some(rival.tool_use_id),
         reason: rival.reason.name(),
     };
     AgentDoc {

@@ -81,8 +81,8 @@ pub struct StepEdgeDoc {
 /// A start that was considered for an agent and not believed.
 #[derive(Serialize, JsonSchema)]
 pub struct RivalDoc {
-    /// Native id of the call.
-    pub tool_use_id: String,
+    /// Native id of the call; null where it has none.
+    pub tool_use_id: Option<String>,
     /// The call, where it is a step of the session.
     pub step_id: Option<String>,
     /// Why not.
@@ -201,7 +201,7 @@ fn started_by<'f>(flow: &'f Flow, edge: &Edge) -> Option<&'f Agent> {
 
 fn rivals(flow: &Flow, batch: &Batch, agent: &Agent) -> Vec<RivalDoc> {
     let rival = |rival: &unspool_model::Rival| RivalDoc {
-        tool_use_id: batch.text.get(rival.tool_use_id).into(),
+        tool_use_id: rival.tool_use_id.some().map(|id| batch.text.get(id).into()),
         step_id: flow
             .steps
             .iter()

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use unspool_engine::live::{Engine, Keep, Options, Retention, check, compact, export, import, source, stats};
 
-/// Segments are written anew when more than one record in so many is not wanted.
+/// Segments are written anew when more than one byte in so many is not wanted.
 const HALF: u64 = 2;
 
 #[derive(clap::Args)]
@@ -88,6 +88,12 @@ pub(crate) fn run(args: &Args, db: &DbArgs) -> Result<ExitCode, CliError> {
             let done = compact(&options, HALF).map_err(|error| opening(&error))?;
             let (segments, freed) = (count(done.segments), count(done.bytes));
             say(&format!("{segments} segments were written anew; {freed} bytes of the log are free"))?;
+            if done.left > 0 {
+                let left = count(done.left);
+                say(&format!(
+                    "{left} segments were left as they are: less than half of their bytes is unwanted"
+                ))?;
+            }
             if done.damaged > 0 {
                 say(&format!("{} segments are damaged and were left as they are", done.damaged))?;
             }
@@ -123,18 +129,29 @@ fn print_stats(options: &Options) -> Result<(), CliError> {
     writeln!(out)?;
     write_table(&mut out, &[Column::text("file"), Column::number("bytes")], &files.collect::<Vec<_>>())?;
     let disk: u64 = stats.files.iter().map(|(_, bytes)| bytes).sum();
-    #[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
-    let ratio = raw as f64 / disk.max(1) as f64;
     writeln!(
         out,
-        "\n{} sessions with {} steps; {} bytes received, {} on the disk ({ratio:.1} times less), {} segments",
+        "\n{} sessions with {} steps; {} bytes received, {} on the disk{}, {} segments",
         count(stats.totals.sessions),
         count(stats.totals.steps),
         count(raw),
         count(disk),
+        compared(raw, disk),
         count(stats.segments)
     )?;
     Ok(())
+}
+
+/// How what is on the disk compares with what was received, if anything was.
+fn compared(received: u64, disk: u64) -> String {
+    let (more, less, word) =
+        if disk > received { (disk, received, "more") } else { (received, disk, "less") };
+    if less == 0 {
+        return String::new();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
+    let ratio = more as f64 / less as f64;
+    format!(" ({ratio:.1} times {word})")
 }
 
 fn print_check(options: &Options) -> Result<ExitCode, CliError> {
@@ -157,9 +174,25 @@ fn prune(options: Options, retention: &Retention, dry: bool) -> Result<(), CliEr
     let (sessions, steps, bytes) = (count(pruned.sessions), count(pruned.steps), count(pruned.bytes));
     let verb = if dry { "would be" } else { "were" };
     say(&format!("{sessions} sessions with {steps} steps and {bytes} bytes of records {verb} deleted"))?;
+    if let Some(most) = retention.all.max_bytes {
+        let why = if pruned.kept > most {
+            ", because they are at work or came together with what stays"
+        } else {
+            ""
+        };
+        say(&format!("{} bytes of sessions stay{why}", count(pruned.kept)))?;
+        if pruned.loose > 0 {
+            let loose = count(pruned.loose);
+            say(&format!(
+                "{loose} bytes beside them belong to no session; they do not count and are not deleted"
+            ))?;
+        }
+    }
     if !dry && pruned.sessions > 0 {
         let freed = count(pruned.log.bytes);
-        say(&format!("{freed} bytes of the log are free; `unspool db compact` gives the rest back"))?;
+        say(&format!(
+            "{freed} bytes of the log are free; `unspool db compact` writes segments anew of which more than half is unwanted"
+        ))?;
     }
     Ok(())
 }
@@ -175,4 +208,15 @@ fn take_in(options: Options, file: &Path) -> Result<(), CliError> {
     engine.close();
     let (added, known) = (count(imported.added), count(imported.known));
     say(&format!("{added} records were added, {known} were there before; {} sessions", count(sessions)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compared;
+
+    #[test]
+    fn it_is_said_which_is_more() {
+        assert_eq!((&*compared(300, 100), &*compared(100, 200)), (" (3.0 times less)", " (2.0 times more)"));
+        assert_eq!((&*compared(5, 5), &*compared(0, 9), &*compared(0, 0)), (" (1.0 times less)", "", ""));
+    }
 }

@@ -111,11 +111,13 @@ pub(crate) fn run(hooks: &HooksArgs) -> Result<(), CliError> {
                 OLD_EVENTS.iter().chain(NEW_EVENTS).copied().collect()
             };
             let command = command(install)?;
-            change(&install.place, install.dry_run, |settings| settings.install(&command, &events))
+            change(&install.place, install.dry_run, false, |settings| settings.install(&command, &events))
         }
         Action::Uninstall(uninstall) => {
-            let before = backups(&settings_path(&uninstall.place)?);
-            change(&uninstall.place, uninstall.dry_run, |settings| {
+            let path = settings_path(&uninstall.place)?;
+            let before = backups(&path);
+            let is_own = is_made_by_install(&path, &before);
+            change(&uninstall.place, uninstall.dry_run, is_own, |settings| {
                 // Where nothing else was changed since, every byte is as it was.
                 match before.into_iter().find(|before| settings.was_installed_in(before)) {
                     Some(before) => Settings::read(&before).map(|before| *settings = before),
@@ -183,9 +185,18 @@ fn not_understood(path: &Path, why: &str) -> CliError {
     }
 }
 
+/// Whether there was no file before hooks were installed: each time it was changed it had some. A link is somebody's own.
+fn is_made_by_install(path: &Path, before: &[String]) -> bool {
+    let has_hooks =
+        |text: &String| Settings::read(text).is_ok_and(|settings| !settings.installed().is_empty());
+    before.iter().all(has_hooks) && fs::symlink_metadata(path).is_ok_and(|file| file.is_file())
+}
+
+/// Changes settings. A file that is our own goes when nothing is left in it.
 fn change(
     place: &Place,
     dry_run: bool,
+    is_own: bool,
     edit: impl FnOnce(&mut Settings) -> Result<(), String>,
 ) -> Result<(), CliError> {
     let path = settings_path(place)?;
@@ -194,13 +205,18 @@ fn change(
     let mut settings = parsed(&path, old)?;
     let same = settings.text().to_string();
     edit(&mut settings).map_err(|why| not_understood(&path, &why))?;
-    let new = settings.text();
-    if new == same {
+    let goes = is_own && settings.is_empty() && !old.is_empty();
+    let new = if goes { "" } else { settings.text() };
+    if settings.text() == same {
         writeln!(anstream::stdout().lock(), "{} needs no change", path.display())?;
         return Ok(());
     }
     // Done before it is told: who reads only the first line still gets all of it.
-    let backup = if dry_run { None } else { write_settings(&path, found.is_some(), new)? };
+    let backup = match dry_run {
+        true => None,
+        false if goes => Some(remove_settings(&path)?),
+        false => write_settings(&path, found.is_some(), new)?,
+    };
     let shown = path.display().to_string();
     let mut out = anstream::stdout().lock();
     write!(out, "{}", TextDiff::from_lines(old, new).unified_diff().header(&shown, &shown))?;
@@ -211,8 +227,19 @@ fn change(
     if let Some(backup) = backup {
         writeln!(out, "the file as it was: {}", backup.display())?;
     }
-    writeln!(out, "wrote {shown}; sessions that begin from now on use it")?;
+    if goes {
+        writeln!(out, "removed {shown}, in which there was nothing else")?;
+    } else {
+        writeln!(out, "wrote {shown}; sessions that begin from now on use it")?;
+    }
     Ok(())
+}
+
+/// Removes settings, and says where the file is as it was.
+fn remove_settings(path: &Path) -> Result<PathBuf, CliError> {
+    let backup = backup_path(path);
+    fs::rename(path, &backup).map_err(|error| unwritable(path, &error))?;
+    Ok(backup)
 }
 
 /// Writes settings, and says where the file is as it was, if there was one.

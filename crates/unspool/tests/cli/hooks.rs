@@ -79,6 +79,33 @@ fn files_of_every_looks_come_back_byte_for_byte() {
     assert!(fs::read_to_string(&path).unwrap().contains("mine"));
 }
 
+/// Where there was no file there is none again, unless somebody has set something meanwhile.
+#[test]
+fn a_file_that_install_made_goes_with_the_hooks() {
+    let unspool = Unspool::new();
+    let path = unspool.path(".claude/settings.json");
+    for again in [&[][..], &["--server", "127.0.0.1:9"], &["--minimal"]] {
+        unspool.ok(&["hooks", "install"]);
+        unspool.ok(&[&["hooks", "install"], again].concat());
+        let shown = unspool.ok(&["hooks", "uninstall", "--dry-run"]);
+        assert!(shown.contains("nothing was written") && fs::exists(&path).unwrap(), "{shown}");
+        let shown = unspool.ok(&["hooks", "uninstall"]);
+        assert!(shown.contains("removed") && !fs::exists(&path).unwrap(), "{again:?}: {shown}");
+        assert!(unspool.ok(&["hooks", "uninstall"]).contains("needs no change"));
+    }
+    unspool.ok(&["hooks", "install"]);
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen('{', "{\"model\": \"opus\",", 1)).unwrap();
+    unspool.ok(&["hooks", "uninstall"]);
+    let left: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(left, json!({"model": "opus"}));
+    // What was somebody's own before is left as it was.
+    fs::write(&path, "{}").unwrap();
+    unspool.ok(&["hooks", "install"]);
+    unspool.ok(&["hooks", "uninstall"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{}");
+}
+
 /// What was installed twice is taken out once: nobody gets the first hooks back.
 #[test]
 fn hooks_that_replaced_others_do_not_give_them_back() {

@@ -48,6 +48,11 @@ impl Settings {
         &self.text
     }
 
+    /// Whether nothing is set.
+    pub(super) fn is_empty(&self) -> bool {
+        self.document.is_empty()
+    }
+
     /// Adds our hook to these events, and takes it away from all others.
     pub(super) fn install(&mut self, command: &str, events: &[&str]) -> Result<(), String> {
         let wanted = json!({"type": "command", "command": command, "timeout": TIMEOUT_S});
