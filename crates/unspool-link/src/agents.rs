@@ -296,7 +296,7 @@ fn main_conversations(draft: &Draft<'_>, roots: &FxHashMap<Sym, Sym>, known: &mu
         }
     }
     let mut mains: Vec<Sym> = mains.into_iter().collect();
-    mains.sort_by_key(|session| draft.text(*session));
+    mains.sort_unstable_by_key(|session| draft.text(*session));
     for session in mains {
         let own = opened.iter().filter(|(_, (native, _))| *native == session);
         let mut free = own.filter(|(_, (_, prompts))| !prompts.iter().any(|prompt| asked.contains(prompt)));

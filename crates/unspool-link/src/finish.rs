@@ -18,7 +18,7 @@ pub(crate) fn finish(mut draft: Draft<'_>) -> Flow {
     let agent_order = order_agents(&draft);
     let agent_index = inverse(&agent_order);
     let mut step_order: Vec<u32> = (0..u32::try_from(draft.steps.len()).unwrap_or(NONE)).collect();
-    step_order.sort_by_key(|n| draft.steps[*n as usize].seq);
+    step_order.sort_unstable_by_key(|n| draft.steps[*n as usize].seq);
     let step_index = inverse(&step_order);
     let run_order = order_runs(&draft, &step_index);
     let run_index = inverse(&run_order);

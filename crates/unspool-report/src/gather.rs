@@ -66,7 +66,7 @@ pub(crate) fn gather(
         gathered.streams.push(if is_mixed { only(found, &own, &read, &mut gathered.shared) } else { found });
     }
     // Sources are read by many threads; a report is the same whoever was first.
-    gathered.streams.sort_by(|one, other| one.shown.cmp(&other.shown));
+    gathered.streams.sort_unstable_by(|one, other| one.shown.cmp(&other.shown));
     gathered
 }
 

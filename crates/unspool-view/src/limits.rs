@@ -132,7 +132,7 @@ pub fn windows(mut calls: Vec<CountedCall>, window_hours: u32, now: Timestamp) -
             models.entry(call.model).or_default().add(&call.sum);
         }
     }
-    found.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
+    found.sort_unstable_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
     let windows = found.into_iter().map(|(key, start, models)| {
         let mut sum = Totals::default();
         for one in models.values() {

@@ -34,19 +34,19 @@ export function money(usd: number | null | undefined): string {
 }
 
 interface Counted {
-  tokens: { total: number };
+  tokens?: { total: number } | null;
   uncounted_calls: number;
   cost_usd?: number | null;
 }
 
 /** Nobody said anything about tokens; then nothing is known of the cost either. */
-export function isUncounted({ tokens, uncounted_calls: uncounted }: Counted): boolean {
-  return tokens.total === 0 && uncounted > 0;
+export function isUncounted({ tokens }: Counted): boolean {
+  return !tokens;
 }
 
 /** Tokens of a session; `+` when some calls reported none. */
 export function sessionTokens(line: Counted): string {
-  return isUncounted(line) ? "–" : count(line.tokens.total) + (line.uncounted_calls > 0 ? "+" : "");
+  return line.tokens ? count(line.tokens.total) + (line.uncounted_calls > 0 ? "+" : "") : "–";
 }
 
 export function sessionCost(line: Counted): string {

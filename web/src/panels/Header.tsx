@@ -54,7 +54,7 @@ function Gaps({ gaps }: { gaps: CompletenessDoc }) {
 function Facts({ row, doc }: { row: SessionLineDoc; doc: NumbersDoc | undefined }) {
   const isPart = playedMs.value !== undefined && doc?.until_ms !== null && doc?.until_ms !== undefined;
   const errors = isPart ? doc.totals.errors : row.errors;
-  const sums = isPart ? { tokens: { total: doc.tokens ?? 0 }, uncounted_calls: doc.totals.uncounted_calls, cost_usd: doc.totals.cost_usd ?? null } : row;
+  const sums = isPart ? { tokens: doc.tokens ? { total: doc.tokens } : null, uncounted_calls: doc.totals.uncounted_calls, cost_usd: doc.totals.cost_usd ?? null } : row;
   const { tokens } = row;
   const buckets = `${count(tokens.input)} in · ${count(tokens.cache_read)} read from cache · ${count(tokens.cache_write)} written to cache · ${count(tokens.output)} out · ${count(tokens.reasoning)} thinking${row.uncounted_calls > 0 ? ` · ${plural(row.uncounted_calls, "call")} reported none` : ""}`;
   return (

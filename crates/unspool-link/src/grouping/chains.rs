@@ -41,7 +41,7 @@ impl<'b> Chains<'b> {
     /// Joins sessions that share replayed records, and sessions whose chain goes on from another's record.
     pub(super) fn join(&self, natives: &Natives<'_>, union: &mut Union) {
         let mut replayed: Vec<_> = self.more.iter().collect();
-        replayed.sort_by_key(|(uuid, _)| self.batch.text.get(**uuid));
+        replayed.sort_unstable_by_key(|(uuid, _)| self.batch.text.get(**uuid));
         for (uuid, _) in replayed {
             // Records of different sessions with one uuid are one record, replayed, if they say the same. A moment alone
             // is not enough: they must share an id or a prompt.

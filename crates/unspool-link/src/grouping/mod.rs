@@ -282,7 +282,7 @@ fn collect(
     groups.retain(|group| !group.events.is_empty());
     for group in &mut groups {
         group.order_by_time(batch, natives.first_event);
-        group.natives.sort_by_key(|native| batch.text.get(*native));
+        group.natives.sort_unstable_by_key(|native| batch.text.get(*native));
         group.events.shrink_to_fit();
         group.event_native.shrink_to_fit();
     }

@@ -30,7 +30,7 @@ impl Traces {
         }
         let mut found: Vec<&mut Vec<Sym>> = sessions.values_mut().collect();
         for list in &mut found {
-            list.sort_by_key(|session| batch.text.get(*session));
+            list.sort_unstable_by_key(|session| batch.text.get(*session));
         }
         Traces { sessions, links: links(batch) }
     }

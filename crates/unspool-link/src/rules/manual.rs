@@ -52,7 +52,7 @@ pub(crate) fn spawns(draft: &mut Draft<'_>) {
     let events = (0..draft.group.events.len()).filter(|at| draft.event(*at).kind == EventKind::DeclaredLink);
     let mut said: Vec<Said> = events.filter_map(|at| read(draft, at)).collect();
     let record_id = |record: RecordIx| draft.corpus.batch.records[record as usize].id;
-    said.sort_by_key(|one| (one.link.at, record_id(one.link.record)));
+    said.sort_unstable_by_key(|one| (one.link.at, record_id(one.link.record)));
     draft.said = said;
     start(draft);
 }

@@ -344,7 +344,7 @@ fn believe(draft: &mut Draft<'_>, claims: &[Claim]) {
         .filter(|claim| claim.step == best.step)
         .map(|claim| (strength(claim.rule), claim.record))
         .collect();
-    evidence.sort_by_key(|(strength, record)| (*strength, records[*record as usize].id));
+    evidence.sort_unstable_by_key(|(strength, record)| (*strength, records[*record as usize].id));
     let mut evidence: Vec<RecordIx> = evidence.into_iter().map(|(_, record)| record).collect();
     let mut seen = FxHashSet::default();
     evidence.retain(|record| seen.insert(*record));

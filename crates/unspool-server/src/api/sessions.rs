@@ -124,7 +124,8 @@ pub(crate) struct SessionLineDoc {
     gaps: Vec<String>,
     /// When its steps began: 24 parts of its time, each as its share of the busiest one, from 0 to 255. Empty when that is not known.
     activity: Vec<u8>,
-    tokens: TokensDoc,
+    /// Null when no source says how many.
+    tokens: Option<TokensDoc>,
     uncounted_calls: i64,
     cost_usd: Option<f64>,
 }
@@ -167,14 +168,14 @@ impl From<&SessionRow> for SessionLineDoc {
             issues: row.issue_count,
             gaps: row.gaps.clone(),
             activity: row.activity.clone(),
-            tokens: TokensDoc {
+            tokens: (row.total_tokens() > 0).then(|| TokensDoc {
                 input: row.input_tokens,
                 cache_read: row.cache_read_tokens,
                 cache_write: row.cache_write_tokens,
                 output: row.output_tokens,
                 reasoning: row.reasoning_tokens,
                 total: row.total_tokens(),
-            },
+            }),
             uncounted_calls: row.uncounted_calls,
             #[expect(clippy::cast_precision_loss, reason = "money is shown, not counted on")]
             cost_usd: row.cost_nano_usd.map(|cost| cost as f64 / 1e9),

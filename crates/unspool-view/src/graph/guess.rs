@@ -25,7 +25,7 @@ pub(super) fn sequential(
     let loose = |agent: &Agent| agent.spawn.is_none() && !agent.internal;
     let mut agents: Vec<(usize, &Agent)> =
         flow.agents.iter().enumerate().filter(|(_, agent)| loose(agent)).collect();
-    agents.sort_by_key(|(_, agent)| (batch.text.get(agent.kind), agent.started, agent.id));
+    agents.sort_unstable_by_key(|(_, agent)| (batch.text.get(agent.kind), agent.started, agent.id));
     for pair in agents.windows(2) {
         let ((before_n, before), (after_n, after)) = (pair[0], pair[1]);
         let pause = after.started.ms_since(before.ended);

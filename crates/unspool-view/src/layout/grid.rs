@@ -231,7 +231,7 @@ impl Gutters {
     fn share(self, ways: &mut [Way]) -> Vec<Vec<f64>> {
         let mut gutters = Vec::with_capacity(self.wanted.len());
         for mut wanted in self.wanted {
-            wanted.sort_by_key(|(span, edge, _)| (span.first, span.last, *edge));
+            wanted.sort_unstable_by_key(|(span, edge, _)| (span.first, span.last, *edge));
             let mut widths: Vec<f64> = Vec::new();
             let mut ends: Vec<u32> = Vec::new();
             for (nth, (span, edge, width)) in wanted.into_iter().enumerate() {

@@ -98,7 +98,7 @@ impl<'a> Router<'a> {
             }
         }
         for mut joints in joints {
-            joints.sort_by(|a, b| {
+            joints.sort_unstable_by(|a, b| {
                 a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)).then((a.2, a.3).cmp(&(b.2, b.3)))
             });
             let mut ends: Vec<f64> = Vec::new();
@@ -262,7 +262,7 @@ fn spread_ports(grid: &Grid, links: &[Link], stretches: &mut [Vec<Stretch>]) {
         if ends.len() < 2 {
             continue;
         }
-        ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        ends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let leaf = &grid.leaves[side / 2];
         let is_top = side % 2 == 1;
         let own = |n: usize, stretches: &[Vec<Stretch>]| {

@@ -147,7 +147,7 @@ impl Templates {
         let words = &self.words;
         let groups = self.groups.into_iter().filter(|group| group.agents.len() > 1);
         let mut templates: Vec<TemplateDoc> = groups.map(|group| doc(&group, words)).collect();
-        templates.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.pattern.cmp(&b.pattern)));
+        templates.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.pattern.cmp(&b.pattern)));
         Gathered { templates, unmatched: self.unmatched }
     }
 }

@@ -294,7 +294,8 @@ fn variants(runs: &[RunPattern], parts: &[Parts]) -> Vec<Variant> {
         variant
     };
     let mut variants: Vec<Variant> = variants.into_iter().map(with_median).collect();
-    variants.sort_by(|a, b| (b.runs.len(), &a.nodes, &a.runs).cmp(&(a.runs.len(), &b.nodes, &b.runs)));
+    variants
+        .sort_unstable_by(|a, b| (b.runs.len(), &a.nodes, &a.runs).cmp(&(a.runs.len(), &b.nodes, &b.runs)));
     variants
 }
 

@@ -234,7 +234,7 @@ impl Processes {
     fn counted(self) -> Vec<(Kind, u64, Process)> {
         let one = |(kind, gathered): (Kind, Gathered)| (kind, gathered.sessions, process(&gathered.runs));
         let mut processes: Vec<(Kind, u64, Process)> = self.by_kind.into_iter().map(one).collect();
-        processes.sort_by(|a, b| (b.2.runs, &a.0).cmp(&(a.2.runs, &b.0)));
+        processes.sort_unstable_by(|a, b| (b.2.runs, &a.0).cmp(&(a.2.runs, &b.0)));
         processes
     }
 
