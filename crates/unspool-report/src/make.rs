@@ -10,7 +10,7 @@ use crate::opened::Opened;
 use serde_json::value::RawValue;
 use unspool_formats::Framing;
 use unspool_link::Corpus;
-use unspool_model::{Batch, Flow};
+use unspool_model::{Batch, Flow, RecordIx};
 use unspool_redact::{Masker, Room, Rules};
 use unspool_view::Prices;
 
@@ -28,8 +28,8 @@ pub struct Asked<'a> {
     pub whole: &'a mut dyn FnMut(&str) -> Option<Whole>,
 }
 
-/// A session as it stands in a list.
-pub type Line = fn(&Flow, &Batch, &Prices) -> serde_json::Result<Box<RawValue>>;
+/// A session, with the records that are in it, as it stands in a list.
+pub type Line = fn(&Flow, &Batch, Vec<RecordIx>, &Prices) -> serde_json::Result<Box<RawValue>>;
 
 /// A report.
 pub struct Report {
@@ -64,6 +64,12 @@ pub enum MakeError {
     Json(#[from] serde_json::Error),
 }
 
+/// The records that are in a session.
+fn records_of(corpus: &Corpus, flow: &Flow) -> Vec<RecordIx> {
+    let own = (0..corpus.len()).find(|n| corpus.session_id(*n) == flow.session.id);
+    own.map(|n| corpus.records_of(n)).unwrap_or_default()
+}
+
 /// Makes a report.
 pub fn make(page: Page, asked: Asked<'_>, line: Line) -> Result<Report, MakeError> {
     let corpus = asked.corpus;
@@ -84,7 +90,10 @@ pub fn make(page: Page, asked: Asked<'_>, line: Line) -> Result<Report, MakeErro
     };
     let opened = Opened::new(Container { cover, streams })?;
     let (batch, prices) = (&opened.corpus().batch, opened.prices());
-    let lines = opened.flows().map(|flow| line(flow, batch, prices)).collect::<Result<_, _>>()?;
+    let lines = opened
+        .flows()
+        .map(|flow| line(flow, batch, records_of(opened.corpus(), flow), prices))
+        .collect::<Result<_, _>>()?;
     let steps = opened.flows().map(|flow| flow.steps.len()).sum();
     let known: usize = asked.sessions.iter().map(|session| corpus.flow(*session).steps.len()).sum();
     let title = opened.flows().next().map(|flow| batch.text.get(flow.session.title)).unwrap_or_default();

@@ -21,9 +21,9 @@ pub(crate) fn facts(
     SessionFacts::of(flow, &corpus.batch, &beside(flow, &corpus.batch, prices, records, positions))
 }
 
-/// A session of no log, as it stands in a list.
-pub fn session_row(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionRow {
-    let records = told_by(flow, Vec::new);
+/// A session of no log, in which these records are, as it stands in a list.
+pub fn session_row(flow: &Flow, batch: &Batch, records: Vec<RecordIx>, prices: &Prices) -> SessionRow {
+    let records = told_by(flow, || records);
     SessionRow::of(flow, batch, &beside(flow, batch, prices, records, 0..0))
 }
 

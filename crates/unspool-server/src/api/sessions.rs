@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use unspool_answers::{Asked, Param, Reply, Sort, bad, word};
 use unspool_engine::live::{Snapshot, session_row};
-use unspool_model::{Batch, Flow, Id, Status, Timestamp};
+use unspool_model::{Batch, Flow, Id, RecordIx, Status, Timestamp};
 use unspool_store::rows::SessionRow;
 use unspool_store::{Cursor, Facet, Filter, Question, Sort as Order};
 use unspool_view::Prices;
@@ -184,8 +184,8 @@ impl From<&SessionRow> for SessionLineDoc {
 }
 
 /// A session as it stands in the list, without a list.
-pub(crate) fn line_of(flow: &Flow, batch: &Batch, prices: &Prices) -> SessionLineDoc {
-    SessionLineDoc::from(&session_row(flow, batch, prices))
+pub(crate) fn line_of(flow: &Flow, batch: &Batch, records: Vec<RecordIx>, prices: &Prices) -> SessionLineDoc {
+    SessionLineDoc::from(&session_row(flow, batch, records, prices))
 }
 
 /// What narrows the list, but for words.
