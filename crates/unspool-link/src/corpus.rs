@@ -231,7 +231,7 @@ fn rank_streams(batch: &Batch) -> Vec<u32> {
         *last = last.later(event.at);
     }
     let mut order: Vec<usize> = (0..batch.streams.len()).collect();
-    order.sort_by_key(|n| {
+    unspool_model::sort_by_meaning(&mut order, |n| {
         let (stream, (first, last)) = (&batch.streams[*n], span[*n]);
         let (order, name) = (batch.text.get(stream.order), batch.text.get(stream.name));
         // At one moment, what was said comes before what was measured of it, and notices come last.

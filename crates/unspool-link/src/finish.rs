@@ -151,7 +151,7 @@ fn order_agents(draft: &Draft<'_>) -> Vec<u32> {
         !draft.timeline[*n as usize].is_empty() || agent.spawn.is_some()
     };
     let mut order: Vec<u32> = (0..u32::try_from(draft.agents.len()).unwrap_or(NONE)).filter(used).collect();
-    order.sort_by_key(|n| {
+    unspool_model::sort_by_meaning(&mut order, |n| {
         let agent = &draft.agents[*n as usize];
         let sub = !agent.is_main();
         (sub, agent.started, draft.text(agent.native_id))

@@ -49,7 +49,7 @@ fn counted(batch: &mut Batch, mut taken: FxHashSet<Sym>) -> Vec<usize> {
     let is_stored = |given: &GivenSession| batch.records[given.record as usize].outcome == Outcome::Stored;
     let mut candidates: Vec<usize> =
         (0..batch.given.sessions.len()).filter(|n| is_stored(&batch.given.sessions[*n])).collect();
-    candidates.sort_unstable_by_key(|n| {
+    unspool_model::sort_by_meaning(&mut candidates, |n| {
         let GivenSession { record, flow } = &batch.given.sessions[*n];
         (Reverse((flow.steps.len(), flow.session.ended)), batch.records[*record as usize].id)
     });

@@ -140,7 +140,7 @@ fn closed_agents(flow: &Flow, filter: &Filter, sums: &FlowTotals) -> Vec<bool> {
     };
     let mut closed: Vec<bool> = flow.agents.iter().zip(&sums.subtree).map(alone).collect();
     let mut order: Vec<usize> = (0..flow.agents.len()).collect();
-    order.sort_by_key(|n| flow.agents[*n].depth);
+    unspool_model::sort_by_meaning(&mut order, |n| flow.agents[*n].depth);
     for n in order {
         closed[n] |= closed.get(flow.agents[n].parent as usize).copied().unwrap_or(false);
     }

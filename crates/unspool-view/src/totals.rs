@@ -99,7 +99,7 @@ pub fn totals(flow: &Flow, text: &Interner, prices: &Prices) -> FlowTotals {
     }
     let mut subtree = own.clone();
     let mut order: Vec<usize> = (0..flow.agents.len()).collect();
-    order.sort_by_key(|n| std::cmp::Reverse(flow.agents[*n].depth));
+    unspool_model::sort_by_meaning(&mut order, |n| std::cmp::Reverse(flow.agents[*n].depth));
     for n in order {
         let parent = flow.agents[n].parent;
         if parent != NONE {

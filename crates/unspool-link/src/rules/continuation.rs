@@ -154,7 +154,7 @@ fn branches(draft: &mut Draft<'_>) {
             });
         }
     }
-    order.sort_by_key(|record| draft.place(first_of[record]));
+    unspool_model::sort_by_meaning(&mut order, |record| draft.place(first_of[record]));
     // What each request was followed by first, as a step: a repeated request is no branch.
     let mut followed: FxHashMap<RecordIx, Vec<u32>> = FxHashMap::default();
     for record in order {

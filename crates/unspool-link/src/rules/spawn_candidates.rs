@@ -24,7 +24,7 @@ impl Candidates {
             return Candidates::All(calls.len());
         }
         let mut order: Vec<usize> = (0..calls.len()).collect();
-        order.sort_by_key(|s| draft.place_of(&draft.steps[calls[*s].step as usize]));
+        unspool_model::sort_by_meaning(&mut order, |s| draft.place_of(&draft.steps[calls[*s].step as usize]));
         let (mut by_key, mut by_kind): (FxHashMap<Sym, Vec<usize>>, FxHashMap<Sym, Vec<usize>>) =
             Default::default();
         for s in order {

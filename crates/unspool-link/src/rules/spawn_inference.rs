@@ -427,10 +427,10 @@ fn settle(draft: &mut Draft<'_>, children: &[Child], calls: &[Call], pairs: &[Pa
     columns.sort_unstable();
     columns.dedup();
     // Nothing may hang on the order of reading: rows and columns go by time, then by native id.
-    rows.sort_by_key(|c| {
+    unspool_model::sort_by_meaning(&mut rows, |c| {
         (children[*c].start, draft.text(draft.agents[children[*c].agent as usize].native_id))
     });
-    columns.sort_by_key(|s| draft.place_of(&draft.steps[calls[*s].step as usize]));
+    unspool_model::sort_by_meaning(&mut columns, |s| draft.place_of(&draft.steps[calls[*s].step as usize]));
     let row_of: FxHashMap<usize, usize> = rows.iter().enumerate().map(|(n, c)| (*c, n)).collect();
     let column_of: FxHashMap<usize, usize> = columns.iter().enumerate().map(|(n, s)| (*s, n)).collect();
     let placed = pairs.iter().map(|(c, s, found)| (row_of[c], column_of[s], *found));

@@ -96,6 +96,6 @@ fn calls(draft: &Draft<'_>) -> Vec<u32> {
             calls.push(n);
         }
     }
-    calls.sort_by_key(|n| draft.place_of(&draft.steps[*n as usize]));
+    unspool_model::sort_by_meaning(&mut calls, |n| draft.place_of(&draft.steps[*n as usize]));
     calls
 }

@@ -135,7 +135,7 @@ fn agent_ranks(draft: &Draft<'_>) -> Vec<u32> {
         forked[agent] |= draft.key(at, KeyKind::ForkedFrom, Role::Refers).is_some();
     }
     let mut order: Vec<usize> = (0..draft.agents.len()).collect();
-    order.sort_by_key(|n| {
+    unspool_model::sort_by_meaning(&mut order, |n| {
         let agent = &draft.agents[*n];
         let is_main = matches!(agent.origin, Origin::Main(_) | Origin::Conversation(_));
         (!is_main, agent.fork || forked[*n], last_seen[*n], draft.text(agent.native_id))

@@ -10,7 +10,7 @@ pub(crate) fn build(draft: &mut Draft<'_>) {
     stated_runs::build(draft);
     let reports = reports(draft);
     let mut order: Vec<usize> = (0..draft.agents.len()).collect();
-    order.sort_unstable_by_key(|n| (draft.agents[*n].depth, *n));
+    unspool_model::sort_by_meaning(&mut order, |n| (draft.agents[*n].depth, *n));
     for agent in order {
         match draft.agents[agent].spawn {
             // Everything a sub-agent does belongs to the run that started it.

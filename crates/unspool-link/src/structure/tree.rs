@@ -151,7 +151,7 @@ fn number(draft: &mut Draft<'_>) {
 /// The children of every step in order, as ranges of one list; the range after the last step's is that of the roots.
 fn children(draft: &Draft<'_>) -> (Vec<u32>, Vec<u32>) {
     let mut agents: Vec<usize> = (0..draft.agents.len()).collect();
-    agents.sort_by_key(|n| draft.text(draft.agents[*n].native_id));
+    unspool_model::sort_by_meaning(&mut agents, |n| draft.text(draft.agents[*n].native_id));
     let mut rank = vec![0_usize; agents.len()];
     for (position, agent) in agents.into_iter().enumerate() {
         rank[agent] = position;

@@ -61,7 +61,7 @@ pub(crate) fn order<K: Ord>(arcs: &Arcs, rank: impl Fn(u32) -> K) -> Vec<u32> {
         if done == order.len() {
             if by_rank.is_empty() {
                 by_rank = (0..nodes).filter(|node| !taken[*node as usize]).collect();
-                by_rank.sort_by_key(|node| rank(*node));
+                unspool_model::sort_by_meaning(&mut by_rank, |node| rank(*node));
             }
             while taken[by_rank[next_by_rank] as usize] {
                 next_by_rank += 1;

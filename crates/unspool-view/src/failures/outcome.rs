@@ -54,7 +54,7 @@ pub(crate) fn outcomes(flow: &Flow) -> Vec<(u32, Outcome)> {
     let mut worked_in_agent: FxHashSet<(u32, u32)> = FxHashSet::default();
     let mut worked_in_run: FxHashSet<u32> = FxHashSet::default();
     let mut order: Vec<u32> = (0..).take(flow.steps.len()).collect();
-    order.sort_unstable_by_key(|n| (flow.steps[*n as usize].started, *n));
+    unspool_model::sort_by_meaning(&mut order, |n| (flow.steps[*n as usize].started, *n));
     let mut found = Vec::new();
     for n in order.into_iter().rev() {
         let step = &flow.steps[n as usize];

@@ -211,7 +211,7 @@ fn agent_groups(flow: &Flow, batch: &Batch, agents: Vec<Option<u32>>, graph: &mu
         used.extend(&above);
         used.sort_unstable();
     }
-    used.sort_unstable_by_key(|n| (flow.agents[*n as usize].depth, *n));
+    unspool_model::sort_by_meaning(&mut used, |n| (flow.agents[*n as usize].depth, *n));
     let index: FxHashMap<u32, u32> = used.iter().copied().zip(0_u32..).collect();
     for n in &used {
         let agent = &flow.agents[*n as usize];

@@ -358,7 +358,7 @@ impl Problem {
             }
         }
         let mut by_rank: Vec<u32> = (0..index(grid.leaves.len())).collect();
-        by_rank.sort_by_key(|leaf| grid.leaves[*leaf as usize].rank);
+        unspool_model::sort_by_meaning(&mut by_rank, |leaf| grid.leaves[*leaf as usize].rank);
         let mean = |values: &mut dyn Iterator<Item = f64>| {
             let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
             (count > 0.0).then(|| sum / count)

@@ -58,7 +58,7 @@ pub(crate) fn given_order(grid: &Grid, forest: &Forest, keys: &[f64]) -> Order {
 fn visits(grid: &Grid) -> Vec<f64> {
     const UNSEEN: f64 = -1.0;
     let mut starts: Vec<u32> = (0..index(grid.leaves.len())).collect();
-    starts.sort_by_key(|leaf| grid.leaves[*leaf as usize].rank);
+    unspool_model::sort_by_meaning(&mut starts, |leaf| grid.leaves[*leaf as usize].rank);
     let mut visits = vec![UNSEEN; grid.leaves.len()];
     let mut count = 0.0;
     let mut walk = Vec::new();
@@ -340,7 +340,7 @@ impl<'a> Sweeper<'a> {
             return;
         }
         let mut deep_first: Vec<usize> = (0..self.lists.len()).collect();
-        deep_first.sort_by_key(|n| std::cmp::Reverse(self.forest.depth(self.lists[*n].cluster)));
+        unspool_model::sort_by_meaning(&mut deep_first, |n| std::cmp::Reverse(self.forest.depth(self.lists[*n].cluster)));
         for n in deep_first {
             let mut items = std::mem::take(&mut self.lists[n].items);
             for item in &mut items {

@@ -36,9 +36,9 @@ impl<'a> Settling<'a> {
         let walk = forest.walk();
         let entered = |leaf: &u32| walk.get(grid.leaves[*leaf as usize].cluster as usize).map_or(0, |w| w.0);
         let mut sorted_leaves: Vec<u32> = (0u32..).take(grid.leaves.len()).collect();
-        sorted_leaves.sort_by_key(entered);
+        unspool_model::sort_by_meaning(&mut sorted_leaves, entered);
         let mut sorted_clusters: Vec<ClusterId> = (0u32..).take(forest.len()).collect();
-        sorted_clusters.sort_by_key(|cluster| walk[*cluster as usize].0);
+        unspool_model::sort_by_meaning(&mut sorted_clusters, |cluster| walk[*cluster as usize].0);
         Settling { grid, forest, rules, from, to, walk, sorted_leaves, sorted_clusters }
     }
 
@@ -57,7 +57,7 @@ impl<'a> Settling<'a> {
             members.of(*stretch).iter().map(|leaf| self.grid.leaves[*leaf as usize].rank).min()
         };
         let mut order: Vec<u32> = (0u32..).take(count).collect();
-        order.sort_by_key(rank);
+        unspool_model::sort_by_meaning(&mut order, rank);
         if !from_top {
             order.reverse();
         }

@@ -181,7 +181,7 @@ impl<'a> Paths<'a> {
             Scope::Agent(root) => {
                 let mut inside = vec![false; agents.len()];
                 let mut by_depth: Vec<u32> = (0..u32::try_from(agents.len()).unwrap_or(NONE)).collect();
-                by_depth.sort_by_key(|n| agents[*n as usize].depth);
+                unspool_model::sort_by_meaning(&mut by_depth, |n| agents[*n as usize].depth);
                 for n in by_depth {
                     let parent = agents[n as usize].parent as usize;
                     inside[n as usize] = n == root || inside.get(parent).copied().unwrap_or(false);

@@ -43,7 +43,7 @@ pub use words::{WordsDoc, words};
 
 /// Puts steps into the order they began, or, where only that is known, ended.
 fn sort_by_moment(flow: &unspool_model::Flow, steps: &mut [u32]) {
-    steps.sort_by_key(|n| {
+    unspool_model::sort_by_meaning(steps, |n| {
         let step = &flow.steps[*n as usize];
         (step.started.earlier(step.ended), *n)
     });
