@@ -6,6 +6,7 @@
 //!
 //! Patterns are data (`KINDS`). They find what looks like a secret, not every secret there is. Users add rules of their own (`Rules`).
 
+mod given;
 mod kinds;
 mod names;
 mod passwords;

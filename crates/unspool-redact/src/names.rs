@@ -25,6 +25,9 @@ const ENDS: [&str; 20] = [
     "hmac",
 ];
 
+/// Words that name a secret where they stand alone: a `bypass` and a `compass` are none.
+const WORDS: [&str; 3] = ["pass", "cred", "creds"];
+
 /// Whether a value of this name is to be kept from others. It errs on the side of secrets: `idempotency-key` is taken for one.
 pub fn is_secret_name(name: &str) -> bool {
     // Names that are written with percents are not taken at their word.
@@ -37,7 +40,7 @@ fn is_secret_word(word: &str) -> bool {
         let start = word.len().checked_sub(end.len());
         start.is_some_and(|start| word.as_bytes()[start..].eq_ignore_ascii_case(end.as_bytes()))
     };
-    ENDS.iter().any(ends)
+    ENDS.iter().any(ends) || WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 #[cfg(test)]
@@ -75,6 +78,9 @@ mod tests {
             "sig",
             "client_secret",
             "password",
+            "X-Pass",
+            "x-creds",
+            "user_pass",
             "%6bey",
         ] {
             assert!(is_secret_name(name), "{name}");
@@ -98,6 +104,9 @@ mod tests {
             "alt",
             "beta",
             "design",
+            "x-cache-bypass",
+            "x-compass",
+            "sacred",
             "",
         ] {
             assert!(!is_secret_name(name), "{name}");
