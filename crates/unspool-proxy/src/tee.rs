@@ -73,6 +73,9 @@ impl Body for RequestTee {
         {
             self.watch.sent(bytes);
         }
+        if let Some(Err(error)) = &frame {
+            self.watch.client_broke(causes(error));
+        }
         let is_last = frame.as_ref().is_none_or(|frame| frame.as_ref().is_ok_and(Frame::is_trailers));
         if is_over || is_last {
             self.watch.request_over();
@@ -157,6 +160,15 @@ impl Ending {
         if let Some(response) = &mut self.response {
             response.socket = Some(Box::new(went));
         }
+    }
+
+    /// The answer broke off; it may be for the request, which did.
+    fn broke(&mut self, error: &(dyn std::error::Error + 'static)) {
+        if self.watch.clients_fault().is_some() {
+            return self.end(Some(Cut::Client), None);
+        }
+        let failure = self.failure("broken", causes(error));
+        self.end(Some(Cut::Upstream), Some(failure));
     }
 
     /// It is over.
@@ -270,9 +282,7 @@ impl Body for ResponseTee {
                 Some(Ok(frame))
             }
             Some(Err(error)) => {
-                let message = causes(&*error);
-                let failure = self.ending.failure("broken", message);
-                self.ending.end(Some(Cut::Upstream), Some(failure));
+                self.ending.broke(&*error);
                 return self.fail(Error::other(error));
             }
             None => {
