@@ -16,7 +16,8 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll};
 use tokio::io::AsyncWriteExt;
 use tokio_rustls::TlsAcceptor;
@@ -101,6 +102,13 @@ async fn echo(request: hyper::Request<Incoming>) -> Result<hyper::Response<Full<
 
 /// An upstream that speaks these protocols; its port.
 fn upstream(protocols: &[&str]) -> u16 {
+    counted(protocols).0
+}
+
+/// The same, and how many connections were made to it.
+fn counted(protocols: &[&str]) -> (u16, Arc<AtomicUsize>) {
+    let connections = Arc::<AtomicUsize>::default();
+    let count = Arc::clone(&connections);
     let certificate = CertificateDer::from_pem_slice(include_bytes!("tls/localhost.pem")).unwrap();
     let key = PrivateKeyDer::from_pem_slice(include_bytes!("tls/localhost.key")).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -115,6 +123,7 @@ fn upstream(protocols: &[&str]) -> u16 {
             told.send(listener.local_addr().unwrap().port()).unwrap();
             let acceptor = TlsAcceptor::from(Arc::new(config));
             while let Ok((stream, _)) = listener.accept().await {
+                count.fetch_add(1, Ordering::Relaxed);
                 let acceptor = acceptor.clone();
                 tokio::spawn(async move {
                     let Ok(stream) = acceptor.accept(stream).await else { return };
@@ -135,7 +144,7 @@ fn upstream(protocols: &[&str]) -> u16 {
             }
         });
     });
-    port.recv().unwrap()
+    (port.recv().unwrap(), connections)
 }
 
 /// A proxy that trusts the upstream on this port.
@@ -195,6 +204,30 @@ fn an_upstream_is_spoken_to_as_it_likes() {
         let head = "GET /api/v1/x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
         let answer = send(&proxied.address, &[head.as_bytes(), &chunk(b"words"), b"0\r\n\r\n"].concat());
         assert_eq!(Answer::read(&answer).text(), format!("{version} /v1/x localhost:{port} words"));
+    }
+}
+
+/// Each thread that carries has a connection in HTTP/2, and all its requests share it; in HTTP/1.1 each has its own.
+#[test]
+fn requests_that_come_together_make_no_more_connections_than_they_use() {
+    const CLIENTS: usize = 20;
+    const MAX_CARRIERS: usize = 4;
+    for (protocols, version) in [(&["h2", "http/1.1"][..], "HTTP/2.0"), (&["http/1.1"], "HTTP/1.1")] {
+        let (port, connections) = counted(protocols);
+        let folder = tempfile::tempdir().unwrap();
+        let proxied = trusting(folder.path(), port);
+        let together = Barrier::new(CLIENTS);
+        std::thread::scope(|scope| {
+            for _ in 0..CLIENTS {
+                scope.spawn(|| {
+                    together.wait();
+                    let answer = ask(&proxied.address, "POST", "/api/v1/x", "", b"words");
+                    assert_eq!(answer.text(), format!("{version} /v1/x localhost:{port} words"));
+                });
+            }
+        });
+        let most = if version == "HTTP/2.0" { MAX_CARRIERS } else { CLIENTS };
+        assert!(connections.load(Ordering::Relaxed) <= most, "{version}: {connections:?}");
     }
 }
 
