@@ -50,6 +50,11 @@ impl RunningServer {
         Ok(serde_json::from_slice(&self.answered(&head, &body)?)?)
     }
 
+    /// Whether somebody listens there.
+    pub(crate) fn reach(&self) -> io::Result<()> {
+        self.connect().map(drop)
+    }
+
     /// The id of the session that a name is, or is the unique beginning of.
     pub(crate) fn session(&self, name: &str) -> Result<String, CliError> {
         let mut found: Vec<String> = Vec::new();
