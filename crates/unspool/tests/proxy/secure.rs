@@ -19,7 +19,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::TlsAcceptor;
 
 /// Agrees to speak another protocol, and then says everything again.
@@ -100,6 +100,53 @@ async fn echo(request: hyper::Request<Incoming>) -> Result<hyper::Response<Full<
     Ok(hyper::Response::new(Full::from([asked.as_bytes(), &body].concat())))
 }
 
+fn acceptor(protocols: &[&str]) -> TlsAcceptor {
+    let certificate = CertificateDer::from_pem_slice(include_bytes!("tls/localhost.pem")).unwrap();
+    let key = PrivateKeyDer::from_pem_slice(include_bytes!("tls/localhost.key")).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let mut config = config.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap();
+    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// A frame of HTTP/2.
+fn frame(kind: u8, flags: u8, stream: u8, said: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(said.len()).unwrap();
+    [&[0, 0, length, kind, flags, 0, 0, 0, stream], said].concat()
+}
+
+/// An upstream that says in HTTP/2 that ten bytes come, says five, and ends the stream without an error; its port.
+fn short() -> u16 {
+    let acceptor = acceptor(&["h2"]);
+    let (told, port) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            told.send(listener.local_addr().unwrap().port()).unwrap();
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut stream = acceptor.accept(stream).await.unwrap();
+            stream.read_exact(&mut [0; 24]).await.unwrap();
+            stream.write_all(&frame(4, 0, 0, b"")).await.unwrap();
+            let mut head = [0; 9];
+            // Until the request has come: HEADERS.
+            while head[3] != 1 {
+                stream.read_exact(&mut head).await.unwrap();
+                let length = usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
+                stream.read_exact(&mut vec![0; length]).await.unwrap();
+            }
+            // `:status: 200` and `content-length: 10`, as HPACK has them.
+            let answer =
+                [frame(1, 4, 1, b"\x88\x0f\x0d\x0210"), frame(0, 0, 1, b"words"), frame(3, 0, 1, &[0; 4])];
+            stream.write_all(&answer.concat()).await.unwrap();
+            stream.flush().await.unwrap();
+            while stream.read(&mut [0; 64]).await.is_ok_and(|n| n > 0) {}
+        });
+    });
+    port.recv().unwrap()
+}
+
 /// An upstream that speaks these protocols; its port.
 fn upstream(protocols: &[&str]) -> u16 {
     counted(protocols).0
@@ -109,19 +156,13 @@ fn upstream(protocols: &[&str]) -> u16 {
 fn counted(protocols: &[&str]) -> (u16, Arc<AtomicUsize>) {
     let connections = Arc::<AtomicUsize>::default();
     let count = Arc::clone(&connections);
-    let certificate = CertificateDer::from_pem_slice(include_bytes!("tls/localhost.pem")).unwrap();
-    let key = PrivateKeyDer::from_pem_slice(include_bytes!("tls/localhost.key")).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    let mut config = config.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap();
-    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    let acceptor = acceptor(protocols);
     let (told, port) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
             told.send(listener.local_addr().unwrap().port()).unwrap();
-            let acceptor = TlsAcceptor::from(Arc::new(config));
             while let Ok((stream, _)) = listener.accept().await {
                 count.fetch_add(1, Ordering::Relaxed);
                 let acceptor = acceptor.clone();
@@ -246,6 +287,18 @@ fn what_came_whole_in_http_2_is_whole() {
     proxied.interrupt();
     let kept = kept(folder.path()).replace("\\\"", "\"");
     assert!(kept.contains("\"trailers\":[[\"x-sum\",\"42\"]]") && !kept.contains("\"cut\""), "{kept}");
+}
+
+#[test]
+fn what_ends_before_its_length_is_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let proxied = trusting(folder.path(), short());
+    let answer = ask(&proxied.address, "GET", "/api/x", "", b"");
+    assert_eq!((answer.whole, answer.text().as_str()), (false, "words"));
+    proxied.settled(1);
+    proxied.interrupt();
+    let kept = kept(folder.path()).replace("\\\"", "\"");
+    assert!(kept.contains("\"cut\":\"upstream\"") && kept.contains("5 bytes before its"), "{kept}");
 }
 
 /// All answers share a connection in HTTP/2.
