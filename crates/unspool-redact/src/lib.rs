@@ -15,7 +15,7 @@ mod scan;
 mod spots;
 
 pub use kinds::{KINDS, Kind};
-pub use names::is_secret_name;
+pub use names::{is_secret_name, is_secret_parameter};
 pub use rules::{RuleError, Rules};
 
 use scan::Found;

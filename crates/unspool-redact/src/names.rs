@@ -1,5 +1,7 @@
 //! Names that say that what they name is a secret: of headers, of parameters of a query.
 
+use percent_encoding::percent_decode_str;
+
 /// A name with a word that ends like this, but for a number behind it, names a secret. Words are parted by `-`, `_` and `.`; `tokens` counts
 /// something and is none.
 const ENDS: [&str; 20] = [
@@ -34,6 +36,12 @@ pub fn is_secret_name(name: &str) -> bool {
     name.contains('%') || name.split(['-', '_', '.']).any(is_secret_word)
 }
 
+/// Whether a parameter of a query is a secret by its name, as that is meant: `models%5B%5D` is `models[]`, and no secret.
+pub fn is_secret_parameter(name: &str) -> bool {
+    let decoded = percent_decode_str(name).decode_utf8_lossy();
+    decoded.split(['%', '[', ']']).any(is_secret_name)
+}
+
 fn is_secret_word(word: &str) -> bool {
     let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
     let ends = |end: &&str| {
@@ -45,7 +53,17 @@ fn is_secret_word(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_secret_name;
+    use super::{is_secret_name, is_secret_parameter};
+
+    #[test]
+    fn parameters_are_known_by_what_their_names_mean() {
+        for name in ["key", "%6bey", "key[]", "auth%5Btoken%5D", "api%5Fkey", "api%5fkey"] {
+            assert!(is_secret_parameter(name), "{name}");
+        }
+        for name in ["models%5B%5D", "a%20b", "100%", "page%5Bsize%5D", "", "%ff"] {
+            assert!(!is_secret_parameter(name), "{name}");
+        }
+    }
 
     #[test]
     fn names_of_secrets_are_known_and_others_left_alone() {
