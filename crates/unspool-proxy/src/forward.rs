@@ -5,7 +5,7 @@ use crate::headers::{GoesOn, asks_upgrade, clean_answer, clean_request};
 use crate::names::Names;
 use crate::reading::Reading;
 use crate::refusal::Refusal;
-use crate::seen::{Body, Failure, Sent, Watch};
+use crate::seen::{Body, Cut, Failure, Sent, Watch};
 use crate::serve::Shared;
 use crate::socket::{Next, Socket};
 use crate::tee::{Ending, RequestTee, ResponseTee};
@@ -87,6 +87,11 @@ async fn forward(
     let mut answer = match answer(shared, &watch, request).await {
         Ok(answer) => answer,
         Err(failure) => {
+            // What is read of it from here on is not what the upstream failed for.
+            if let Some(why) = watch.clients_fault() {
+                ending.end(Some(Cut::Client), None);
+                return Err(Refusal::broken_request(why));
+            }
             body.drain().await;
             let refusal = Refusal::failed(&route.upstream.name, &failure);
             ending.end(None, Some(failure));

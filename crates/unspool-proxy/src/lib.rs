@@ -23,6 +23,7 @@ mod serve;
 mod socket;
 mod sockets;
 mod tee;
+mod turns;
 mod upstream;
 mod written;
 

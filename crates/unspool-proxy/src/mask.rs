@@ -7,11 +7,10 @@ use crate::secrets::{Secrets, is_sure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use percent_encoding::percent_decode_str;
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
-use unspool_redact::is_secret_name;
+use unspool_redact::{is_secret_name, is_secret_parameter};
 
 /// How a masked value begins.
 pub const MASKED: &str = "masked:";
@@ -64,7 +63,9 @@ impl Masks {
         }
         let query = path.split_once('?').map(|(_, query)| query).unwrap_or_default();
         for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-            if names_a_secret(name) {
+            // Where it is masked in the path itself, any name with a percent is not taken at its word; here it would take its value out of everything
+            // that is said.
+            if is_secret_parameter(name) {
                 all.push(value.into());
             }
         }
@@ -176,13 +177,6 @@ fn proofs(name: &HeaderName, value: &str, all: &mut Vec<String>) {
         all.push(user);
     }
     all.push(proof.into());
-}
-
-/// Whether a parameter of a query is a secret by its name. Where it is masked in the path itself, any name with a percent is not taken at its
-/// word; here it would take its value out of everything that is said.
-fn names_a_secret(name: &str) -> bool {
-    let decoded = percent_decode_str(name).decode_utf8_lossy();
-    decoded.split(['%', '[', ']']).any(is_secret_name)
 }
 
 /// Where user and password of an address are.

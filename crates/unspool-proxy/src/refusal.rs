@@ -46,6 +46,15 @@ impl Refusal {
         }
     }
 
+    pub(crate) fn broken_request(why: &str) -> Refusal {
+        Refusal {
+            status: StatusCode::BAD_REQUEST,
+            code: "broken_request",
+            message: format!("the request has no end: {why}"),
+            hint: "the client broke off or wrote no HTTP; the API is not to blame".into(),
+        }
+    }
+
     pub(crate) fn failed(upstream: &str, failure: &Failure) -> Refusal {
         let (status, code) = match failure.sort {
             "timeout" => (StatusCode::GATEWAY_TIMEOUT, "upstream_timeout"),

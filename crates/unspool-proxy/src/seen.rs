@@ -9,7 +9,7 @@ use crate::sockets::BothWays;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Takes what was seen. It must not wait: traffic waits with it.
@@ -79,7 +79,7 @@ pub struct Response {
 /// Why a response has no end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// The client went away.
+    /// The client went away, or its request has no end that could be read.
     Client,
     /// The upstream broke off.
     Upstream,
@@ -191,6 +191,8 @@ pub(crate) struct Watch {
     request: Mutex<Request>,
     /// When something last came from the client, in milliseconds.
     client_ms: AtomicU64,
+    /// Why the body of the request could not be read to its end.
+    client_broke: OnceLock<String>,
     is_lost: AtomicBool,
     /// There was room for it when it began.
     is_recorded: bool,
@@ -227,6 +229,7 @@ impl Watch {
             secrets,
             request: Mutex::new(Request::Coming(Box::new(sent))),
             client_ms: AtomicU64::new(0),
+            client_broke: OnceLock::new(),
             is_lost: AtomicBool::new(!is_recorded),
             is_recorded,
         }
@@ -252,6 +255,17 @@ impl Watch {
     /// When something last came from the client.
     pub(crate) fn client_spoke(&self) -> Instant {
         self.began + Duration::from_millis(self.client_ms.load(Ordering::Relaxed))
+    }
+
+    /// Notes that the client went away in the middle of its request, or wrote what is no HTTP.
+    pub(crate) fn client_broke(&self, why: String) {
+        // The first reason is the reason.
+        let _ = self.client_broke.set(why);
+    }
+
+    /// Why the rest of the request never came, if that is the client's doing.
+    pub(crate) fn clients_fault(&self) -> Option<&str> {
+        self.client_broke.get().map(String::as_str)
     }
 
     /// Notes a piece of the request.

@@ -73,6 +73,9 @@ impl Body for RequestTee {
         {
             self.watch.sent(bytes);
         }
+        if let Some(Err(error)) = &frame {
+            self.watch.client_broke(causes(error));
+        }
         let is_last = frame.as_ref().is_none_or(|frame| frame.as_ref().is_ok_and(Frame::is_trailers));
         if is_over || is_last {
             self.watch.request_over();
@@ -127,6 +130,10 @@ impl Ending {
         self.response.as_ref().is_some_and(|response| response.status.is_some())
     }
 
+    pub(crate) fn is_over(&self) -> bool {
+        self.response.is_none()
+    }
+
     /// Notes that something of the body is not held.
     pub(crate) fn left_out(&mut self, bytes: u64, loss: Loss) {
         self.watch.count(Some(loss));
@@ -157,6 +164,15 @@ impl Ending {
         if let Some(response) = &mut self.response {
             response.socket = Some(Box::new(went));
         }
+    }
+
+    /// The answer broke off; it may be for the request, which did.
+    fn broke(&mut self, error: &(dyn std::error::Error + 'static)) {
+        if self.watch.clients_fault().is_some() {
+            return self.end(Some(Cut::Client), None);
+        }
+        let failure = self.failure("broken", causes(error));
+        self.end(Some(Cut::Upstream), Some(failure));
     }
 
     /// It is over.
@@ -191,7 +207,12 @@ pub(crate) struct ResponseTee {
 
 /// Whether all of a body has come: its end, or as many bytes as it was said to have.
 fn has_come(body: &Answer) -> bool {
-    body.is_end_stream() || body.size_hint().exact() == Some(0)
+    missing(body) == 0 && (body.is_end_stream() || body.size_hint().exact() == Some(0))
+}
+
+/// How many bytes of what was announced did not come yet. In HTTP/2 an upstream may end a stream before that as if all was well.
+fn missing(body: &Answer) -> u64 {
+    body.size_hint().exact().unwrap_or(0)
 }
 
 impl ResponseTee {
@@ -200,6 +221,11 @@ impl ResponseTee {
             ending.end(None, None);
         }
         ResponseTee { inner, ending, silence, waiting: None, timer: None, flushes, failed: None }
+    }
+
+    /// Whether something that was announced is missing. An answer that has no body (to `HEAD`, or 304) is over before it is read.
+    fn is_short(&self) -> bool {
+        !self.ending.is_over() && missing(&self.inner) > 0
     }
 
     /// Fails, once the connection was flushed.
@@ -270,12 +296,17 @@ impl Body for ResponseTee {
                 Some(Ok(frame))
             }
             Some(Err(error)) => {
-                let message = causes(&*error);
-                let failure = self.ending.failure("broken", message);
-                self.ending.end(Some(Cut::Upstream), Some(failure));
+                self.ending.broke(&*error);
                 return self.fail(Error::other(error));
             }
             None => {
+                if self.is_short() {
+                    let missing = missing(&self.inner);
+                    let message = format!("it ended {missing} bytes before its Content-Length");
+                    let failure = self.ending.failure("broken", message);
+                    self.ending.end(Some(Cut::Upstream), Some(failure));
+                    return self.fail(ErrorKind::UnexpectedEof.into());
+                }
                 self.ending.end(None, None);
                 None
             }
@@ -283,7 +314,7 @@ impl Body for ResponseTee {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        self.inner.is_end_stream() && !self.is_short()
     }
 
     fn size_hint(&self) -> SizeHint {

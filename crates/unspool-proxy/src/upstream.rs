@@ -5,6 +5,7 @@ use crate::gathered::{Flushes, Gathered};
 use crate::routes::Routes;
 use crate::serve::StartError;
 use crate::tee::RequestTee;
+use crate::turns::Turns;
 use http::header::{HOST, UPGRADE};
 use http::uri::{Authority, PathAndQuery};
 use http::{HeaderValue, Request, Response, Uri};
@@ -13,7 +14,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http1;
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::{HttpConnector, capture_connection};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::error::Error;
 use std::pin::Pin;
@@ -27,6 +28,7 @@ pub(crate) struct Upstreams {
     plain: Connections,
     /// Encrypted, in HTTP/2 where the upstream speaks it.
     secure: Client<InTime<Connector>, RequestTee>,
+    turns: Turns,
     /// Those that may speak another protocol later, encrypted or not.
     sockets: InTime<Connector>,
 }
@@ -42,17 +44,25 @@ pub(crate) enum Unanswered {
 impl Upstreams {
     pub(crate) fn new(connector: &Connectors) -> Upstreams {
         let plain = Connections::new(connector.plain.clone());
-        Upstreams { plain, secure: client(connector.secure.clone()), sockets: connector.sockets.clone() }
+        let (secure, sockets) = (client(connector.secure.clone()), connector.sockets.clone());
+        Upstreams { plain, secure, turns: Turns::default(), sockets }
     }
 
-    pub(crate) async fn request(&self, request: Request<RequestTee>) -> Result<Response<Answer>, Unanswered> {
+    pub(crate) async fn request(
+        &self,
+        mut request: Request<RequestTee>,
+    ) -> Result<Response<Answer>, Unanswered> {
         if request.headers().contains_key(UPGRADE) {
             return Ok(self.upgrade(request).await?.map(Either::Right));
         }
         if request.uri().scheme_str() == Some("http") {
             return Ok(self.plain.request(request).await?.map(Either::Left));
         }
-        let answer = self.secure.request(request).await;
+        let captured = capture_connection(&mut request);
+        let answer = match request.uri().authority().cloned() {
+            Some(to) => self.turns.take(to, captured, self.secure.request(request)).await,
+            None => self.secure.request(request).await,
+        };
         let answer = answer.map_err(|error| {
             let is_unreachable = error.is_connect();
             if is_unreachable {

@@ -23,7 +23,11 @@ pub(crate) enum Shape {
     InAddress,
     /// `NAME=SECRET`, `NAME: SECRET` or `"NAME": "SECRET"` where the end of the name says what it is. It has letters and digits, so that
     /// neither numbers nor words of a program are taken.
-    Named { ends: &'static [&'static str], least: usize },
+    Named { least: usize },
+    /// `--NAME SECRET`, as commands are given it, where the end of the name says what it is.
+    Flag { least: usize },
+    /// What `Cookie:` and `Set-Cookie:` hold.
+    Cookie,
     /// What people and forms call a password.
     Password,
     /// `NAME=SECRET` in a query or form, where the name says what it is.
@@ -93,32 +97,37 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "password-in-address", shape: Shape::InAddress },
     Kind { name: NAMED, shape: Shape::InQuery },
     Kind { name: NAMED, shape: Shape::Password },
-    Kind {
-        name: NAMED,
-        shape: Shape::Named {
-            ends: &[
-                "api_key",
-                "apikey",
-                "api-key",
-                "secret",
-                "password",
-                "passwd",
-                "access_key",
-                "accesskey",
-                "auth_token",
-                "authtoken",
-                "access_token",
-                "accesstoken",
-                "refresh_token",
-                "refreshtoken",
-                "private_key",
-                "privatekey",
-                "client_secret",
-                "credential",
-                "_token",
-                "pgpass",
-            ],
-            least: 8,
-        },
-    },
+    Kind { name: NAMED, shape: Shape::Cookie },
+    Kind { name: NAMED, shape: Shape::Named { least: 8 } },
+    Kind { name: NAMED, shape: Shape::Flag { least: 8 } },
 ];
+
+/// How names of secrets end, in small letters and with `_` for `-`.
+const ENDS: &[&str] = &[
+    "api_key",
+    "apikey",
+    "secret",
+    "password",
+    "passwd",
+    "access_key",
+    "accesskey",
+    "auth_token",
+    "authtoken",
+    "access_token",
+    "accesstoken",
+    "refresh_token",
+    "refreshtoken",
+    "private_key",
+    "privatekey",
+    "client_secret",
+    "credential",
+    "_token",
+    "pgpass",
+];
+
+/// Whether the end of a name says that it is one of a secret. Headers and flags have a hyphen where programs have `_`.
+pub(crate) fn is_named_so(name: &[u8]) -> bool {
+    let plain = |byte: &u8| if *byte == b'-' { b'_' } else { byte.to_ascii_lowercase() };
+    let name: Vec<u8> = name.iter().map(plain).collect();
+    ENDS.iter().any(|end| name.ends_with(end.as_bytes()))
+}

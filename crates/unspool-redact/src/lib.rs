@@ -6,6 +6,7 @@
 //!
 //! Patterns are data (`KINDS`). They find what looks like a secret, not every secret there is. Users add rules of their own (`Rules`).
 
+mod given;
 mod kinds;
 mod names;
 mod passwords;
@@ -14,7 +15,7 @@ mod scan;
 mod spots;
 
 pub use kinds::{KINDS, Kind};
-pub use names::is_secret_name;
+pub use names::{is_secret_name, is_secret_parameter};
 pub use rules::{RuleError, Rules};
 
 use scan::Found;

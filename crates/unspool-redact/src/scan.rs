@@ -2,8 +2,8 @@
 //!
 //! In: bytes that may be cut anywhere and may be JSON. Out: where the next secret lies. A secret never takes a quote or half of an escape with it.
 
-use crate::kinds::{KINDS, Shape, Sort};
-use crate::passwords;
+use crate::kinds::{KINDS, Shape, Sort, is_named_so};
+use crate::{given, passwords};
 use std::ops::Range;
 
 /// A secret.
@@ -55,7 +55,9 @@ fn find(bytes: &[u8], at: usize, shape: Shape) -> Option<Range<usize>> {
         Shape::Block { name } => block(bytes, at, name),
         Shape::WebToken => web_token(bytes, at),
         Shape::InAddress => in_address(bytes, at),
-        Shape::Named { ends, least } => named(bytes, at, ends, least),
+        Shape::Named { least } => named(bytes, at, least),
+        Shape::Flag { least } => given::flag(bytes, at, least),
+        Shape::Cookie => given::cookie(bytes, at),
         Shape::Password => passwords::password(bytes, at),
         Shape::InQuery => passwords::in_query(bytes, at),
     }
@@ -180,31 +182,47 @@ pub(crate) fn is_placeholder(value: &[u8]) -> bool {
     value.first().is_some_and(|first| b"${<[*%(".contains(first))
 }
 
-fn named(bytes: &[u8], at: usize, ends: &[&str], least: usize) -> Option<Range<usize>> {
+/// The name before a `:` or `=` that is here, and where what it names begins: behind blanks, and behind quotes, which may be escaped.
+pub(crate) struct Named {
+    pub(crate) name: Range<usize>,
+    pub(crate) start: usize,
+    pub(crate) is_quoted: bool,
+}
+
+fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'' | b'\\')
+}
+
+pub(crate) fn name_at(bytes: &[u8], at: usize) -> Option<Named> {
     if !matches!(bytes[at], b'=' | b':') {
         return None;
     }
-    // Back over blanks and quotes, which may be escaped, to the name.
     let back = |from: usize, is_it: &dyn Fn(u8) -> bool| {
         from - bytes[..from].iter().rev().take_while(|byte| is_it(**byte)).count()
     };
-    let is_quote = |byte: u8| matches!(byte, b'"' | b'\'' | b'\\');
     let name_end = back(back(at, &|byte| byte == b' '), &is_quote);
     let name_start = back(name_end, &|byte| Sort::Token.has(byte)).max(name_end.saturating_sub(MAX_NAME));
-    let name = bytes[name_start..name_end].to_ascii_lowercase();
-    if !ends.iter().any(|end| name.ends_with(end.as_bytes())) {
-        return None;
-    }
-    // And forward over the same to the value.
+    // The letter of an escaped line end is no part of a name.
+    let is_escape =
+        name_start < name_end && bytes[..name_start].ends_with(b"\\") && b"nrt".contains(&bytes[name_start]);
     let blanks = at + 1 + run(bytes, at + 1, |byte| byte == b' ');
     let start = blanks + run(bytes, blanks, is_quote);
+    Some(Named { name: name_start + usize::from(is_escape)..name_end, start, is_quoted: start > blanks })
+}
+
+fn named(bytes: &[u8], at: usize, least: usize) -> Option<Range<usize>> {
+    let Named { name, start, is_quoted } = name_at(bytes, at)?;
+    let name = &bytes[name];
+    if !is_named_so(name) {
+        return None;
+    }
     let is_value = |byte: u8| byte.is_ascii_graphic() && !b"\"'`\\,;(){}[]<>&|".contains(&byte);
     let length = value_run(bytes, start, is_value);
     let value = &bytes[start..start + length];
     let is_call = bytes.get(start + length).is_some_and(|byte| b"([{".contains(byte));
     // In a program a name is followed by types and other names; values are quoted there, or the name is one of the environment.
-    let is_shouted = !bytes[name_start..name_end].iter().any(u8::is_ascii_lowercase);
-    let is_given = start > blanks || is_shouted || is_no_name(value);
+    let is_shouted = !name.iter().any(u8::is_ascii_lowercase);
+    let is_given = is_quoted || is_shouted || is_no_name(value);
     let is_secret = (least..=MAX_VALUE).contains(&length)
         && value.iter().any(u8::is_ascii_alphabetic)
         && has_digit(value)

@@ -78,6 +78,20 @@ fn what_leads_to_a_secret_stays() {
         ("named-secret", "x-api-key: {}"),
         ("named-secret", "GITHUB_TOKEN: {}"),
         ("named-secret", "password = '{}'"),
+        ("named-secret", "X-Refresh-Token: {}"),
+        ("named-secret", "\\nX-Auth-Token: {}\\r\\nAccept: */*"),
+        ("named-secret", "access-token: {}"),
+        ("named-secret", "'client-secret' => 1, 'client-secret': '{}'"),
+        ("named-secret", "run --api-key {} --quiet"),
+        ("named-secret", "run --token '{}'"),
+        ("named-secret", "run --token={}"),
+        ("named-secret", "[\"run\",\"--auth-token\", \"{}\",\"-q\"]"),
+        ("named-secret", "[\\\"--auth-token\\\",\\\"{}\\\"]"),
+        ("named-secret", "GET / HTTP/1.1\\r\\nCookie: s={}\\r\\n\\r\\n"),
+        ("named-secret", "curl -H 'Cookie: lang={}' http://h/"),
+        ("named-secret", "Set-Cookie: s={}; Path=/; HttpOnly"),
+        ("named-secret", "{\"cookie\": \"s={}\"}"),
+        ("named-secret", "the line Cookie: s={} is sent"),
         ("langfuse-key", "{}"),
     ];
     for (kind, around) in cases {
@@ -86,6 +100,14 @@ fn what_leads_to_a_secret_stays() {
         assert_eq!(masked, around.replace("{}", "[redacted:1]"), "{around}");
         assert_eq!(counts, [(kind.to_string(), 1)], "{around}");
     }
+}
+
+#[test]
+fn all_cookies_of_a_line_are_masked_and_names_are_whole() {
+    let all = format!("a=1; b={}; c=2", digits(600));
+    assert_eq!(masked(&format!("Cookie: {all}\nx")).0, "Cookie: a=[redacted:1]\nx");
+    assert_eq!(masked("Cookie: a=b; ").0, "Cookie: a=[redacted:1] ", "nothing of the next is taken");
+    assert_eq!(masked("one\\nMY_TOKEN=a1b2c3d4\\ntwo").0, "one\\nMY_TOKEN=[redacted:1]\\ntwo");
 }
 
 #[test]
@@ -122,6 +144,12 @@ fn what_is_no_secret_stays() {
         "--password is a flag, --password <value1> too, and --password $SECRET1",
         "https://h.example/find?key=name&token=abc&sort=asc&page=2",
         "a && password_file=x1y2z3w4 && b",
+        "max-tokens: 5, token-count: 12, max-output-tokens: 128000, x-ratelimit-limit-tokens: 40000a1b2c3d4e5f6",
+        "run --max-tokens 4096 --api-key-file conf1234.toml --token-count a1b2c3d4e5f6",
+        "--api-key is a flag, --api-key $KEY1234567 too, --secret id=app1,src=file1234 and --api-key /run/key1234",
+        "--token --verbose1234 and --api-key \"${KEY12345}\"",
+        "cookie: string, the cookie: it is eaten; Cookie: <name1>=<value1>, Set-Cookie: ${NAME1}=x",
+        "refresh-token: refreshTokenOf(user1) and access-token: string",
         "{\"password\":100000e1,\"n\":\"password\"\r\n\r\n, \"a\":1}",
     ];
     for text in quiet {
@@ -199,7 +227,9 @@ fn passwords_in_words_and_forms_are_masked() {
 /// and nobody would wait for this test.
 #[test]
 fn names_behind_names_are_read_in_no_more_time_than_other_text() {
-    for part in ["key=", "api_key=", "password:", "password:'", "SG.", "?key="] {
+    for part in
+        ["key=", "api_key=", "password:", "password:'", "SG.", "?key=", "--token ", "--token=", "--token"]
+    {
         let text = part.repeat((1 << 19) / part.len());
         assert_eq!(masked(&text).0.len(), text.len(), "{part}");
     }

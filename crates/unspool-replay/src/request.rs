@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 use unspool_formats::WholeExchange;
-use unspool_redact::is_secret_name;
+use unspool_redact::is_secret_parameter;
 
 /// Ends of paths of requests that ask a model, whatever stands before them.
 const MODELS: [&str; 4] = ["/messages/count_tokens", "/messages", "/chat/completions", "/responses"];
@@ -40,9 +40,7 @@ impl Request {
         }
         let body = body.unwrap_or_default();
         let asks_model = known.is_some() || ASKING.iter().any(|name| body.get(name).is_some());
-        let is_open =
-            |pair: &&str| !pair.is_empty() && !is_secret_name(pair.split('=').next().unwrap_or_default());
-        let mut query: Vec<String> = query.split('&').filter(is_open).map(Into::into).collect();
+        let mut query: Vec<String> = open_pairs(query).map(Into::into).collect();
         query.sort_unstable();
         Some(Request {
             method: method.into(),
@@ -93,6 +91,14 @@ impl Request {
     }
 }
 
+/// What a query says that is no secret, neither by its name nor because it was masked when it was recorded.
+pub(crate) fn open_pairs(query: &str) -> impl Iterator<Item = &str> {
+    query.split('&').filter(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        !pair.is_empty() && !is_secret_parameter(name) && !value.starts_with("masked:")
+    })
+}
+
 /// Whether nothing is changed by a request of this method (RFC 9110, 9.2.1).
 pub(crate) fn is_safe(method: &str) -> bool {
     matches!(method, "GET" | "HEAD" | "OPTIONS")
@@ -126,5 +132,19 @@ fn without_marks(value: &Value) -> Value {
         }
         Value::Array(items) => items.iter().map(without_marks).collect(),
         other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Request;
+
+    #[test]
+    fn queries_are_compared_by_all_that_is_no_secret() {
+        let of = |path: &str| Request::of("GET", path, b"").unwrap();
+        let listed = of("/v1/x?models%5B%5D=a&key=1");
+        assert!(listed.is_equal(&of("/v1/x?%6bey=2&models%5B%5D=a")));
+        assert!(!listed.is_equal(&of("/v1/x?models%5B%5D=b")));
+        assert!(!listed.is_equal(&of("/v1/x")));
     }
 }

@@ -4,6 +4,7 @@
 //! to say nothing about who calls are sent as recorded.
 
 use crate::compare::{Verdict, compare};
+use crate::request::open_pairs;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use http_body_util::{BodyExt, Full};
@@ -17,7 +18,6 @@ use std::net::IpAddr;
 use std::time::Duration;
 use tokio::time::Instant;
 use unspool_formats::{Said, WholeAnswer, WholeExchange, WireApi};
-use unspool_redact::is_secret_name;
 
 /// How long an answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(600);
@@ -65,8 +65,7 @@ impl Target {
     /// The address of a recorded path. Keys in its query are left out.
     fn address(&self, path: &str) -> Result<Uri, http::Error> {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let secret = |pair: &&str| is_secret_name(pair.split('=').next().unwrap_or_default());
-        let query: Vec<&str> = query.split('&').filter(|pair| !pair.is_empty() && !secret(pair)).collect();
+        let query: Vec<&str> = open_pairs(query).collect();
         let mut place = format!("{}{path}", self.upstream.path().trim_end_matches('/'));
         if !query.is_empty() {
             place = format!("{place}?{}", query.join("&"));
@@ -289,6 +288,11 @@ mod tests {
         assert_eq!(at("http://h:1/", "/v1/messages?beta=true"), "http://h:1/v1/messages?beta=true");
         assert_eq!(at("https://h/base/", "/v1/x?key=masked:1&a=b&api_key=2"), "https://h/base/v1/x?a=b");
         assert_eq!(at("https://h", "/v1/x?key=1"), "https://h/v1/x");
+        assert_eq!(
+            at("http://h", "/x?models%5B%5D=a%20b&%6bey=1&auth%5Btoken%5D=2"),
+            "http://h/x?models%5B%5D=a%20b"
+        );
+        assert_eq!(at("http://h", "/x?models%5B%5D=masked:12&b=1"), "http://h/x?b=1");
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub(crate) enum CliError {
     Usage { why: String, hint: &'static str },
     #[error("{why}")]
     Data { why: String, hint: Option<String> },
+    #[error("cannot start {program}: {why}")]
+    NotStarted { program: String, why: io::Error },
     #[error("cannot write {path}: {why}")]
     Unwritable { path: String, why: String },
     #[error("cannot write the answer: {0}")]
@@ -90,6 +92,7 @@ impl CliError {
             CliError::Config { .. } => "docs/configuration.md lists every setting",
             CliError::Usage { hint, .. } => hint,
             CliError::Data { hint, .. } => return hint.as_deref(),
+            CliError::NotStarted { .. } => "check its name and that it can be run",
             CliError::Unwritable { .. } => "check that the folder exists and that you may write there",
             CliError::Output(_) | CliError::Json(_) => return None,
         })
@@ -130,6 +133,9 @@ impl CliError {
             | CliError::NoSuchRun(_)
             | CliError::NoSuchChange { .. }
             | CliError::NoSuchFinder { .. } => 2,
+            // As shells say it.
+            CliError::NotStarted { why, .. } if why.kind() == io::ErrorKind::NotFound => 127,
+            CliError::NotStarted { .. } => 126,
             _ => 1,
         })
     }

@@ -159,7 +159,7 @@ fn whole(corpus: &Corpus, session: usize, bytes: &mut impl NativeBytes) -> Vec<W
 }
 
 fn in_server(server: &RunningServer, name: &str) -> Result<Vec<WholeExchange>, CliError> {
-    let place = format!("/api/v1/sessions/{}", encoded(&full_id(server, name)?));
+    let place = format!("/api/v1/sessions/{}", encoded(&server.session(name)?));
     let session = server.document(&place)?;
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let mut records: Vec<String> = Vec::new();
@@ -174,37 +174,4 @@ fn in_server(server: &RunningServer, name: &str) -> Result<Vec<WholeExchange>, C
         exchanges.extend(WholeExchange::read(&server.bytes(&format!("{place}/records/{record}"))?));
     }
     Ok(exchanges)
-}
-
-/// The id of the session that a name is the beginning of.
-fn full_id(server: &RunningServer, name: &str) -> Result<String, CliError> {
-    let mut found: Vec<String> = Vec::new();
-    let mut cursor = String::new();
-    loop {
-        let page = server.document(&format!("/api/v1/sessions?limit=1000{cursor}"))?;
-        for row in page["sessions"].as_array().into_iter().flatten() {
-            let native = row["native_ids"].as_array().into_iter().flatten();
-            let ids = native.chain([&row["id"]]).filter_map(Value::as_str);
-            let begins: Vec<&str> = ids.filter(|id| id.starts_with(name)).collect();
-            if begins.contains(&name) {
-                return Ok(name.into());
-            }
-            found.extend(begins.first().map(ToString::to_string));
-        }
-        match page["next_cursor"].as_str() {
-            Some(next) => cursor = format!("&cursor={}", encoded(next)),
-            None => break,
-        }
-    }
-    match found.as_slice() {
-        [] => Err(CliError::Data {
-            why: format!("no session of the server at {} matches `{name}`", server.host()),
-            hint: Some(format!(
-                "http://{} shows what it has; an id, a unique start of one, or a path works",
-                server.host()
-            )),
-        }),
-        [one] => Ok(one.clone()),
-        _ => Err(CliError::AmbiguousSession { prefix: name.into(), candidates: found }),
-    }
 }

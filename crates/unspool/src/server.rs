@@ -50,6 +50,49 @@ impl RunningServer {
         Ok(serde_json::from_slice(&self.answered(&head, &body)?)?)
     }
 
+    /// Whether somebody listens there.
+    pub(crate) fn reach(&self) -> io::Result<()> {
+        self.connect().map(drop)
+    }
+
+    /// The id of the session that a name is, or is the unique beginning of.
+    pub(crate) fn session(&self, name: &str) -> Result<String, CliError> {
+        let mut found: Vec<String> = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let page = self.document(&format!("/api/v1/sessions?limit=1000{cursor}"))?;
+            for row in page["sessions"].as_array().into_iter().flatten() {
+                let native = row["native_ids"].as_array().into_iter().flatten();
+                let ids = native.chain([&row["id"]]).filter_map(Value::as_str);
+                let begins: Vec<&str> = ids.filter(|id| id.starts_with(name)).collect();
+                if begins.contains(&name) {
+                    return Ok(name.into());
+                }
+                found.extend(begins.first().map(ToString::to_string));
+            }
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={}", encoded(next)),
+                None => break,
+            }
+        }
+        match found.as_slice() {
+            [] => Err(CliError::Data {
+                why: format!("no session of the server at {} matches `{name}`", self.host),
+                hint: Some(format!(
+                    "http://{} shows what it has; an id or a unique start of one works",
+                    self.host
+                )),
+            }),
+            [one] => Ok(one.clone()),
+            _ => Err(CliError::AmbiguousSession { prefix: name.into(), candidates: found }),
+        }
+    }
+
+    fn connect(&self) -> io::Result<TcpStream> {
+        let address = self.host.to_socket_addrs()?.next().ok_or(io::ErrorKind::AddrNotAvailable)?;
+        TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)
+    }
+
     fn answered(&self, head: &str, body: &str) -> Result<Vec<u8>, CliError> {
         let unreachable = |error: io::Error| CliError::Data {
             why: format!("no server answers at {}: {error}", self.host),
@@ -67,8 +110,7 @@ impl RunningServer {
 
     /// Asks as HTTP/1.0 does, so that the answer ends with the connection.
     fn ask(&self, head: &str, body: &str) -> io::Result<(u16, Vec<u8>)> {
-        let address = self.host.to_socket_addrs()?.next().ok_or(io::ErrorKind::AddrNotAvailable)?;
-        let mut stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)?;
+        let mut stream = self.connect()?;
         stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
         stream.set_write_timeout(Some(ANSWER_TIMEOUT))?;
         let token = std::env::var("UNSPOOL_TOKEN").ok().filter(|token| !token.is_empty());

@@ -39,6 +39,25 @@ fn an_upstream_that_does_not_shake_hands_is_unreachable() {
     heard.recv_timeout(PATIENCE).unwrap();
 }
 
+/// Those that come together wait for the connection of the first, but not for each other, one after the other.
+#[test]
+fn a_connection_that_never_comes_to_be_holds_up_nobody_for_long() {
+    const CONNECT: Duration = Duration::from_secs(3);
+    let address = upstream(|stream| while stream.read(&mut [0; 64]).is_ok_and(|n| n > 0) {});
+    let running = Running::start(address, &Room::new(1 << 20, 1 << 20), |options| {
+        let secure = Upstream::parse(&format!("api=https://{address}")).unwrap();
+        options.routes = Routes::new(vec![secure]).unwrap();
+        options.connect = CONNECT;
+    });
+    let began = std::time::Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..24 {
+            scope.spawn(|| assert!(running.get().starts_with("HTTP/1.1 502 ")));
+        }
+    });
+    assert!(began.elapsed() < CONNECT * 5, "six on each thread, of which there are four at most");
+}
+
 #[test]
 fn the_usual_times_are_those_promised() {
     let address = upstream(|_| {});

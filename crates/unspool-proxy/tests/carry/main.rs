@@ -4,5 +4,6 @@
 
 mod calls;
 mod limits;
+mod requests;
 mod running;
 mod sockets;

@@ -446,7 +446,9 @@ impl Keeping {
         if words != self.told
             && let Some(words) = &words
         {
-            let why = self.why.take().or_else(|| Some(format!("spool: {}", self.spool.why()?)));
+            // Both are told once, or not at all: next time they are not the reason.
+            let of_spool = self.spool.why();
+            let why = self.why.take().or_else(|| of_spool.map(|why| format!("spool: {why}")));
             let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
             (self.tell)(&format!("{words}{why}"));
             let data = serde_json::json!({ "words": words });

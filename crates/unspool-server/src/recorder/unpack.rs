@@ -1,13 +1,41 @@
 //! Packed bodies, unpacked for reading. What the client gets is untouched.
 
-use std::io::{Error, ErrorKind, Result, Write};
+use std::io::{Error, ErrorKind, Result, Write, sink};
 
 /// A body of more bytes is kept packed: `max_unpacked_recording_bytes`.
 const MAX_UNPACKED_BYTES: usize = 64 << 20;
 
 /// Unpacks pieces in their order, and says how many bytes came of each. `None` when that cannot be done; a body that ends early
-/// is unpacked as far as it goes.
+/// is unpacked as far as it goes, if that is anywhere.
 pub(super) fn unpack<'a>(
+    packing: &str,
+    pieces: impl Iterator<Item = &'a [u8]> + Clone,
+) -> Option<(Vec<u8>, Vec<usize>)> {
+    let unpacked = as_far_as_it_goes(packing, pieces.clone())?;
+    // An unpacker that still waits for the head of what is short has found nothing wrong with it, and nothing in it.
+    let is_read = !unpacked.0.is_empty() || is_whole(packing, &pieces.collect::<Vec<_>>().concat());
+    is_read.then_some(unpacked)
+}
+
+/// Whether something has the end that its packing has.
+fn is_whole(packing: &str, bytes: &[u8]) -> bool {
+    let ends = |has_head: bool| {
+        let mut nothing = flate2::Decompress::new(has_head);
+        let ended = nothing.decompress(bytes, &mut [], flate2::FlushDecompress::Finish);
+        ended.is_ok_and(|status| status == flate2::Status::StreamEnd)
+    };
+    match packing {
+        "gzip" | "x-gzip" => {
+            std::io::copy(&mut flate2::read::MultiGzDecoder::new(bytes), &mut sink()).is_ok()
+        }
+        "deflate" => ends(true) || ends(false),
+        "zstd" => zstd::stream::copy_decode(bytes, sink()).is_ok(),
+        "br" => brotli_decompressor::BrotliDecompress(&mut &*bytes, &mut sink()).is_ok(),
+        _ => false,
+    }
+}
+
+fn as_far_as_it_goes<'a>(
     packing: &str,
     pieces: impl Iterator<Item = &'a [u8]> + Clone,
 ) -> Option<(Vec<u8>, Vec<usize>)> {
@@ -126,8 +154,20 @@ mod tests {
     #[test]
     fn what_is_not_packed_so_is_not_unpacked() {
         for packing in ["gzip", "deflate", "zstd", "br", "compress", "gzip, br"] {
-            assert_eq!(unpack(packing, [&b"{\"plain\": 1}"[..]].into_iter()), None, "{packing}");
+            for body in [&b"{\"plain\": 1}"[..], b"notgzip", b"{}", b"1", b"\x1f\x8b\x08"] {
+                assert_eq!(unpack(packing, [body].into_iter()), None, "{packing}: {body:?}");
+            }
         }
+    }
+
+    #[test]
+    fn what_is_packed_and_nothing_is_nothing() {
+        for packing in ["gzip", "deflate", "zstd"] {
+            let pieces = packed(packing, &[]);
+            let unpacked = unpack(packing, pieces.iter().map(Vec::as_slice));
+            assert_eq!(unpacked, Some((Vec::new(), vec![0])), "{packing}: {pieces:?}");
+        }
+        assert_eq!(unpack("br", [&b"\x06"[..]].into_iter()), Some((Vec::new(), vec![0])));
     }
 
     #[test]

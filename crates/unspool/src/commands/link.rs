@@ -12,7 +12,7 @@ use std::io::Write;
 #[derive(clap::Args)]
 #[command(group(ArgGroup::new("verdict").required(true).args(["confirm", "deny", "add", "remove"])))]
 pub(crate) struct LinkArgs {
-    /// The session, by its id or the id its source gave it.
+    /// The session: its id, the id its source gave it, or a unique start of either.
     session: String,
 
     /// The cause: a step or agent by its id, or the id its source gave it.
@@ -74,8 +74,9 @@ pub(crate) fn run(link: &LinkArgs) -> Result<(), CliError> {
         "who": link.who.clone().or_else(|| set("USER")),
         "note": link.note,
     });
-    let path = format!("/api/v1/sessions/{}/links", encoded(&link.session));
-    let answer = RunningServer::named(link.server.as_deref()).post(&path, &wanted)?;
+    let server = RunningServer::named(link.server.as_deref());
+    let path = format!("/api/v1/sessions/{}/links", encoded(&server.session(&link.session)?));
+    let answer = server.post(&path, &wanted)?;
     if link.json {
         return print_document(&answer);
     }

@@ -165,6 +165,12 @@ async fn with_proxy_of_server(run: &RunArgs, held: &str) -> Result<Ran, CliError
             hint: "leave --upstream, --mask-header and --redact-bodies out, or choose another --data-dir",
         });
     }
+    server.reach().map_err(|error| CliError::Data {
+        why: format!("{held}, and no server answers at {}: {error}", server.host()),
+        hint: Some(
+            "say with --server HOST:PORT where that one's page is, or choose another --data-dir".into(),
+        ),
+    })?;
     let health = server.document("/api/v1/health")?;
     let proxy = &health["proxy"];
     let address: SocketAddr =
@@ -174,6 +180,7 @@ async fn with_proxy_of_server(run: &RunArgs, held: &str) -> Result<Ran, CliError
         hint: Some("start it again with this version".into()),
     })?;
     let told = of_server(routes, address, said)?;
+    note(&format!("recording; the page is on http://{}", server.host()));
     let name = new_run()?;
     let code = child::run(&run.command, &variables(&told, address, &name)).await?;
     let path = format!("/api/v1/proxy/runs/{name}");
@@ -206,16 +213,14 @@ fn tell(ran: &Ran) {
         return tell_silence(ran);
     }
     let totals = &carried["totals"];
-    let tokens = |name: &str| number(&totals["usage"][name]);
-    let read = tokens("input") + tokens("cache_read") + tokens("cache_write");
     let mut said = vec![
         plural(exchanges, "exchange"),
         plural(number(&totals["model_calls"]), "model call"),
         plural(number(&carried["agents"]), "agent"),
-        format!("{} tokens in, {} out", count(read), count(tokens("output") + tokens("reasoning"))),
-        money(totals["cost_usd"].as_f64().unwrap_or(0.0), number(&totals["unpriced_calls"])),
-        plural(number(&totals["errors"]), "error"),
+        tokens(&totals["usage"]),
     ];
+    said.extend(totals["cost_usd"].as_f64().map(|cost| money(cost, number(&totals["unpriced_calls"]))));
+    said.push(plural(number(&totals["errors"]), "error"));
     said.extend(totals["duration_ms"].as_i64().map(duration));
     let left_out = number(&carried["records_left_out"]);
     if left_out > 0 {
@@ -236,6 +241,16 @@ fn tell(ran: &Ran) {
     if let Some(typed) = &ran.to_show {
         line(format!("  `{typed}` shows the page"));
     }
+}
+
+/// How many tokens were taken, where an answer said so.
+fn tokens(usage: &Value) -> String {
+    if usage.is_null() {
+        return "tokens not stated".into();
+    }
+    let of = |name: &str| usage[name].as_u64().unwrap_or(0);
+    let read = of("input") + of("cache_read") + of("cache_write");
+    format!("{} tokens in, {} out", count(read), count(of("output") + of("reasoning")))
 }
 
 /// Says that nothing came, and what may be why.

@@ -16,9 +16,10 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::path::Path;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio_rustls::TlsAcceptor;
 
 /// Agrees to speak another protocol, and then says everything again.
@@ -99,22 +100,71 @@ async fn echo(request: hyper::Request<Incoming>) -> Result<hyper::Response<Full<
     Ok(hyper::Response::new(Full::from([asked.as_bytes(), &body].concat())))
 }
 
-/// An upstream that speaks these protocols; its port.
-fn upstream(protocols: &[&str]) -> u16 {
+fn acceptor(protocols: &[&str]) -> TlsAcceptor {
     let certificate = CertificateDer::from_pem_slice(include_bytes!("tls/localhost.pem")).unwrap();
     let key = PrivateKeyDer::from_pem_slice(include_bytes!("tls/localhost.key")).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
     let mut config = config.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap();
     config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// A frame of HTTP/2.
+fn frame(kind: u8, flags: u8, stream: u8, said: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(said.len()).unwrap();
+    [&[0, 0, length, kind, flags, 0, 0, 0, stream], said].concat()
+}
+
+/// An upstream that says in HTTP/2 that ten bytes come, says five, and ends the stream without an error; its port.
+fn short() -> u16 {
+    let acceptor = acceptor(&["h2"]);
     let (told, port) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
             told.send(listener.local_addr().unwrap().port()).unwrap();
-            let acceptor = TlsAcceptor::from(Arc::new(config));
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut stream = acceptor.accept(stream).await.unwrap();
+            stream.read_exact(&mut [0; 24]).await.unwrap();
+            stream.write_all(&frame(4, 0, 0, b"")).await.unwrap();
+            let mut head = [0; 9];
+            // Until the request has come: HEADERS.
+            while head[3] != 1 {
+                stream.read_exact(&mut head).await.unwrap();
+                let length = usize::from(head[0]) << 16 | usize::from(head[1]) << 8 | usize::from(head[2]);
+                stream.read_exact(&mut vec![0; length]).await.unwrap();
+            }
+            // `:status: 200` and `content-length: 10`, as HPACK has them.
+            let answer =
+                [frame(1, 4, 1, b"\x88\x0f\x0d\x0210"), frame(0, 0, 1, b"words"), frame(3, 0, 1, &[0; 4])];
+            stream.write_all(&answer.concat()).await.unwrap();
+            stream.flush().await.unwrap();
+            while stream.read(&mut [0; 64]).await.is_ok_and(|n| n > 0) {}
+        });
+    });
+    port.recv().unwrap()
+}
+
+/// An upstream that speaks these protocols; its port.
+fn upstream(protocols: &[&str]) -> u16 {
+    counted(protocols).0
+}
+
+/// The same, and how many connections were made to it.
+fn counted(protocols: &[&str]) -> (u16, Arc<AtomicUsize>) {
+    let connections = Arc::<AtomicUsize>::default();
+    let count = Arc::clone(&connections);
+    let acceptor = acceptor(protocols);
+    let (told, port) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            told.send(listener.local_addr().unwrap().port()).unwrap();
             while let Ok((stream, _)) = listener.accept().await {
+                count.fetch_add(1, Ordering::Relaxed);
                 let acceptor = acceptor.clone();
                 tokio::spawn(async move {
                     let Ok(stream) = acceptor.accept(stream).await else { return };
@@ -135,7 +185,7 @@ fn upstream(protocols: &[&str]) -> u16 {
             }
         });
     });
-    port.recv().unwrap()
+    (port.recv().unwrap(), connections)
 }
 
 /// A proxy that trusts the upstream on this port.
@@ -198,6 +248,30 @@ fn an_upstream_is_spoken_to_as_it_likes() {
     }
 }
 
+/// Each thread that carries has a connection in HTTP/2, and all its requests share it; in HTTP/1.1 each has its own.
+#[test]
+fn requests_that_come_together_make_no_more_connections_than_they_use() {
+    const CLIENTS: usize = 20;
+    const MAX_CARRIERS: usize = 4;
+    for (protocols, version) in [(&["h2", "http/1.1"][..], "HTTP/2.0"), (&["http/1.1"], "HTTP/1.1")] {
+        let (port, connections) = counted(protocols);
+        let folder = tempfile::tempdir().unwrap();
+        let proxied = trusting(folder.path(), port);
+        let together = Barrier::new(CLIENTS);
+        std::thread::scope(|scope| {
+            for _ in 0..CLIENTS {
+                scope.spawn(|| {
+                    together.wait();
+                    let answer = ask(&proxied.address, "POST", "/api/v1/x", "", b"words");
+                    assert_eq!(answer.text(), format!("{version} /v1/x localhost:{port} words"));
+                });
+            }
+        });
+        let most = if version == "HTTP/2.0" { MAX_CARRIERS } else { CLIENTS };
+        assert!(connections.load(Ordering::Relaxed) <= most, "{version}: {connections:?}");
+    }
+}
+
 /// What an upstream says in HTTP/2 is said in HTTP/1.1: no words where there were none, and whole where it was whole.
 #[test]
 fn what_came_whole_in_http_2_is_whole() {
@@ -213,6 +287,18 @@ fn what_came_whole_in_http_2_is_whole() {
     proxied.interrupt();
     let kept = kept(folder.path()).replace("\\\"", "\"");
     assert!(kept.contains("\"trailers\":[[\"x-sum\",\"42\"]]") && !kept.contains("\"cut\""), "{kept}");
+}
+
+#[test]
+fn what_ends_before_its_length_is_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let proxied = trusting(folder.path(), short());
+    let answer = ask(&proxied.address, "GET", "/api/x", "", b"");
+    assert_eq!((answer.whole, answer.text().as_str()), (false, "words"));
+    proxied.settled(1);
+    proxied.interrupt();
+    let kept = kept(folder.path()).replace("\\\"", "\"");
+    assert!(kept.contains("\"cut\":\"upstream\"") && kept.contains("5 bytes before its"), "{kept}");
 }
 
 /// All answers share a connection in HTTP/2.

@@ -56,6 +56,20 @@ fn a_command_is_recorded_and_summed_up() {
 }
 
 #[test]
+fn what_no_answer_said_is_not_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("traffic.jsonl");
+    let body = json!({"model": "made-up", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]});
+    let line = json!({"timestamp": "2026-01-02T10:00:00Z", "path": "/v1/messages", "body": body});
+    std::fs::write(&path, line.to_string()).unwrap();
+    let words = ["sh", "-c", REPLAY, env!("CARGO_BIN_EXE_unspool"), &path.display().to_string()];
+    let output =
+        run(folder.path(), &["--upstream", "anthropic=http://127.0.0.1:1"], &words).output().unwrap();
+    let text = said(&output);
+    assert!(text.contains("1 model call, 1 agent, tokens not stated, 1 error"), "{text}");
+}
+
+#[test]
 fn a_command_has_its_input_its_code_and_its_signals() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = run(folder.path(), &[], &["sh", "-c", "cat; exit 7"])
@@ -91,8 +105,12 @@ fn a_command_has_its_input_its_code_and_its_signals() {
     let killed = run(folder.path(), &[], &["sh", "-c", "kill -KILL $$"]).output().unwrap();
     assert_eq!(killed.status.code(), Some(128 + 9), "as shells say it");
     let missing = run(folder.path(), &[], &["no-such-command-at-all"]).output().unwrap();
-    assert_eq!(missing.status.code(), Some(1));
+    assert_eq!(missing.status.code(), Some(127), "as shells say it");
     assert!(said(&missing).contains("cannot start no-such-command-at-all"), "{}", said(&missing));
+    let file = folder.path().join("no-program");
+    std::fs::write(&file, "words").unwrap();
+    let refused = run(folder.path(), &[], &[&file.display().to_string()]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(126), "{}", said(&refused));
 }
 
 #[test]
@@ -143,6 +161,11 @@ fn the_proxy_of_a_running_server_is_used() {
         text.contains("3 exchanges, 3 model calls") && text.contains(&format!("http://{page}/sessions/x")),
         "{text}"
     );
+    assert!(text.contains(&format!("recording; the page is on http://{page}")), "{text}");
+    let elsewhere = run(folder.path(), &["--server", "127.0.0.1:1"], &["true"]).output().unwrap();
+    let text = said(&elsewhere);
+    assert!(text.contains("is in use by") && text.contains("no server answers at 127.0.0.1:1"), "{text}");
+    assert!(text.contains("--server") && !text.contains("start it with"), "{text}");
     drop(proxy);
     let mut command = unspool(folder.path());
     command.args(["serve", "--no-watch", "--listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0"]);

@@ -66,6 +66,18 @@ fn a_link_is_said_on_the_command_line() {
     let (code, said) = say(&["--add", "data", "--json"]);
     let answer: Value = serde_json::from_str(&said).unwrap();
     assert_eq!((code, answer["link"]["kind"].as_str()), (Some(0), Some("content_reuse")));
+    let server = ["--server", served.address.as_str()];
+    let of = |session: &str, verdict: &str| {
+        let link = ["link", session, "toolu_1", "xp", verdict, "--kind", "subagent_spawn"];
+        unspool(folder.path(), &[&link, &server[..]].concat())
+    };
+    let id = served.get("/api/v1/sessions")["sessions"][0]["id"].as_str().unwrap().to_string();
+    for (start, verdict) in [("s", "--confirm"), (&id[..8], "--deny")] {
+        let (code, said) = of(start, verdict);
+        assert_eq!(code, Some(0), "{start} begins one session: {said}");
+    }
+    let (code, said) = of("nobody", "--deny");
+    assert!(code == Some(1) && said.contains("no session of the server at"), "{said}");
     let (code, said) = say(&["--confirm", "--deny"]);
     assert_eq!(code, Some(2), "{said}");
     served.kill();

@@ -14,10 +14,9 @@ pub(super) async fn run(command: &[OsString], variables: &[(&str, String)]) -> R
     let mut prepared = Command::new(program);
     prepared.args(words).envs(variables.iter().map(|(name, value)| (*name, value)));
     let mut signals = Signals::listen()?;
-    let mut child = prepared.spawn().map_err(|error| CliError::Data {
-        why: format!("cannot start {}: {error}", program.to_string_lossy()),
-        hint: Some("check its name and that it can be run".into()),
-    })?;
+    let mut child = prepared
+        .spawn()
+        .map_err(|error| CliError::NotStarted { program: program.to_string_lossy().into(), why: error })?;
     let process = child.id();
     loop {
         tokio::select! {
