@@ -516,9 +516,9 @@ impl Flow {
     pub fn status(&self) -> Status {
         let main = self.agents.iter().find(|agent| agent.main).or(self.agents.first());
         let named = self.runs.iter().any(|run| !run.native_id.is_empty());
-        let runs = self.runs.iter().map(|run| run.status).filter(|_| !named);
+        let mut runs = self.runs.iter().map(|run| run.status).filter(|_| !named);
         let running = runs.clone().find(|status| *status == Status::Running);
-        let of_runs = running.or(runs.last());
+        let of_runs = running.or_else(|| runs.next_back());
         of_runs.or(main.map(|main| main.status)).unwrap_or_default()
     }
 

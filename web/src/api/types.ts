@@ -85,7 +85,8 @@ export type SessionLineDoc = {
   gaps: string[];
   /** When its steps began: 24 parts of its time, each as its share of the busiest one, from 0 to 255. Empty when that is not known. */
   activity: number[];
-  tokens: TokensDoc;
+  /** Null when no source says how many. */
+  tokens?: TokensDoc | null;
   uncounted_calls: number;
   cost_usd?: number | null;
 };

@@ -56,7 +56,8 @@ function Facts({ row, doc }: { row: SessionLineDoc; doc: NumbersDoc | undefined 
   const errors = isPart ? doc.totals.errors : row.errors;
   const sums = isPart ? { tokens: doc.tokens ? { total: doc.tokens } : null, uncounted_calls: doc.totals.uncounted_calls, cost_usd: doc.totals.cost_usd ?? null } : row;
   const { tokens } = row;
-  const buckets = `${count(tokens.input)} in · ${count(tokens.cache_read)} read from cache · ${count(tokens.cache_write)} written to cache · ${count(tokens.output)} out · ${count(tokens.reasoning)} thinking${row.uncounted_calls > 0 ? ` · ${plural(row.uncounted_calls, "call")} reported none` : ""}`;
+  const stated = tokens ? `${count(tokens.input)} in · ${count(tokens.cache_read)} read from cache · ${count(tokens.cache_write)} written to cache · ${count(tokens.output)} out · ${count(tokens.reasoning)} thinking` : "";
+  const buckets = [stated, row.uncounted_calls > 0 && `${plural(row.uncounted_calls, "call")} reported none`].filter(Boolean).join(" · ");
   return (
     <dl class="facts">
       <Fact name="took">{duration(isPart ? doc.until_ms : row.duration_ms)}</Fact>
