@@ -44,7 +44,9 @@ impl Forest {
             }
         }
         let mut inner_first: Vec<ClusterId> = (0u32..).take(count).collect();
-        unspool_model::sort_by_meaning(&mut inner_first, |cluster| std::cmp::Reverse(depths[*cluster as usize]));
+        unspool_model::sort_by_meaning(&mut inner_first, |cluster| {
+            std::cmp::Reverse(depths[*cluster as usize])
+        });
         Forest { parents, depths, inner_first }
     }
 

@@ -340,7 +340,9 @@ impl<'a> Sweeper<'a> {
             return;
         }
         let mut deep_first: Vec<usize> = (0..self.lists.len()).collect();
-        unspool_model::sort_by_meaning(&mut deep_first, |n| std::cmp::Reverse(self.forest.depth(self.lists[*n].cluster)));
+        unspool_model::sort_by_meaning(&mut deep_first, |n| {
+            std::cmp::Reverse(self.forest.depth(self.lists[*n].cluster))
+        });
         for n in deep_first {
             let mut items = std::mem::take(&mut self.lists[n].items);
             for item in &mut items {

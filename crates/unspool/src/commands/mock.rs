@@ -66,6 +66,7 @@ pub(crate) fn run(args: &Args, wanted: &MockArgs) -> Result<(), CliError> {
                 hint: "listen on 127.0.0.1, or let everybody in with --allow-network",
             });
         }
+        let ended = ended();
         let recorded = plain(&wanted.recorded.shown());
         let said = format!(
             "{count} of {recorded} on http://{address}\n  export ANTHROPIC_BASE_URL=http://{address}\n  export \
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &Args, wanted: &MockArgs) -> Result<(), CliError> {
         );
         // At once, so that whoever waits for the first line only has read all of it.
         anstream::stdout().lock().write_all(said.as_bytes())?;
-        Ok(mock.serve(listener, ended()).await?)
+        Ok(mock.serve(listener, ended).await?)
     })
 }
 

@@ -77,6 +77,7 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let failed = |error: ServeError| serving(&error, &FLAGS, serve.data_dir.as_deref());
     runtime.block_on(async {
+        let ended = ended();
         let addresses = Addresses { http: serve.listen.clone(), grpc: serve.grpc_listen.clone() };
         let mut server = Server::bind(app, &addresses).await.map_err(failed)?;
         let (http, grpc) = server.local()?;
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &Args, serve: &ServeArgs) -> Result<(), CliError> {
         // What was found before the end is read; the rest is found at the next start.
         let watcher = if serve.no_watch { None } else { Some(Watcher::start(engine, usual_places)?) };
         let stop = async move {
-            ended().await;
+            ended.await;
             drop(tokio::task::spawn_blocking(move || drop(watcher)).await);
         };
         server.serve(stop).await;
@@ -180,19 +181,22 @@ pub(crate) fn serving(error: &ServeError, flags: &ListenFlags, named: Option<&Pa
 }
 
 /// Waits for the end: an interrupt, or the system's wish. Who says it twice means it at once: what was acknowledged is on the disk.
-pub(crate) async fn ended() {
-    ended_or(|| {}).await;
+/// Signals are listened to from the call on, and not only when somebody waits: one that comes before that would end the process at once.
+pub(crate) fn ended() -> impl Future<Output = ()> + Send {
+    ended_or(|| {})
 }
 
 /// The same, with something to do when it has to end at once.
-pub(crate) async fn ended_or(at_once: impl FnOnce() + Send + 'static) {
+pub(crate) fn ended_or(at_once: impl FnOnce() + Send + 'static) -> impl Future<Output = ()> + Send {
     let mut signals = Signals::new();
-    signals.next().await;
-    tokio::spawn(async move {
-        let code = signals.next().await;
-        at_once();
-        std::process::exit(code);
-    });
+    async move {
+        signals.next().await;
+        tokio::spawn(async move {
+            let code = signals.next().await;
+            at_once();
+            std::process::exit(code);
+        });
+    }
 }
 
 /// The signals that end a process. None is missed between two of them.
